@@ -1,4 +1,4 @@
-"""List programmers' abbreviations, so that `ctx` finds "context" and "configuration" finds `config`."""
+"""Map programmers' abbreviations to words and back: `ctx` finds "context", "configuration" finds `config`."""
 
 from __future__ import annotations
 
@@ -39,17 +39,16 @@ EXPANSIONS: dict[str, tuple[str, ...]] = {
 }
 """The words that each abbreviation may stand for."""
 
-# Only unambiguous abbreviations. `func`, `str`, `err`, `async`, `param` or `cmd` occur in nearly every chunk of  # noqa: E501
-# some languages (the last three lowered NDCG@10); `spec` and `doc` mean files of their own kind.
+# Ambiguous abbreviations are left out. `func`, `str`, `err`, `async`, `param` or `cmd` occur in nearly every
+# chunk of some languages (the last three lowered NDCG@10); `spec` and `doc` mean files of their own kind.
 _SAFE = tuple("auth cert cfg config conn creds ctx db dir env init msg repo stats tmp".split())
 
 _ALIKE = 7
-"""The number of leading letters in which words of one stem must agree: "author" has the stem of
-"authorization"."""
+"""How many leading letters must agree beside the stem: "author" has the stem of "authorization"."""
 
 
 def other_lengths(word: str) -> tuple[str, ...]:
-    """Return the words that the lower-case `word` stands for, or its abbreviations; never `word` itself."""
+    """Return the words that the lower-case `word` stands for, or its abbreviations, without `word` itself."""
     if word in EXPANSIONS:
         return EXPANSIONS[word]
     return tuple(

@@ -35,17 +35,17 @@ _CHUNKS_OF_A_FILE = 3
 
 @frozen
 class FileCandidate:
-    """A file that was found as a whole or by at least one chunk."""
+    """A file that was found as a whole or by at least one of its chunks."""
 
     folder: int
     path: str
     kind: str
     subjects: float = 0.0
-    """BM25 over the subjects of its commits, as a share of the possible score."""
+    """The BM25 score of the subjects of the file's commits, divided by the highest possible score."""
     in_degree: int = 0
     words: float = 0.0
-    """The share of the query's words that its name and candidate chunks contain, weighted by inverse document
-    frequency. A word that they contain only in text counts half."""
+    """The share of the query's words that the file's name and candidate chunks contain, weighted by inverse
+    document frequency. A word that they contain only in text counts half."""
     is_copy: bool = False
     is_named: float = 0.0
     """How likely a path in the query means this file, 1 at most."""
@@ -53,27 +53,27 @@ class FileCandidate:
 
 @frozen(eq=False)
 class Candidates:
-    """Files ordered by folder and path, and their chunks ordered by position. Chunks are stored in columns:
-    with an object for each, ranking 400 took twice as long. Each column has one score for every chunk, 0
-    where a leg did not find the chunk."""
+    """Files ordered by folder and path, and their chunks ordered by position. The data of chunks is stored in
+    columns: with an object for each chunk, ranking 400 chunks took twice as long. Each column of scores has
+    one value for every chunk, 0 where a leg did not find the chunk."""
 
     files: tuple[FileCandidate, ...]
     outlines: Sequence[Outline]
     file_of: NDArray[np.intp]
     """The index of each chunk's file in `files`: intp[n], ascending. Each file has at least one chunk."""
     keyword: Floats
-    """BM25 over all text columns of the index: float64[n], as are the other scores."""
+    """The BM25 score over all text columns of the index: float64[n], as are the other scores."""
     definition: Floats
-    """BM25 over the names that the chunk defines."""
+    """The BM25 score over the names that the chunk defines."""
     symbol: Floats
     """How well the chunk's definitions match the name in the query, 1 at most."""
     similarity: Floats
-    """Cosine to the query's vector, 0 to 1."""
+    """The cosine similarity of the chunk to the query's vector, 0 to 1."""
     exact: Floats
     """How well the chunk matches the literal text of the query, 1 at most."""
     reexport: Floats
     named: Floats
-    """The total weight of the names in an error report that the chunk defines."""
+    """The total weight of the definitions in the chunk that an error report names."""
     _starts: NDArray[np.intp] = field(init=False)
 
     @_starts.default
@@ -81,12 +81,11 @@ class Candidates:
         return np.flatnonzero(np.diff(self.file_of, prepend=-1))
 
     def best(self, column: Floats) -> Floats:
-        """Return float64[files]: the highest value in each file."""
+        """Return float64[files]: the highest value of each file's chunks."""
         return np.maximum.reduceat(column, self._starts) if len(column) else column
 
     def decayed(self, column: Floats, shares: Sequence[float]) -> Floats:
-        """Return float64[files]: the weighted sum of each file's highest values. `shares` are the weights,
-        the highest value's first."""
+        """Return float64[files]: the sum of each file's highest values, weighted by `shares` in order."""
         if not len(column):
             return column
         highest_first = column[self.ordered(column)]
@@ -95,12 +94,11 @@ class Candidates:
         return np.add.reduceat(highest_first * counted, self._starts)
 
     def ordered(self, column: Floats) -> NDArray[np.intp]:
-        """Return intp[n]: the indexes of the chunks, by file, and within each file the highest values
-        first."""
+        """Return intp[n]: the indexes of the chunks, by file, and in each file the highest values first."""
         return np.lexsort((-column, self.file_of))
 
     def places(self) -> NDArray[np.intp]:
-        """Return intp[n]: the place of each chunk within its file, from 0."""
+        """Return intp[n]: the position of each chunk among the chunks of its file, from 0."""
         return np.arange(len(self.file_of)) - self._starts[self.file_of]
 
     @cached_property
@@ -129,7 +127,7 @@ class Candidates:
         return column
 
     def column(self, found: Sequence[Mapping[int, float]]) -> Floats:
-        """Return `found`, scores by folder and chunk id, as float64[n]; 0 for chunks that it lacks."""
+        """Return the scores in `found`, by folder and chunk id, as float64[n]; 0 for chunks without one."""
         column = np.zeros(len(self.ids))
         for folder, of_folder in enumerate(found):
             for chunk, value in of_folder.items():
@@ -140,7 +138,7 @@ class Candidates:
 
 
 def add_whole_files(readers: Sequence[IndexReader], pools: Sequence[Pool], only: ChunkFilter) -> None:
-    """Add leading chunks of each file that was found as a whole, but by none of its chunks."""
+    """Add leading chunks of each file that was found as a whole and has no found chunk."""
     for reader, pool in zip(readers, pools, strict=True):
         found = set(reader.columns().files_of(np.array(pool.chunks(), np.int64)).tolist())
         numbers = file_ids(reader, pool.files)
@@ -152,8 +150,8 @@ def add_whole_files(readers: Sequence[IndexReader], pools: Sequence[Pool], only:
 def gather(
     readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequence[Mapping[int, Outline]]
 ) -> Candidates:
-    """Build the candidates from the pooled chunks. A chunk without a vector gets an average similarity:
-    while vectors are being made, those that are there must not be an advantage."""
+    """Build the candidates from the pooled chunks. A chunk without a vector gets an average similarity, so
+    that chunks which already have a vector gain no advantage while vectors are computed."""
     files: list[FileCandidate] = []
     file_of: list[int] = []
     every: list[Outline] = []
@@ -220,8 +218,8 @@ def _word_coverage(pool: Pool, chunks: Mapping[str, Sequence[Outline]]) -> list[
 
 
 def _similarity(found: Floats, compared: Floats, static: Floats) -> Floats:
-    """Return each chunk's cosine to the query. A chunk without a vector gets the mean cosine, or a linear
-    prediction from its static similarity."""
+    """Return each chunk's cosine similarity to the query. A chunk without a vector gets the mean of the
+    others, or a linear prediction from its similarity by static vectors."""
     cosines = np.where(np.isnan(found), compared, found)
     unknown = np.isnan(cosines)
     if unknown.all():

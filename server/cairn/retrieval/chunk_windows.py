@@ -1,4 +1,4 @@
-"""Cut chunks into windows and prepare them for comparison; the results are cached for later queries."""
+"""Cut chunks into windows and prepare them for comparison. The results are cached for later queries."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from cairn.text.verbatim import lines_of
 from cairn.text.words import stem
 
 _CACHED_CHUNKS = 2_000
-"""The number of cached chunks; about 12 KB each with their texts."""
+"""The maximum number of cached chunks. Each takes about 12 KB, texts included."""
 TOKENS = 256
-"""The number of tokens embedded of a window with its path and headings; longer ones are tables of data."""
+"""The maximum number of tokens embedded of a window, and of its path and headings. Longer ones are data."""
 
 
 @frozen(eq=False)
@@ -31,20 +31,20 @@ class ReadChunk:
 
     lines: tuple[str, ...]
     spans: tuple[tuple[int, int], ...]
-    """Lines `[first, last)` of the chunk."""
+    """The lines `[first, last)` of each window, counted from the start of the chunk."""
     texts: tuple[str, ...]
     words: tuple[NDArray[np.int64], ...]
     """The keys (`word_key`) of each window's words, in order."""
     pieces: tuple[list[int], ...]
-    """The ids of each window's words in the static table; empty without one."""
+    """The token ids of each window in the static table; empty without a table."""
     vectors: NDArray[np.int8]
-    """int8[windows, dimension], each with path and headings; int8[windows, 0] without a table."""
+    """int8[windows, dimension]: each vector includes path and headings. Without a table, dimension is 0."""
     comments: tuple[float, ...]
     """The share of each window's lines that are comments."""
 
 
 def read_chunk(stored: StoredChunk, table: StaticTable | None) -> ReadChunk:
-    """Return the chunk's windows except blank ones; without `table` they have no vectors."""
+    """Return the chunk's windows without the blank ones. They have no vectors if `table` is None."""
     return _read(stored.chunk.text, stored.path, stored.chunk.header_path, table)
 
 
@@ -71,13 +71,13 @@ def _read(text: str, path: str, header: str, table: StaticTable | None) -> ReadC
 
 @lru_cache(maxsize=30_000)
 def word_key(word: str) -> int:
-    """Return a key that all words of one stem share."""
+    """Return a key that is the same for all words with one stem."""
     return hash(stem(word))
 
 
 @frozen(eq=False)
 class Runs:
-    """Several arrays, concatenated."""
+    """Several arrays of integers, concatenated into one."""
 
     values: NDArray[np.int64]
     starts: NDArray[np.intp]
@@ -85,14 +85,14 @@ class Runs:
 
     @classmethod
     def of(cls, arrays: Sequence[NDArray[np.int64]]) -> Runs:
-        """Concatenate the arrays; an empty one becomes a single value that equals no key."""
+        """Concatenate the arrays. An empty one becomes a single value that equals no key."""
         kept = [array if len(array) else _NOTHING for array in arrays]
         lengths = np.array([len(array) for array in kept], np.intp)
         starts = np.array([0, *accumulate(lengths[:-1].tolist())], np.intp)
         return cls(np.concatenate(kept), starts, lengths)
 
     def count(self, keys: Sequence[int]) -> NDArray[np.float64]:
-        """Return float64[arrays]: how many values of each are among `keys`."""
+        """Return float64[arrays]: the number of values in each array that are among `keys`."""
         among = np.isin(self.values, np.fromiter(keys, np.int64)).astype(np.float64)
         return np.add.reduceat(among, self.starts)
 
@@ -101,7 +101,7 @@ _NOTHING = np.array([-1], np.int64)
 
 
 def group_keys(groups: Sequence[Sequence[str]]) -> list[tuple[int, ...]]:
-    """Return for each term the keys of its alternatives, except those of several words."""
+    """Return the keys of each term's alternatives, without those of several words."""
     single = ([text for text in group if " " not in text] for group in groups)
     return [tuple({word_key(word) for word in chain.from_iterable(map(_words, group))}) for group in single]
 

@@ -1,5 +1,5 @@
-"""Compare the files that may come first more closely, which takes too long for every candidate. For the top
-files of the other signals, this reads the best chunk's text and adds up the vectors of all chunks."""
+"""Compare the most promising files with the query more closely, which takes too long for every candidate. For
+each of these files this reads the text of the best chunk, and adds up the vectors of all chunks."""
 
 from __future__ import annotations
 

@@ -14,16 +14,16 @@ from cairn.settings.tree import DiversitySettings
 
 _WORD = re.compile(r"\w+")
 _FREE_FILES = 2
-"""The number of files of one directory that are not damped: two of a package may well answer together."""
+"""How many files of one directory keep their full score: two files of a package may well answer together."""
 _FEWEST_WORDS = 8
-"""Shorter texts are alike by chance: they are copies only where they are equal."""
+"""Texts of fewer words are similar by chance: they are copies only if they are equal."""
 _COMPARED_WORDS = 2_000
 
 
 def diversify(ranked: Sequence[Ranked], settings: DiversitySettings) -> list[Ranked]:
-    """Return `ranked`, best first, with damped scores and in their order; near-duplicates come last. Each
-    factor of `settings` is 0 to 1; 1 changes nothing. A factor applies once for each rule that a result
-    breaks, however often: a file's tenth result is damped like its second. Equal scores keep their order."""
+    """Damp the scores of repeated files, directories and file names in `ranked`, which is best first. Return
+    the results, best first, near-duplicates last. A factor in `settings`, 0 to 1, applies once for each rule
+    that a result breaks: a file's tenth result is damped like its second. Equal scores keep their order."""
     copies = _copies(ranked, settings)
     distinct = _damped([result for place, result in enumerate(ranked) if place not in copies], settings)
     lowest = distinct[-1].score if distinct else 0.0
@@ -43,7 +43,7 @@ def first_of_files(ranked: Iterable[Ranked]) -> list[Ranked]:
 
 
 def is_diverse(ranked: Sequence[Ranked], settings: DiversitySettings) -> bool:
-    """Return whether `diversify` leaves `ranked` unchanged, whatever follows them."""
+    """Return whether `diversify` would leave `ranked` unchanged, whatever results follow."""
     files = {(result.folder, result.stored.path) for result in ranked}
     if min(settings.directory, settings.file_name) < 1 or (settings.file < 1 and len(files) < len(ranked)):
         return False
@@ -74,9 +74,9 @@ def _damped(ranked: Sequence[Ranked], settings: DiversitySettings) -> list[Ranke
 
 
 def near_duplicates(ranked: Sequence[Ranked], similarity: float, enough: int | None = None) -> set[int]:
-    """Return the places of the results whose text nearly equals that of a better one. `similarity` is the
-    least Jaccard similarity, 0 to 1, of two duplicates' word pairs. Results after the first `enough` distinct
-    ones are not examined."""
+    """Return the positions of the results whose text nearly equals that of a better result. `similarity` is
+    the minimum Jaccard similarity, 0 to 1, of the word pairs of two duplicates. After `enough` distinct
+    results, the rest is not examined."""
     copies: set[int] = set()
     texts: set[str] = set()
     known: list[frozenset[tuple[str, str]]] = []
@@ -94,7 +94,7 @@ def near_duplicates(ranked: Sequence[Ranked], similarity: float, enough: int | N
 
 
 def _alike(one: frozenset[tuple[str, str]], other: frozenset[tuple[str, str]], similarity: float) -> bool:
-    # Sets of too different sizes cannot be that similar; this settles most comparisons.
+    # Sets of too different sizes cannot reach the similarity. This check settles most comparisons.
     smaller, larger = sorted((len(one), len(other)))
     if smaller < similarity * larger:
         return False
@@ -103,7 +103,7 @@ def _alike(one: frozenset[tuple[str, str]], other: frozenset[tuple[str, str]], s
 
 
 def _pairs(text: str) -> frozenset[tuple[str, str]]:
-    """Return the pairs of adjacent words of a text; none for a text that is too short to compare. Pairs,
-    because code of one project has the same words, but in another order."""
+    """Return the pairs of adjacent words in a text; none if the text is too short to compare. Single words
+    would not do: the code of one project repeats the same words in another order."""
     words = _WORD.findall(text.lower())[:_COMPARED_WORDS]
     return frozenset(pairwise(words)) if len(words) >= _FEWEST_WORDS else frozenset()

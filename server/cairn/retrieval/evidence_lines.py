@@ -31,10 +31,9 @@ longer lines, as in minified code."""
 _COMMENT = re.compile(
     r"\s*(?://|/\*|\*(?=[\s/*]|\Z)|--|\"{3}|#(?!\s*(?:define|undef|include|if|ifn?def|el(?:se|if)|endif|pragma|error)\b|!?\[))"
 )
-"""Comments, but neither preprocessor lines nor attributes."""
+"""Matches comments, but neither preprocessor lines nor attributes."""
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"|\'((?:[^\'\\\n]|\\.){6,})\'|`((?:[^`\\]|\\.)*)`|\\.')
-"""A string literal. An escaped quote outside of literals is matched as well, so that it does not begin
-one."""
+"""Matches a string literal. An escaped quote outside of literals is matched too, as it does not begin one."""
 _PLACEHOLDER = re.compile(
     r"%[-+#0-9.*]*[a-zA-Z]|\$?\{[^{}]*\}|\$\w+|\{\}|\\\([^)\n]{0,80}\)|#\{[^}]{0,80}\}|<\w+>|\\[nrt]|@\w+"
 )
@@ -60,7 +59,7 @@ def begins_test(line: str) -> bool:
 
 
 def uses(names: Sequence[str]) -> re.Pattern[str] | None:
-    """Return a pattern of lines that call or read one of `names`; None without names."""
+    """Return a pattern that matches lines which call or read one of `names`; None without names."""
     if not names:
         return None
     either = "|".join(map(re.escape, names))
@@ -96,8 +95,8 @@ def words_of_message(text: str) -> list[str]:
 
 
 def message_match(message: Sequence[str], text: str) -> float:
-    """Return how well a string literal of `text`, or all of them joined, matches the message: 0 to 1.
-    Placeholders (`%s`, `{name}`, `${…}`) match any words, so only the literal's own words count."""
+    """Return how well a string literal in `text`, or all its literals joined, match the message: 0 to 1.
+    Placeholders (`%s`, `{name}`, `${…}`) match any words, so only the other words of the literal count."""
     literals = [_own_words("".join(filter(None, match.groups()))) for match in _STRING.finditer(text)]
     joined = [word for literal in literals for word in literal]
     best = max((_match(message, literal) for literal in literals), default=0.0)

@@ -1,6 +1,6 @@
-"""Learn from feedback: files that users chose for a query count more for similar queries. Only the stems of a
-query are stored. A choice counts by the similarity of the two queries and by its age. The sum for a file is
-bounded by the signal's weight."""
+"""Learn from feedback: files that users chose for a query rank higher for similar queries. Only the stems of
+a query are stored. A choice counts more the more similar and the more recent its query is. The signal's
+weight bounds the effect on a file."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ STRENGTH: Mapping[FeedbackAction, float] = {
     FeedbackAction.HELPFUL: 1.0,
     FeedbackAction.NOT_HELPFUL: -1.0,
 }
-"""The strength of an action. Opening a result may only be a check whether it is right, so it counts half."""
+"""The strength of each action. Opening a result counts half, because the user may only check its content."""
 
 HALF_LIFE_DAYS = 30.0
-"""A choice of a month ago counts half, as code changes. Ages are whole days for stable answers."""
+"""The age in days at which a choice counts half, because code changes. Whole days keep answers stable."""
 
 DAY_S = 24 * 60 * 60
 _LEAST_ALIKE = 0.5
-"""Queries that share less than this of their stems are unrelated."""
+"""The minimum similarity of related queries: the share of their stems that both have, weighted by rarity."""
 
 
 @frozen
@@ -34,24 +34,24 @@ class Choice:
     path: str
     action: FeedbackAction
     at: int
-    """Unix seconds."""
+    """The time of the choice in Unix seconds."""
 
 
 @frozen(eq=False)
 class Learned:
-    """All choices in one folder, as they count on one day."""
+    """All choices in one folder, weighted by their age on a given day."""
 
     version: tuple[int, int]
-    """The generation of the choices and the day, which determine the contents."""
+    """The generation of the choices and the day. Together they determine the contents."""
     _evidence: Mapping[frozenset[str], Mapping[str, float]]
-    """The sum of choices for each file path, by the stems of an earlier query."""
+    """The sum of choices for each file path, by the stems of the query for which they were made."""
     _by_stem: Mapping[str, Sequence[frozenset[str]]]
 
     def __bool__(self) -> bool:
         return bool(self._evidence)
 
     def values(self, stems: Set[str], idf: Mapping[str, float]) -> dict[str, float]:
-        """Return the preference for each path, −1 to 1; a stem without `idf` gets the lowest."""
+        """Return the preference for each path, −1 to 1. A stem without `idf` gets the lowest one in `idf`."""
         lowest = min(idf.values(), default=1.0) or 1.0
         rarity = {stem: idf.get(stem, lowest) for stem in stems}
         whole = sum(rarity.values())
@@ -61,7 +61,7 @@ class Learned:
                 common[query] += weight
         evidence: defaultdict[str, float] = defaultdict(float)
         for query, shared in common.items():
-            # The rarity of words that this query lacks is unknown; they get the average of its own.
+            # The rarity of the earlier query's other words is unknown; each counts like an average word.
             others = len(query - stems) * whole / len(rarity)
             alike = shared / (whole + others)
             if alike > _LEAST_ALIKE:
@@ -72,7 +72,7 @@ class Learned:
 
 
 def learn(choices: Iterable[Choice], generation: int, today: int) -> Learned:
-    """Combine `choices` as of the day `today`, in days since 1970; later ones count like those of `today`."""
+    """Sum up `choices` by their age on the day `today`, in days since 1970. Later choices have age 0."""
     evidence: defaultdict[frozenset[str], defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
     for choice in choices:
         age = max(0, today - choice.at // DAY_S)
@@ -85,5 +85,5 @@ def learn(choices: Iterable[Choice], generation: int, today: int) -> Learned:
 
 
 def _bounded(evidence: float) -> float:
-    """Return a value that approaches ±1 with more evidence: 0.39 for one opening, 0.63 for two."""
+    """Map evidence to −1 to 1: one opening of a file gives 0.39, two give 0.63."""
     return math.copysign(-math.expm1(-abs(evidence)), evidence)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from cairn.text.words import stem, stems
 
 _BARRELS = frozenset({"index", "init", "mod", "lib", "main", "__init__", "__main__"})
-"""File stems that say nothing: such a file is named by its folder."""
+"""The file stems that say nothing about a file; such a file takes the name of its folder."""
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
 _LANGUAGE = re.compile(
     r"(ar|az|be|bg|bn|ca|cs|da|de|el|en|es|et|fa|fi|fr|he|hi|hu|hy|id|it|ja|ka|kk|ko|lt|lv|mk|ms|nl|no|pl|pt|ro|ru|sk|sl"
@@ -22,12 +22,12 @@ _RELEASE_NOTES = re.compile(
 )
 _VERSION = re.compile(r"v(\d+)")
 _CACHED_NAMES, _CACHED_FOLDERS = 10_000, 5_000
-"""Cached paths. A query compares a few hundred files, and later queries mostly the same ones."""
+"""The maximum numbers of cached paths. Successive queries compare mostly the same few hundred files."""
 
 
 @lru_cache(maxsize=_CACHED_NAMES)
 def name_stems(path: str) -> tuple[str, ...]:
-    """Return the stems of the words of a file's name, or of its folder's where the name says nothing."""
+    """Return the stems of the words in a file's name. If the name says nothing, the folder's name is used."""
     return stems(_name(path))
 
 
@@ -39,7 +39,7 @@ def joined_name(path: str) -> str:
 
 @lru_cache(maxsize=_CACHED_NAMES)
 def folder_stems(path: str) -> frozenset[str]:
-    """Return the stems of the words of all folders of a path, and of each folder's name as one word."""
+    """Return the stems of the words in a path's folder names, and of each folder name as one word."""
     return _stems_of_folders(path.rpartition("/")[0])
 
 
@@ -55,7 +55,7 @@ def _stems_of_folders(path: str) -> frozenset[str]:
 
 @lru_cache(maxsize=_CACHED_NAMES)
 def versions(path: str) -> tuple[tuple[str, int], ...]:
-    """Return the path above each folder that names a version, and the version."""
+    """Return the version folders in a path: the path above each one, and its version number."""
     return _versions_of_folders(path.rpartition("/")[0])
 
 
@@ -66,7 +66,7 @@ def _versions_of_folders(path: str) -> tuple[tuple[str, int], ...]:
 
 @lru_cache(maxsize=_CACHED_NAMES)
 def languages(path: str) -> tuple[tuple[str, str], ...]:
-    """Return the path above each folder that names a natural language, and its code."""
+    """Return the folders in a path that are named after a language: the path above each, and the code."""
     return _languages_of_folders(path.rpartition("/")[0])
 
 

@@ -1,8 +1,8 @@
 """Estimate which of several folders a query is about, by how often its words occur in each.
 
-Scores of files are relative to their own folder's best. A word that only one folder has (`rack` in a question
-about middleware) says more than those. This is the query likelihood of language models, over folders, not
-documents.
+A file's score is relative to the best file of the same folder, so it cannot tell which folder is meant. A
+word that only one folder has can (`rack` in a question about middleware). The estimate is the query
+likelihood of language models, with folders instead of documents.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 from cairn.retrieval.pools import Pool
 
 _SMOOTHING = 100.0
-"""Chunks of an average folder that are added to each folder (Dirichlet smoothing). Of 100, 1,000 and 5,000
-the first found the right one of ten and of eleven repositories most often."""
+"""The weight of the average folder, in chunks, that is added to each folder's counts (Dirichlet smoothing).
+Of 100, 1,000 and 5,000, this value chose the right one of ten and of eleven repositories most often."""
 
 
 def folder_likelihoods(pools: Sequence[Pool], chunks: Sequence[int]) -> Sequence[float]:
     """Return each folder's mean log likelihood of the query's words, minus that of the likeliest folder. All
-    are 0 where no word occurs anywhere. `chunks` is the number of chunks of each folder."""
+    values are 0 if no word occurs anywhere. `chunks` has the number of chunks of each folder."""
     total = np.zeros(len(pools))
     sizes = np.array(chunks, np.float64)
     every = sizes.sum()

@@ -1,8 +1,8 @@
-"""Decide whether documents or code answer a question: the one rule for READMEs and all other documents.
+"""Decide whether documents or code answer a question. This one rule serves READMEs and all other documents.
 
-Documents with the same words crowd code out if left alone; if always demoted, "how do I install it" is
-answered by a source file. So documents are demoted unless the wording asks for them, and a README comes first
-where the question is about a whole project (docs/ranking.md).
+Undemoted documents crowd out code with the same words. If documents were always demoted, "how do I install
+it" would be answered by a source file. So documents are demoted unless the wording asks for them, and a
+README comes first if the question is about a whole project (docs/ranking.md).
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Documents(enum.Enum):
 
 
 _OVERVIEW_TERMS = 1
-"""Terms of an explanation of a whole: "explain flask", unlike "how does digest authentication work"."""
+"""The maximum number of terms in a request to explain a whole, such as "explain flask"."""
 _MOST_TERMS = 2
-"""The same for "what is …", which may also ask for a difference or a purpose."""
+"""The maximum number of terms in a "what is …" overview question. Longer ones may ask for a difference."""
 _ASKS_WHAT = re.compile(r"\s*(?:what|who)\b", re.IGNORECASE)
 _EXPLICIT_LOCATION = re.compile(r"^(?:where|which|find|locate)", re.IGNORECASE)
 _IN_CODE = frozenset({QueryType.SYMBOL, QueryType.BUG_FIX})
@@ -64,8 +64,8 @@ def readme_of(query: Query) -> Readme:
 
 
 def documents_of(query: Query) -> Documents:
-    """Return how the query wants documents treated beside code. Evidence consists of passages to quote, which
-    documents have as well as code; a search wants places to open."""
+    """Return how documents rank beside code for the query. Evidence consists of passages to quote, and
+    documents have these as well as code; a search finds places to open."""
     if asks_for_overview(query.wording) or _FOR_USERS.search(query.wording.strip()):
         return Documents.WELCOME
     is_evidence = (
@@ -82,7 +82,7 @@ _OVERVIEW = re.compile(
         \bget(?:ting)?\ started\b | \bquick\ ?starts?\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Questions for what a project is and how to begin with it, which a README answers."""
+"""Matches questions about what a project is or how to begin with it. A README answers these."""
 
 _FOR_USERS = re.compile(
     r"""^how\ (?:do|can|should|would|could)\ (?:i|we|you|one)\b | ^how\ to\b | ^when\ (?:to|should)\b |

@@ -1,4 +1,4 @@
-"""Recognise questions for an overview, and the text that introduces their subject."""
+"""Recognise questions that ask for an overview, and text that introduces their subject."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _WHOLE_PROJECT = re.compile(r"[-_](?:parent|root|monorepo|workspace|aggregator)\
 _SAYS_WHAT_IT_DOES = 0.4
 _INTRODUCING = frozenset({"readme", "index", "intro", "introduction", "overview"})
 TOP_LINES, OPENING_LINES = 20, 60
-"""Lines of a README: the first 20 say what the project is; after 60 it covers installation or credits."""
+"""How many lines of a README say what the project is, and how many introduce it. Other topics follow."""
 DESCRIPTION = re.compile(
     r'''"description"\s*:\s*"((?:[^"\\\n]|\\.)*)"
         | ^\s*description\s*=\s*(?:"""(.*?)"""|"([^"\n]*)"|\'([^\'\n]*)\'|([^"\'\s].*))$
@@ -57,14 +57,14 @@ _OWNERSHIP = re.compile(r"\b(?:trademarks?|copyright(?:ed)?|licen[cs]ed|sponsor\
 
 @lru_cache(maxsize=256)
 def subject_of(text: str) -> str:
-    """Return the subject that the question wants an overview of ("what is X", "explain X"), as written, or
-    "". `text` is the wording in English."""
+    """Return the subject of a question for an overview ("what is X", "explain X") as the user wrote it; ""
+    for other questions. `text` is the question in English."""
     found = _OVERVIEW.fullmatch(text)
     return "" if found is None or question_kinds(text) else found["subject"].rstrip(".")
 
 
 def with_project_named(text: str, vocabulary: IndexVocabulary | None) -> str:
-    """Return `text` with a leading "this project", or one in an overview question, replaced by its name."""
+    """Return `text` with the project's name for "this project" at its start or in an overview question."""
     found = _OF_THIS_PROJECT.match(text) if vocabulary else None
     if found is None or vocabulary is None or not (project := project_of(vocabulary.main_collection)):
         return text
@@ -72,7 +72,7 @@ def with_project_named(text: str, vocabulary: IndexVocabulary | None) -> str:
 
 
 def name_key(name: str) -> str:
-    """Return what spellings of a name share: `serde_json` and "Serde JSON", `express` and "Express.js"."""
+    """Return a key for all spellings of a name: `serde_json` and "Serde JSON", `express` and "Express.js"."""
     return _NON_LETTERS.sub("", _EXTENSION.sub("", name)).lower()
 
 
@@ -98,29 +98,29 @@ def is_about_ownership(text: str) -> bool:
 
 @frozen
 class OverviewSubject:
-    """The subject of a question that asks what it is."""
+    """The subject of a question for an overview."""
 
     key: str
     _definition: re.Pattern[str]
-    """Matches the beginning of a sentence about the subject; its group `is` matches a definition."""
+    """Matches the beginning of a sentence about the subject. Its group `is` matches in definitions."""
     _name: re.Pattern[str]
 
     @classmethod
     def by(cls, wording: str) -> OverviewSubject | None:
-        """Return the subject that the question wants an overview of; None if it asks for something else."""
+        """Return the subject of a question for an overview; None for other questions."""
         subject = subject_of(wording).strip("`")
         key = name_key(subject)
         return cls(key, *_patterns(subject)) if key else None
 
     def definition_score(self, text: str) -> float:
-        """Return 1 where a sentence says what the subject is, 0.4 where one says what it does, else 0."""
+        """Return 1 if a sentence of `text` says what the subject is, 0.4 if one says what it does, else 0."""
         return max(
             (1.0 if found["is"] else _SAYS_WHAT_IT_DOES for found in self._definition.finditer(text)),
             default=0.0,
         )
 
     def names(self, text: str) -> bool:
-        """Return whether the text has the subject as a word of its own, unlike `express.Router`."""
+        """Return whether the text contains the subject as a separate word, unlike `express.Router`."""
         return bool(self._name.search(text))
 
     def describes(self, path: str, collection: str, text: str) -> bool:
@@ -128,15 +128,15 @@ class OverviewSubject:
         return is_manifest and bool(DESCRIPTION.search(text))
 
     def owns(self, path: str, collection: str, line: int) -> bool:
-        """Return whether the place, at a 0-based `line`, is in one of the subject's own documents. These are
-        at the top of the folder or in its documentation. A document that is not an introduction counts only
-        in its first lines: further down, a page is about its own topic."""
+        """Return whether the 0-based `line` is in one of the subject's own documents. These are at the top of
+        the folder or in its documentation. A document that is not an introduction counts only with its first
+        lines, because further down a page covers its own topic."""
         folders = path.lower().split("/")[:-1]
         is_there = _FOLDERS_OF_DOCUMENTS.issuperset(folders) and self.key == name_key(project_of(collection))
         return is_there and file_kind(path) is FileKind.DOCS and (introduces(path) or line < TOP_LINES)
 
     def opening(self, path: str, collection: str, header_path: str, line: int) -> bool:
-        """Return whether the 0-based `line` is in the beginning of a document that introduces the subject."""
+        """Return whether the 0-based `line` is near the top of a document that introduces the subject."""
         if line >= OPENING_LINES or not introduces(path) or file_kind(path) is not FileKind.DOCS:
             return False
         *folders, _ = path.lower().split("/")
@@ -149,7 +149,7 @@ class OverviewSubject:
 
 @lru_cache(maxsize=64)
 def _patterns(subject: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns of a sentence about the subject, and of its name, singular or plural."""
+    """Return two patterns: one of a sentence about the subject, one of its name in singular or plural."""
     words = r"[\s_-]*".join(map(re.escape, re.findall(r"[\w.+#@/]+", subject.removesuffix("s")))) + "s?"
     says = re.compile(
         rf"""(?:^|(?<=[.!?]\s))[^\w\n]*(?:(?:the|an?|package|module)\s+[*_`"'\[(]*)?{words}(?![\w-])[`*_"'\])]*

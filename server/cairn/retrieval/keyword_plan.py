@@ -1,9 +1,8 @@
 """Plan FTS5 queries over paths and commit subjects so that they finish in time.
 
-FTS5 scores every row with any of the words: eight common words in 100,000 rows took 70 to 250 ms. So the plan
-takes the rarest words that together match no more rows than the budget, then rows with the two rarest of the
-other words both, if these are within the budget too. It drops more common words, which say almost nothing
-beside those.
+FTS5 scores every row that contains any of the words: for eight common words in 100,000 rows this took 70 to
+250 ms. So the plan takes the rarest words that together match no more rows than the budget. It adds rows with
+both of the next two words if there are few enough. It drops the other words, which add almost nothing.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from cairn.retrieval.query import Query
 
 _K1 = 1.2
 _LOWEST_IDF = 1e-6
-"""The idf that FTS5's bm25 gives to a word in most rows."""
+"""The idf that FTS5's bm25 gives to a word in more than half of the rows."""
 
 
 Count = Callable[[Sequence[str]], KeywordCounts]
-"""Returns for FTS5 expressions the rows that match each, counted to just above the budget, and all rows."""
+"""Counts the rows that match each FTS5 expression, up to just above the budget, and all rows of the table."""
 
 
 @frozen
@@ -31,7 +30,7 @@ class KeywordPlan:
     match: str
     """The FTS5 expression; "" if there is nothing to find."""
     possible: float
-    """An upper bound of the BM25 score of a row with every word of the query."""
+    """An upper bound of the BM25 score: that of a row with every word of the query."""
 
 
 @frozen
@@ -41,9 +40,9 @@ class _Term:
 
 
 def plan_keywords(query: Query, count: Count, budget: int, *, absent: bool = True) -> KeywordPlan:
-    """Return a plan for `query` that matches hardly more rows than `budget`. `absent` keeps words that occur
-    nowhere, since unsaved documents may contain them. Most spellings of a query occur nowhere, and each costs
-    FTS5 time for every row."""
+    """Return a plan for `query` that matches hardly more rows than `budget`. With `absent`, the plan keeps
+    words that occur nowhere, since unsaved documents may contain them. Most spellings of a query occur
+    nowhere, yet each costs FTS5 time in every row."""
     words = [[quoted_word(word) for word in group] for group in query.groups]
     known = {word for group in words for word in group}
     others = [word for spelling in query.spellings if (word := quoted_word(spelling)) not in known]
@@ -57,11 +56,11 @@ def plan_keywords(query: Query, count: Count, budget: int, *, absent: bool = Tru
     is_found = any(term.rows for term in needed)
     if len(left) > 1:
         both = f"({left[0].expression} AND {left[1].expression})"
-        # "test" and "1" together are in 24,000 of 107,000 chunks, and say nothing beside the rest of a name.
+        # Two common words together may match too many rows: "test" and "1" match 24,000 of 107,000 chunks.
         if not is_found or count([both]).matching.get(both, 0) <= budget:
             parts.append(both)
     elif left and not is_found:
-        parts.append(left[0].expression)  # nothing else of the question occurs
+        parts.append(left[0].expression)  # No other word of the query occurs.
     idf = (max(math.log(_odds(counts.rows, group.rows)), _LOWEST_IDF) for group in groups)
     possible = sum(each * (_K1 + 1) for each in idf)
     return KeywordPlan(" OR ".join(dict.fromkeys(parts)), possible)
@@ -85,6 +84,6 @@ def _essential(terms: Sequence[_Term], budget: int) -> list[_Term]:
 def _any(words: Iterable[str], counts: Mapping[str, int], absent: bool) -> _Term:
     every = list(dict.fromkeys(words))
     present = [word for word in every if absent or counts.get(word, 0)]
-    # The last word of a group keeps its brackets, so that the same word elsewhere counts separately.
+    # A group with one present word stays in brackets, so that it is counted apart from the bare word.
     expression = every[0] if len(every) == 1 else f"({' OR '.join(present)})"
     return _Term(expression, sum(counts.get(word, 0) for word in every))

@@ -1,4 +1,4 @@
-"""Run the search legs of a query, which each find chunks or files in their own way, over all indexes."""
+"""Run the legs of a query over all indexes. A leg is one way to find chunks or files, such as by keywords."""
 
 from __future__ import annotations
 
@@ -40,27 +40,24 @@ from cairn.workspace.collections import MANIFESTS
 logger = logging.getLogger(__name__)
 
 _MAX_SYMBOLS = 50
-"""The maximum number of chunks that one spelling of a name may add; a name with more definitions says
-little."""
+"""The maximum number of chunks that one spelling of a name adds. A name with more definitions says little."""
 _MAX_LITERALS = 4
-"""The maximum number of quoted texts that are searched for; each one scans the whole index."""
+"""The maximum number of quoted texts to search for. Each search scans the whole index."""
 _RARE = 10
 _MAX_FIRST_LOOKS = 300
-"""The maximum number of chunks of other legs in which a literal is searched for first; reading one takes 30
-µs."""
+"""The maximum number of other legs' chunks that are searched first for a literal. Reading one takes 30 µs."""
 _MAX_FILES = 40
-"""The maximum number of files found as wholes by their paths, and as many by their commits."""
+"""The maximum number of whole files that are found by path in an index, and as many by commit."""
 _MAX_INTRODUCING = 4
-"""The maximum number of READMEs and manifests that are always candidates for an overview."""
+"""The maximum number of READMEs and manifests that become candidates for every overview."""
 _SUBJECT_ROWS = 4_000
-"""The number of files whose commit subjects are scored; the budget is lower than for chunks, which are
-more."""
+"""The maximum number of files whose commit subjects are scored. The budget for chunks is higher."""
 _RESPELLED = 0.5
-"""The score of a name in another convention, which is seldom meant; in another case it is 0.9."""
+"""The score of a name in another convention, which users seldom mean. One in another case scores 0.9."""
 _NOT_IN_OWNER = 0.25
-"""The factor for definitions outside the type or module named in the query, where that has the name."""
+"""The factor for definitions outside the type or module named in the query, if that defines the name too."""
 _SIGILS = ("$", "@", "_", "#")
-"""Marks that some languages put before a name, and users leave out."""
+"""Marks that some languages put before a name. Users often leave them out."""
 _SIGILLED = 0.9
 
 _REEXPORTS = (
@@ -75,7 +72,7 @@ _MEANING_LEGS = frozenset({"similarity", "compared"})
 
 @define
 class Legs:
-    """Runs the legs of one query over several indexes. A leg that fails in one is skipped there."""
+    """Runs the legs of one query over several indexes. If a leg fails in one, it continues in the others."""
 
     readers: Sequence[IndexReader]
     query: Query
@@ -87,15 +84,15 @@ class Legs:
     """Milliseconds by leg."""
     problems: list[CairnError] = field(factory=list, init=False)
     without_vectors: bool = field(default=False, init=False)
-    """Whether a comparison by meaning was wanted and failed."""
+    """Whether the query should have been compared by meaning, but this failed."""
     broken_off: list[str] = field(factory=list, init=False)
-    """Legs that ran out of time before they had searched everything."""
+    """The legs that ran out of time before they had searched everything."""
 
     def __attrs_post_init__(self) -> None:
         self.pools = [Pool() for _ in self.readers]
 
     def empty_copy(self) -> Legs:
-        """Return empty legs of the same query, for another thread."""
+        """Return legs of the same query without results, for use in another thread."""
         return Legs(self.readers, self.query, self.only, self.settings, self.cancelled)
 
     @property
@@ -137,7 +134,7 @@ class Legs:
                 pool.found["named"] = named_definitions(reader, report, self.only, leg.deadline)
 
     def by_keywords(self, *, patiently: bool = False) -> None:
-        """Find chunks by keywords; with `patiently`, without a deadline."""
+        """Find chunks by keywords. With `patiently`, there is no deadline."""
         query = self.query
         others = (spelling for spelling in query.spellings if (spelling,) not in query.groups)
         words = [*query.groups, *((spelling,) for spelling in others)]
@@ -164,7 +161,7 @@ class Legs:
         self.add_time("keyword", began)
 
     def by_files(self) -> None:
-        """Find files by keywords in paths and commit subjects, and by the paths in the query."""
+        """Find files by keywords in paths and commit subjects, and by paths that the query contains."""
         for reader, pool, leg in self._run("file", Leg.FILES):
             with leg:
                 subjects = self._plan(reader, "subjects_fts", leg.deadline, absent=False)
@@ -188,9 +185,9 @@ class Legs:
         return plan_keywords(self.query, count, _SUBJECT_ROWS, absent=absent)
 
     def by_text(self, *, case: bool = False, word: bool = False) -> None:
-        """Find the query's literals verbatim, first in the chunks of other legs, which rank high anyway.
-        `case` respects upper and lower case, `word` requires whole words; with either, the whole query is a
-        literal unless it has quotes."""
+        """Find the query's literals verbatim. The chunks that other legs found are searched first, because
+        they rank high anyway. `case` respects upper and lower case, and `word` requires whole words. With
+        either, the whole query is a literal unless it contains quotes."""
         wanted = literals(self.query, all_of_it=case or word) or self._undefined_name()
         if not wanted:
             return
@@ -201,16 +198,15 @@ class Legs:
                 for text in wanted:
                     literal, first = Literal(text, case, word), pool.chunks()[:_MAX_FIRST_LOOKS]
                     hits = reader.containing(literal, most, self.only, leg.deadline, first).hits
-                    # A message's fragment in many places says little.
+                    # A fragment of a message that occurs in many places says little.
                     share = 1 / math.sqrt(len(hits) or 1) if self.query.report else 1.0
                     for hit in hits:
                         scores[hit.chunk_id] += share * hit.score / len(wanted)
                 pool.found["exact"].update(scores)
 
     def _undefined_name(self) -> tuple[str, ...]:
-        """Return the query if it is a name or piece of code without a definition: it may be part of a name. A
-        plain word that keywords found qualifies only if it is rare and has no alternatives: a frequent word
-        is a topic."""
+        """Return the query if it is an undefined name or a piece of code, which may be part of a longer name.
+        A plain word that occurs often or has alternatives is a topic instead, and gives ()."""
         name = self.query.text.strip().removesuffix("()")
         if not self.query.is_one_text or self.is_defined:
             return ()
@@ -220,7 +216,7 @@ class Legs:
         return () if is_topic and _is_plain_word(name) else (name,)
 
     def by_reexports(self) -> None:
-        """Find the re-exports of the name if the indexes do not define it."""
+        """Find the re-exports of a name that the indexes do not define."""
         if not self.query.is_symbol or self.is_defined:
             return
         for reader, pool, leg in self._run("reexport", Leg.EXACT):
@@ -239,7 +235,7 @@ class Legs:
                 pool.add(name, nearest.nearest(reader, self.settings.neighbours, self.only, leg.deadline))
 
     def compare(self, every: Sequence[Legs], vectors: Sequence[QueryVector]) -> None:
-        """Compute the similarity of all chunks found here to each query, for the legs in `every`."""
+        """Compute the similarity of all chunks in these pools to each query, for its legs in `every`."""
         for place, (reader, pool, leg) in enumerate(self._run("compared")):
             with leg:
                 ids = pool.chunks()
@@ -247,7 +243,7 @@ class Legs:
                     legs.pools[place].found["compared"].update(cosines)
 
     def merge(self, other: Legs, *, leg: str = "") -> None:
-        """Add the results of `other` over the same indexes, under the name `leg` where one is given."""
+        """Add the results of `other`, which has the same indexes. With `leg`, all get this name."""
         for pool, theirs in zip(self.pools, other.pools, strict=True):
             for name, found in theirs.found.items():
                 pool.found[leg or name].update(found)
@@ -267,7 +263,7 @@ class Legs:
     def _run(
         self, name: str, setting: Leg | None = None, *, patiently: bool = False
     ) -> Iterator[tuple[IndexReader, Pool, _RunningLeg]]:
-        """Yield each index with its pool and a context, if the settings include the leg."""
+        """Yield each index with its pool and a context, or nothing if the settings exclude the leg."""
         if setting is not None and setting not in self.settings.legs:
             return
         began = time.perf_counter()
@@ -288,7 +284,8 @@ class Legs:
 
 @frozen
 class _RunningLeg:
-    """Keeps a leg's failure in one index from the others, unless the whole server is unavailable."""
+    """A context that records the failure of a leg in one index, so that the others are still searched. If the
+    whole server is unavailable, the error passes through."""
 
     legs: Legs
     name: str
@@ -310,9 +307,9 @@ class _RunningLeg:
 
 
 def is_identifier(query: Query) -> bool:
-    """Return whether the query is one name that is not a plain word. Where it is defined, vectors change
-    nothing: symbol queries have the same NDCG@10 without them (0.991, 0.957 in checkouts, 0.997 in other
-    repositories)."""
+    """Return whether the query is one name that is not a plain word. Vectors change nothing for a defined
+    name: without them, the NDCG@10 of symbol queries is equal (0.991, 0.957 in checkouts, 0.997 in others).
+    """
     return query.is_symbol and not _is_plain_word(query.text.strip())
 
 
@@ -321,11 +318,11 @@ def _is_plain_word(name: str) -> bool:
 
 
 def literals(query: Query, *, all_of_it: bool) -> tuple[str, ...]:
-    """Return the texts to find verbatim; with `all_of_it`, the lines of a query without quotes."""
+    """Return the texts to find verbatim. With `all_of_it`, these are the lines of a query without quotes."""
     if all_of_it:
         lines = (line.strip() for line in query.text.splitlines())
         return (query.quotes or tuple(filter(None, lines)))[:_MAX_LITERALS]
-    # Options of a report are keywords: five of them took 250 ms in 30,000 chunks.
+    # Options in a report are only keywords: a verbatim search for five took 250 ms in 30,000 chunks.
     phrases = () if query.report else query.phrases
     return (query.literals or phrases)[:_MAX_LITERALS]
 

@@ -1,4 +1,4 @@
-"""Find the terms of a query in a text: in any inflection, inside identifiers, or as an alternative."""
+"""Find the terms of a query in a text: in any inflection, inside identifiers, or by an alternative."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from cairn.text.words import stem, stems
 
 _WORD = re.compile(r"\w+")
 _SHORT_STEM = 3
-"""Letters of a stem of which words need only share the first two; of a longer one, all but the last."""
+"""The maximum number of letters of a stem whose inflections may share only the first two letters. Inflections
+of a longer stem share all letters but the last."""
 _CACHED_TEXTS = 200
-"""The number of cached texts: each result is matched for its shown terms and for the verdict."""
+"""The maximum number of cached texts. Each result is matched for its shown terms, then for the verdict."""
 
 
 @frozen(eq=False)
 class TermMatcher:
-    """The terms of a query with their alternatives (`Query.groups`), prepared for matching. `matcher` returns
-    the same object for the same query, so results are cached by object. Words of a text are stemmed only if
-    they contain the beginning of a term's stem: for ten results this takes 0.5 ms."""
+    """The terms of a query and their alternatives (`Query.groups`), prepared for matching. `matcher` returns
+    the same object for equal terms, because results are cached by object. To take 0.5 ms for ten results,
+    only words that contain the beginning of a term's stem are stemmed."""
 
     terms: tuple[tuple[tuple[str, ...], ...], ...]
-    """The alternatives of each term, each as the stems of its words."""
+    """The alternatives of each term. An alternative is a tuple of its words' stems."""
     _beginnings: tuple[str, ...] = field(init=False, repr=False)
-    """Lower-case text that every word with one of the stems contains."""
+    """The lower-case beginnings of all stems. A word with one of the stems contains one of these."""
 
     @_beginnings.default
     def _sorted_beginnings(self) -> tuple[str, ...]:
@@ -34,11 +35,11 @@ class TermMatcher:
         return tuple(sorted(map(_beginning, wanted)))
 
     def terms_in(self, text: str) -> frozenset[int]:
-        """Return the places of the terms in the text; a phrase must occur word by word."""
+        """Return the positions of the terms that occur in the text. A phrase must occur word by word."""
         return _matches(self, text)
 
     def is_phrase_of(self, text: str) -> bool:
-        """Return whether the terms, or an alternative of each, are adjacent and in order in `text`."""
+        """Return whether `text` contains all terms, or an alternative of each, adjacent and in order."""
         spoken = tuple(_sequence(text))
         return any(self._starts(spoken[place:]) for place in range(len(spoken)))
 
@@ -93,12 +94,12 @@ def _spellings(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _beginning(part: str) -> str:
-    """Return the part that all inflections share: a stem's last letter may differ (category, categori)."""
+    """Return the part of a stem that all inflections share: without "y" or "i" in category, categori."""
     return part[:-1] if len(part) > _SHORT_STEM else part[:2]
 
 
 def _sequence(text: str) -> Iterator[str]:
-    """Yield the stems of a text's words in order, each word of an identifier separately."""
+    """Yield the stems of the words in a text, in order. An identifier yields each of its words."""
     for word in _WORD.findall(text):
         yield from stems(word)
 

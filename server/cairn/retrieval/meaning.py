@@ -1,6 +1,5 @@
-"""Compare queries and chunks by vectors: static ones, which every index has, or those of an installed larger
-model. Vectors of the two kinds are never compared with each other, so each query uses one kind for all
-chunks."""
+"""Compare queries and chunks by vectors: the static ones that every index has, or those of an installed
+larger model. Vectors of different kinds are never compared, so each query uses one kind for all chunks."""
 
 from __future__ import annotations
 
@@ -20,22 +19,22 @@ from cairn.index.store.deadline import Cancelled
 from cairn.index.store.meta import Facts, static_key
 
 _FEW = 0.05
-"""The share of chunks that may lack the model's vector before static vectors rank better; where none is
-missing, both rank alike (docs/ranking.md)."""
+"""The maximum share of chunks without a vector of the model. If more are missing, static vectors rank better;
+if none is, both kinds rank alike (docs/ranking.md)."""
 
 
 @frozen
 class ModelMeaning:
     embedder: Embedder
     static: StaticTable | None = None
-    """Finds the chunks that the model's vectors are compared with."""
+    """Finds the chunks with which the model's vectors are compared."""
 
     @property
     def dimension(self) -> int:
         return self.embedder.model.dimension
 
     def vectors(self, queries: Sequence[str]) -> list[ModelVector]:
-        """Return a vector for each query, with one call of the model for all."""
+        """Return a vector for each query. The model is called once for all."""
         static = StaticMeaning(self.static).vectors(queries) if self.static else [None] * len(queries)
         rows = self.embedder.embed_queries(queries)
         model = self.embedder.model.id
@@ -56,14 +55,13 @@ class StaticMeaning:
 
 @frozen
 class ModelVector:
-    """The float32[dimension] vector of a query by the model with the id `model`."""
+    """A query's vector, float32[dimension], by the model with the id `model`."""
 
     vector: NDArray[np.float32]
     model: str
     static: StaticVector | None = None
-    """The static vector that finds the chunks to compare: it reads a sixth of the bytes, and vectors of
-    deleted texts cannot take all places. NDCG@10 was 0.879 with an earlier table, and 0.881 comparing all
-    chunks."""
+    """The static vector that finds the chunks to compare. It reads a sixth of the bytes, and vectors of
+    deleted texts cannot take all results. NDCG@10 was 0.879 with an earlier table, 0.881 comparing all."""
 
     def nearest(self, index: IndexReader, limit: int, only: ChunkFilter, cancelled: Cancelled) -> list[Hit]:
         if self.static is None:
@@ -78,7 +76,7 @@ class ModelVector:
 
 @frozen
 class StaticVector:
-    """The int8[dimension] vector of a query by the static table."""
+    """A query's vector, int8[dimension], by the static table."""
 
     vector: NDArray[np.int8]
 
@@ -94,15 +92,15 @@ QueryVector = ModelVector | StaticVector
 
 
 def table_of(meaning: Meaning | None) -> StaticTable | None:
-    """Return the static table, which also compares single lines; None where there is none."""
+    """Return the static table, which can also compare single lines; None without one."""
     if isinstance(meaning, ModelMeaning):
         return meaning.static
     return meaning.table if meaning else None
 
 
 def finder(vector: QueryVector) -> tuple[QueryVector, str]:
-    """Return the vector that finds the nearest chunks, and the name of this leg. Static vectors only find:
-    the model's vectors are compared with all found chunks, whichever leg found them."""
+    """Return the vector that finds the nearest chunks, and the name of this leg. Beside a model, the static
+    vector only finds: then all chunks that any leg found are compared by the model's vectors."""
     if isinstance(vector, ModelVector) and vector.static is not None:
         return vector.static, "static"
     return vector, "similarity"
@@ -111,9 +109,9 @@ def finder(vector: QueryVector) -> tuple[QueryVector, str]:
 def similarities(
     query_vectors: Sequence[QueryVector], index: IndexReader, ids: Sequence[int]
 ) -> list[dict[int, float]]:
-    """Return for each query the cosine similarity of the chunks that have a vector. The model's vectors are
-    read once for all queries. This calls the index directly instead of through each vector, because most
-    stack frames of a search above SQLite are on this path (`benchmarks/frames.py`)."""
+    """Return the cosine similarity of each chunk with a vector, for each query. The model's vectors are read
+    once for all queries. This calls the index directly instead of through each vector, because most stack
+    frames of a search above SQLite are on this path (`benchmarks/frames.py`)."""
     static = [each.vector for each in query_vectors if isinstance(each, StaticVector)]
     if static:
         return list(map(partial(index.static_similarities, ids), static))
@@ -128,15 +126,15 @@ def choose_meaning(
     embedder: Callable[[], Embedder | None],
     static: Callable[[], StaticTable | None],
 ) -> Meaning | None:
-    """Return the best available comparison for these indexes, or None; load only what it uses."""
+    """Return the best comparison that these indexes allow, or None. Only what it uses is loaded."""
     chunks = sum(f.chunks for f in facts)
     waiting = sum(f.queued if f.model_id else f.chunks for f in facts)
     waiting_static = sum(f.static_queued if f.has_static else f.chunks for f in facts)
     table = static() if waiting_static < chunks else None
-    # Another version of Cairn may write one of the indexes, with another table.
+    # Another version of Cairn may have written one of the indexes with another table.
     if table is not None and any(f.has_static and f.static_key != static_key(table.id) for f in facts):
         table, waiting_static = None, chunks
-    # While both kinds are being made, the kind that more chunks have finds more.
+    # While vectors of both kinds are computed, the kind that more chunks already have finds more.
     if waiting < chunks and (waiting <= _FEW * chunks or table is None or waiting < waiting_static):
         model = embedder()
         if model is not None:

@@ -1,4 +1,4 @@
-"""Read the parts of a query that name something exactly: quotes, paths, error codes, pieces of code."""
+"""Read the parts of a query to find literally: quotes, paths, error codes, pieces of code."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from cairn.text.languages import detect_language
 from cairn.text.words import LIGHT_WORDS, is_stopword
 
 MAX_MENTIONS = 8
-"""The maximum number of mentions of each kind: a pasted text has many, and each costs a look-up."""
+"""The maximum number of mentions of each kind. A pasted text has many, and each costs a look-up."""
 
 MAX_LITERAL_CHARS = 200
-"""A longer piece is seldom on one line of a file."""
+"""The maximum length of a literal. A longer text is seldom on one line of a file."""
 
 
 @frozen
@@ -25,12 +25,12 @@ class Mentions:
     quotes: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
     literals: tuple[str, ...] = ()
-    """Texts to find letter by letter; empty for a question in plain words."""
+    """Texts to find verbatim; empty for a question in plain words."""
     rest: str = ""
-    """The text without line numbers."""
+    """The text of the query without line numbers after paths."""
     is_code: bool = False
     is_path: bool = False
-    """Whether the whole text is the path of a file, or a glob."""
+    """Whether the whole query is the path of a file, or a glob."""
 
 
 def read_mentions(text: str) -> Mentions:
@@ -74,12 +74,11 @@ _PATH = re.compile(
     r"(?<![\w/\\.@-])(?:[A-Za-z]:)?[\w.~*@+\[\]{}/\\-]{0,300}[\w*](?:(?::|#L|, line )(\d+)(?::\d+)?)?[/\\]?"
 )
 _MARKS = frozenset("./\\*")
-"""A path has one of these; most matches of `_PATH` in a long text are plain words."""
+"""Characters of which every path has one. Most matches of `_PATH` in a long text are plain words."""
 _PLACE_CHARS = 20
-"""The number of characters read before a path for a word such as "in": the longest has ten letters, plus
-spaces."""
+"""How many characters before a path may contain a word such as "in", with room for the longest and spaces."""
 _PLACE = re.compile(r"\b(?:in|under|inside|within|from)\s+$", re.IGNORECASE)
-# Names of products, and endings that are more often a member's name than a file's.
+# A name of a product is not a file, and some endings are more often the name of a member (`app.text`).
 _PRODUCTS = re.compile(
     r"(?:node|vue|next|nuxt|react|express|three|d3|ember|backbone|angular|chart|socket|alpine)\.(?:js|io)",
     re.IGNORECASE,
@@ -107,7 +106,7 @@ def _read_paths(text: str) -> tuple[tuple[str, ...], str]:
 
 
 def normalised_path(fragment: str) -> str:
-    """Return the path with forward slashes, without a leading `./`, drive or slash."""
+    """Return the path with forward slashes, without a leading `./`, `~/`, drive or slash."""
     path = re.sub(r"^[A-Za-z]:", "", fragment).replace("\\", "/")
     return re.sub(r"^(?:\.{0,2}/|~/)+", "", path).rstrip("/")
 
@@ -179,7 +178,7 @@ _CODE_SIGNS = re.compile(
     r"[;{}]\s*$|\{[^{}\n]*\}|\w\((?!e?s\))[^)\s]|\w\($|\s[:+*/|&-]?=\s|[=!]==?|\S->\S|\)\s*=>|=>\s*[({]|::\w+\(|&&|\|\||</\w|\#\[|^@\w+\(|\w\[\w*\]",
     re.MULTILINE,
 )
-# Words of prose, which code does not have; keywords of a language ("in", "not", "with") are left out.
+# Words of prose that code does not have. Words that are also keywords ("in", "not", "with") are left out.
 _PROSE = re.compile(
     r"\b(?:how|what|where|why|which|the|does|a|an|of|to|are|that|should|can|you|when|how's"
     r"|explain|find|show)\b",

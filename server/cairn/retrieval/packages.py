@@ -1,8 +1,9 @@
-"""Find the package of a workspace that a query is about, by its folder's name and its manifest's description.
+"""Find the package of a workspace that a query is about, by the package's folder name and the description in
+its manifest.
 
 A description is one sentence that tells the package from others. For 31 questions about two workspaces of 15
-and 25 packages, it ranked the right one first for 17 and among three for 23; the folder's name alone, or with
-the README's first lines, did for 11 and 17.
+and 25 packages, this ranked the right package first for 17 questions and among the first three for 23. The
+folder's name did so for 11 and 17 questions, both alone and with the README's first lines.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from cairn.retrieval.query import Query
 from cairn.workspace.collections import MANIFESTS, FileKind, file_kind
 
 _FEWEST = 7
-"""A smaller workspace has a main package, which most queries are about."""
+"""The minimum number of packages to compare. Queries about fewer are mostly about the main package."""
 _NOISE = 0.1
-"""Smaller differences of cosines say nothing: they led a question about ripgrep's core to `crates/cli`."""
+"""Differences of cosines up to this are noise: they led a question about ripgrep's core to `crates/cli`."""
 _MOST = 2_000
-"""The maximum number of packages of a folder that are compared, which takes 8 ms."""
+"""The maximum number of packages of a folder that are compared. This takes 8 ms."""
 _CHUNKS = 4
-"""The number of chunks read of a manifest: its description is near the top."""
+"""How many chunks of a manifest are read. The description is near the top."""
 _TOKENS = 64
 _SEPARATORS = re.compile(r"[\W_]+")
 
@@ -38,13 +39,13 @@ _SEPARATORS = re.compile(r"[\W_]+")
 class Package:
     folder: str
     project: str
-    """The common name of its collections, without their kinds."""
+    """The common part of the names of the package's collections, without the kind at the end."""
     card: str
 
 
 @frozen
 class Packages:
-    """How much a query is about each package of a folder, 0 to 1."""
+    """The relevance of each package of a workspace folder to a query, 0 to 1, by folder and project."""
 
     by_folder: Mapping[str, float] = field(factory=dict)
     by_project: Mapping[str, float] = field(factory=dict)
@@ -60,8 +61,9 @@ class Packages:
 def package_relevance(
     readers: Sequence[IndexReader], query: Query, table: StaticTable | None
 ) -> list[Packages]:
-    """Return for each index how much nearer than the median each package is to the query, beyond noise. The
-    result is empty without the static `table`, or if there are fewer than seven packages."""
+    """Return the relevance of the packages of each index: how much the cosine of each to the query exceeds
+    the median and the noise. The result is empty without `table`, or if there are fewer than seven packages.
+    """
     known = [reader.cached("packages", partial(_packages, reader.saved)) for reader in readers]
     if table is None or not query.terms or sum(map(len, known)) < _FEWEST:
         return [Packages() for _ in readers]
@@ -78,7 +80,7 @@ def package_relevance(
 
 
 def _packages(reader: IndexReader) -> Sequence[Package]:
-    """Return the packages below the index's folder, except those of tests and examples."""
+    """Return the packages in subfolders of the index, without those of tests and examples."""
     manifests = [path for (path,) in reader.select(_SELECT_MANIFESTS, (json.dumps(MANIFESTS),))]
     ids = [chunk for chunks in reader.chunk_ids(manifests).values() for chunk in chunks[:_CHUNKS]]
     stored = reader.chunks(ids)

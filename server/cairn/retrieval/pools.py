@@ -1,4 +1,4 @@
-"""Pool the chunks and files that the search legs of a query find in one index."""
+"""Pool what the legs of a query find in one index: chunks and files."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class Pool:
     """The results of all legs in one index."""
 
     found: defaultdict[str, dict[int, float]] = field(factory=lambda: defaultdict(dict))
-    """The scores of chunks, by leg and chunk id."""
+    """The score of each chunk, by leg and chunk id."""
     words: list[QueryWord] = field(factory=list)
-    """The query's words, without those that occur almost everywhere."""
+    """The query's words without those that occur almost everywhere."""
     keywords: FoundWords = field(factory=FoundWords)
-    """The same words and other spellings, with the BM25 score of every chunk, whichever leg found it."""
+    """The query's words and other spellings, with the BM25 score of every chunk, whichever leg found it."""
     files: dict[str, None] = field(factory=dict)
-    """Paths of the files found as wholes; the values are unused."""
+    """The paths of files found as wholes, as keys. The values are unused."""
     named: Mapping[str, float] = field(factory=dict)
-    """How likely the query means each file that it names, 1 at most, by path."""
+    """The likelihood that the query means each file which it names, 1 at most, by path."""
     subjects: Mapping[str, float] = field(factory=dict)
-    """BM25 over the subjects of each file's commits, as a share of the possible score, by path."""
+    """The BM25 score of each file's commit subjects, divided by the highest possible score, by path."""
 
     def add(self, leg: str, hits: Iterable[Hit]) -> None:
         self.found[leg].update((hit.chunk_id, hit.score) for hit in hits)

@@ -1,5 +1,5 @@
-"""Understand a question: turn the typed text into a `Query` of terms, names, paths and literals. Terms are
-not inflected here: the keyword index stems its text and the query alike."""
+"""Understand a question: parse the typed text into a `Query` of terms, names, paths and literals. Terms are
+not inflected here, because the keyword index stems both its text and the query."""
 
 from __future__ import annotations
 
@@ -36,33 +36,31 @@ from cairn.text.unicode import well_formed
 from cairn.text.words import is_stopword, stem, stems
 
 MAX_QUERY_CHARS = 10_000
-"""Longer queries are cut here, and the answer says so: a pasted file must not hang a search."""
+"""The maximum length of a query in characters. A longer one is cut, for example a pasted file."""
 
 MAX_TERMS = 32
-"""FTS5 scores every match of every term, so a pasted page is searched by its first words."""
+"""The maximum number of terms. FTS5 scores every match of each, so of a pasted page the first words count."""
 
 _MAX_FRAGMENTS = 3
-"""The maximum number of message fragments of a report; each one scans the whole index."""
+"""The maximum number of a report's message fragments to search for. Each search scans the whole index."""
 
 _MAX_NAME_WORDS = 4
-"""The maximum number of plain words that may together be a name ("add url rule"); more are a sentence."""
+"""The maximum number of plain words that may be a name ("add url rule"). More words are a sentence."""
 
 _ALPHA = 0.5
-"""Keywords and vectors both count with the full weights of `signals`."""
+"""With this balance, both keywords and vectors have the full weights of `signals`."""
 _SYMBOL_ALPHA = 0.15
-"""Vectors count 0.3 of their weight: a user who types one name means that name, and seldom similar text."""
+"""With this balance, vectors have 0.3 of their weight. A user who types a name seldom means similar text."""
 
 _WORD = re.compile(r"\w")
 
 
 @frozen
 class Query:
-    """An understood query."""
-
     text: str
     normalized: str
     terms: tuple[str, ...]
-    """Lower-case content words in order of first use, those inside identifiers included."""
+    """Lower-case content words in order of first use, including those inside identifiers."""
     compounds: tuple[str, ...]
     """Identifiers of several words and error codes, as typed: `add_url_rule`, `HTTPServer`, `HTTP 404`."""
     phrases: tuple[str, ...]
@@ -71,31 +69,31 @@ class Query:
     alpha: float
     corrections: tuple[str, ...] = ()
     alternatives: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
-    """Words or phrases that count as a term: other lengths, synonyms, translations, corrections."""
+    """Words or phrases that count as a term, by term: other lengths, synonyms, translations, corrections."""
     paths: tuple[str, ...] = ()
-    """Paths and globs with forward slashes; one from a stack trace may begin above the folder."""
+    """Paths and globs with forward slashes. A path from a stack trace may begin above the folder."""
     literals: tuple[str, ...] = ()
-    """Texts to find letter by letter; empty for a question in plain words."""
+    """Texts to find verbatim; empty for a question in plain words."""
     quotes: tuple[str, ...] = ()
-    """All quoted texts, also those without a word: `"=>"`."""
+    """All quoted texts, including those without a word: `"=>"`."""
     english: str = ""
-    """The text in English; "" where it was typed in English."""
+    """The text in English; "" if the user typed English."""
     language: str = ""
-    """The name of the language it was typed in; "" for English."""
+    """The name of the language in which the user typed; "" for English."""
     note: str = ""
     """A remark for the user on how the question was understood, such as an unknown language."""
     meant: str = ""
-    """The text that is embedded: in English, with synonyms and repairs in place."""
+    """The text to embed: in English, with synonyms and repairs applied."""
     original_wording: str = ""
-    """The original question, where this text is a variation of it; "" otherwise."""
+    """The original question if this query is a variation of it, else ""."""
 
     kinds: tuple[str, ...] = ()
-    """The kinds of definitions to find, where the query names one: `struct inode`."""
+    """The kinds of definitions to find, if the query names a kind: `struct inode`."""
 
     report: Report | None = field(default=None, hash=False)
 
     weights: Mapping[str, float] = field(factory=dict, hash=False)
-    """The weight of each term by its place in a report; other terms weigh 1."""
+    """The weight of each term by its place in a report. A term without an entry weighs 1."""
 
     for_evidence: bool = False
     """Whether the caller wants passages to quote rather than places to open."""
@@ -107,24 +105,24 @@ class Query:
 
     @property
     def wording(self) -> str:
-        """The user's own words in English; of a report, its title."""
+        """The user's own words in English; for a report, its title."""
         return self.original_wording or (self.report.title if self.report else self.english or self.text)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Spellings under which the index may define the name in the query."""
+        """The spellings under which the index may define the name in the query."""
         texts = (self.text, self.meant) if self.is_symbol else ()
         own = (own_name(_without_punctuation(text)) for text in texts)
         return tuple(dict.fromkeys(filter(None, (*self.compounds, *own))))
 
     @property
     def owner(self) -> str:
-        """The type or module before the name: `Router` of `Router.add`; "" for a name alone."""
+        """The type or module before the name: `Router` in `Router.add`; "" for a name alone."""
         return owner_name(_without_punctuation(self.text)) if self.is_symbol else ""
 
     @property
     def respelled(self) -> tuple[str, ...]:
-        """Spellings in other conventions, also of a whole short query: "add url rule" → `add_url_rule`."""
+        """Spellings in other conventions, also of a few plain words: "add url rule" → `add_url_rule`."""
         spelled = [_words_with_numbers(name) for name in self.names]
         plain = " ".join(self.text.lower().split()) == self.normalized
         if plain and not spelled and len(self.terms) <= _MAX_NAME_WORDS:
@@ -147,7 +145,7 @@ class Query:
 
     @cached_property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """Each term with its alternatives: a text that contains any of them contains the term."""
+        """Each term with its alternatives. A text that contains an alternative also contains the term."""
         return tuple((term, *self.alternatives.get(term, ())) for term in self.terms)
 
     @property
@@ -156,13 +154,13 @@ class Query:
 
     @property
     def _terms_in_order(self) -> tuple[str, ...]:
-        """The terms as typed; only the title's for a report, whose terms are ordered by weight."""
+        """The terms as typed; for a report only those of its title, since a report orders terms by weight."""
         return read_words(self.report.title).terms if self.report else self.terms
 
     @cached_property
     def spellings(self) -> tuple[str, ...]:
-        """Further keywords to look for: compounds, joined pairs, other conventions, phrases."""
-        names = (name for name in self.respelled if "-" not in name)  # the index splits kebab-case names
+        """Further keywords to look for: compounds, adjacent terms joined, other conventions, phrases."""
+        names = (name for name in self.respelled if "-" not in name)  # The index splits kebab-case names.
         snake_case = map("_".join, pairwise(self._terms_in_order))
         return tuple(dict.fromkeys((*self.compounds, *self.joined, *snake_case, *names, *self.phrases)))
 
@@ -177,8 +175,8 @@ def understand(
     vocabulary: IndexVocabulary | None = None,
     settings: SearchSettings = _DEFAULTS,
 ) -> Query:
-    """Parse `text`, and repair its typing errors with the words of `vocabulary`. `corrections` of the result
-    names each repair, and says whether the text was cut at MAX_QUERY_CHARS."""
+    """Parse `text`, and repair typing errors by the words of `vocabulary`. `corrections` in the result lists
+    the repairs, and says whether the text was cut at MAX_QUERY_CHARS."""
     cut = well_formed(text[:MAX_QUERY_CHARS])
     name, kinds = named_kind(cut)
     cut = name or cut
@@ -247,7 +245,7 @@ def understand(
 
 
 def _of_report(report: Report, translation: Translation, settings: SearchSettings) -> Query:
-    """Return the query of a report. Typing errors stay: most unknown words of a report are names."""
+    """Return the query for a report. Typing errors stay, since most unknown words of a report are names."""
     synonyms = word_synonyms(settings.synonyms)
     weights = report.terms()
     synonymous: dict[str, tuple[str, ...]] = {}
@@ -257,7 +255,7 @@ def _of_report(report: Report, translation: Translation, settings: SearchSetting
         synonymous |= also
     names = (name.text for name in report.names if is_compound(name.text))
     codes = read_mentions(report.text).codes
-    # Only fragments of several words: an identifier is looked up as a definition.
+    # Only fragments of several words are literals: a single identifier is looked up as a definition.
     fragments = (piece for message in report.messages for piece in fragments_of(message) if " " in piece)
     return Query(
         text=report.text,
@@ -285,7 +283,7 @@ def _of_report(report: Report, translation: Translation, settings: SearchSetting
 def _known(
     terms: tuple[str, ...], names: Sequence[str], translation: Translation, vocabulary: IndexVocabulary | None
 ) -> tuple[str, ...]:
-    """Return `terms` without unknown foreign words, unless none would be left."""
+    """Return `terms` without foreign words that no index contains, unless no term would be left."""
     if translation.language is None or vocabulary is None:
         return terms
     of_names = words_of(names)
@@ -300,9 +298,9 @@ def _translated_and_repaired(
     vocabulary: IndexVocabulary | None,
     settings: SearchSettings,
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Return the meanings of foreign words among `terms`, and the corrected typing errors."""
+    """Return the meanings of foreign words among `terms`, and the corrections of typing errors."""
     if translation.language or vocabulary is None or not terms:
-        return {}, {}  # words of another language are not typing errors
+        return {}, {}  # Words of another language are not typing errors.
     unknown = vocabulary.unknown(terms)
     has_grammar = any(map(is_stopword, translation.text.split()))
     translated = {} if has_grammar else word_meanings([term for term in terms if term in unknown])
@@ -315,7 +313,7 @@ def _without_punctuation(text: str) -> str:
 
 
 def _words_with_numbers(name: str) -> list[str]:
-    """Return the words of a name, numbers joined to the word before: `OAuth2Form` → oauth2, form."""
+    """Return the words of a name, each number joined to the word before it: `OAuth2Form` → oauth2, form."""
     words: list[str] = []
     for word in identifier_words(name):
         if words and (word.isdigit() or len(words[-1]) == 1):

@@ -36,7 +36,7 @@ _QUALIFIERS = re.compile(r"::|->|[.:#/\\]")
 
 
 def is_name(text: str) -> bool:
-    """Return whether `text` is one identifier or qualified name, also `name()`."""
+    """Return whether `text` is one identifier or qualified name. It may end with `()`."""
     return bool(_NAME.fullmatch(text))
 
 
@@ -48,9 +48,9 @@ _KINDS = {
     "func": ("function", "method"), "fn": ("function", "method"), "def": ("function", "method"),
     "method": ("method", "function"), "constant": ("constant", "variable"), "const": ("constant", "variable"),
 }  # fmt: skip
-"""Words that users write before a name, and the definition kinds they mean."""
+"""The words that users write before a name, and the kinds of definitions that each means."""
 _KINDS_OF_PLAIN_WORDS = frozenset({"struct", "union", "enum", "typedef", "#define"})
-"""Kinds whose name may be a plain singular word: "struct page", but not "class diagram"."""
+"""Words after which the name may be a plain singular word: "struct page", but not "class diagram"."""
 _NAMED = re.compile(
     rf"""(?:(?:where|what)\ is\ |(?:find|show)\ |(?:the\ )?(?:definition|declaration)\ of\ )?(?:the\ )?
         (?P<kind>{"|".join(map(re.escape, _KINDS))})\s+(?P<name>[@$]?[^\W\d]\w*(?:(?:::|\.|\#)\w+)*)(?:\(\))?
@@ -61,7 +61,7 @@ _LIKE_A_NAME = re.compile(r"\w_\w|[a-z\d][A-Z]|[A-Z]{2}|^[A-Z]|\w[.:#]|\d")
 
 
 def named_kind(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the name and the definition kinds of a query like `struct inode`, or "" and ()."""
+    """Return the name and the kinds of definitions in a query like `struct inode`, or "" and ()."""
     found = _NAMED.fullmatch(text.strip())
     if found is None:
         return "", ()
@@ -77,7 +77,7 @@ def own_name(text: str) -> str:
 
 
 def owner_name(text: str) -> str:
-    """Return the part before the last: `net.Router::add_route` → `Router`; "" for a plain name."""
+    """Return the part before the last in a qualified name: `net.Router::add_route` → `Router`; else ""."""
     parts = _QUALIFIERS.split(text)
     return parts[-2].lstrip("@$&") if len(parts) > 1 else ""
 

@@ -1,5 +1,5 @@
-"""Classify questions by their wording, which decides what passage ranking looks for in the files found. A
-question may be of several kinds ("which environment variable limits …"), or of none."""
+"""Classify questions by their wording. Passage ranking looks for different things in the found files, by the
+kind of question. A question may be of several kinds ("which environment variable limits …"), or of none."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from functools import lru_cache
 
 
 class QuestionKind(enum.StrEnum):
-    """What a question asks for."""
-
     ERROR = "error"
     """The meaning or origin of a message."""
     CONSTANT = "constant"
@@ -46,7 +44,7 @@ _WORDING = {
     QuestionKind.COMPARE: r"""\bdiffer(?:s|ent|ence|ences)?\b | \bversus\b | \bvs\b | \bcompar\w+ | \bunlike\b
         | \bas\ opposed\ to\b | \bin\ contrast\b | \brather\ than\b""",
 }
-# Repetitions that may start anywhere are bounded, so that long questions take milliseconds.
+# A repetition that may start anywhere is bounded, so that a long question takes only milliseconds.
 _PATTERNS = {
     kind: re.compile(pattern, re.VERBOSE | re.IGNORECASE | re.DOTALL) for kind, pattern in _WORDING.items()
 }
@@ -71,14 +69,14 @@ _WORD = re.compile(r"[^\W_]+")
 
 @lru_cache(maxsize=256)
 def question_kinds(text: str) -> frozenset[QuestionKind]:
-    """Return the kinds of the question; `text` is its wording in English."""
+    """Return the kinds of the question `text`, which is in English."""
     kinds = {kind for kind, pattern in _PATTERNS.items() if pattern.search(text)}
     return frozenset(kinds | {QuestionKind.ERROR} if message_of(text) else kinds)
 
 
 @lru_cache(maxsize=256)
 def message_of(text: str) -> str:
-    """Return the program message that a question cites, in quotes or before the asking sentence, or ""."""
+    """Return the program's message that a question cites in quotes or before the asking sentence, or ""."""
     complaint = _complaint(text)
     quoted = ["".join(filter(None, match.groups())) for match in _QUOTED.finditer(text)]
     found = [*(quoted if _REPORTS_A_MESSAGE.search(text) else ()), *(piece for piece in [complaint] if piece)]
@@ -87,7 +85,7 @@ def message_of(text: str) -> str:
 
 
 def _complaint(text: str) -> str:
-    """Return the sentences around the actual question that read like a program's complaint."""
+    """Return the sentences around the asking one that read like a program's complaint."""
     rest, is_announced = text, False
     while prefix := _PREFIX.match(rest):
         is_announced = is_announced or bool(
@@ -116,13 +114,13 @@ _MOST_FRAGMENTS = 3
 
 @lru_cache(maxsize=256)
 def message_fragments(text: str) -> tuple[str, ...]:
-    """Return the fragments of the cited message, which its string literal contains verbatim."""
+    """Return the fragments of the cited message that are verbatim in its string literal."""
     return fragments_of(message_of(text))
 
 
 @lru_cache(maxsize=256)
 def fragments_of(message: str) -> tuple[str, ...]:
-    """Return the parts of a message between what look like filled-in values, longest first."""
+    """Return the parts of a message between what look like filled-in values, longest part first."""
     pieces = (piece.strip(" \t\n.,;:!?-*•") for piece in _VALUE.split(message))
     long = {
         piece

@@ -1,8 +1,8 @@
-"""Rank passages of the searched folders for queries: the one ranking pipeline.
+"""Rank passages of the searched folders for queries. All requests use this one pipeline.
 
-A search ranks one query. A discovery adds variations: the query alone decides how much a file counts; a
-variation brings further chunks and says which chunks of a file answer it. The word legs run in parallel with
-the model, which embeds all queries in one call: SQLite and the model both release Python's lock.
+A search ranks one query. A discovery adds variations of the query. The query alone decides how much a file
+counts; a variation finds further chunks, and tells which chunks of a file answer it. The word legs run in
+parallel with the model, which embeds all queries in one call: SQLite and the model release Python's lock.
 """
 
 from __future__ import annotations
@@ -40,46 +40,46 @@ EVERYTHING = ChunkFilter()
 _NOTHING_LEARNED: Mapping[int, Learned] = {}
 
 _SPARE = 10
-"""The number of extra results that may replace near-duplicates."""
+"""The number of additional results, which may replace near-duplicates."""
 _LONGEST_MEANING_MS = 2_000.0
-"""A longer wait for vectors is an error. A model's call cannot be interrupted, so it goes on."""
+"""The maximum wait for vectors, after which the comparison fails. The model's call cannot be interrupted."""
 
 _variation_threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-leg")
-"""Threads for variations; each keeps a connection to every index that it reads."""
+"""Threads that search for variations. Each keeps a connection to every index that it reads."""
 _meaning_threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-meaning")
-"""Separate threads for comparing by meaning: a call that hangs in the model must not block the others."""
+"""Threads that compare by meaning. They are separate, so that a hanging model does not block other work."""
 
 
 @frozen(eq=False)
 class Ranking:
-    """The candidates of some queries, with the value of each chunk as an answer to each of them."""
+    """The candidates of one or several queries, and the value of each chunk as an answer to each query."""
 
     readers: Sequence[IndexReader]
     legs: Legs
-    """The first query's legs, with all results merged."""
+    """The first query's legs, with the results of all queries merged."""
     candidates: Candidates
     scores: Scores
     values: NDArray[np.float64]
-    """float64[queries, chunks], comparable throughout."""
+    """float64[queries, chunks]: the values, comparable between queries and chunks."""
     vectors: Sequence[QueryVector] = ()
     """The queries' vectors; empty if they were not compared by meaning."""
     packages: Sequence[Packages] = ()
-    """How much the query is about the packages of each folder; empty if unknown."""
+    """The relevance of the packages of each folder to the query; empty if unknown."""
     _fetched: dict[int, Ranked] = field(factory=dict, init=False)
 
     @property
     def timings(self) -> dict[str, float]:
-        """Milliseconds by step; words and meaning are searched in parallel."""
+        """Milliseconds by step. The steps of words and of meaning run in parallel."""
         return {name: round(ms, 3) for name, ms in self.legs.timings.items()}
 
     @property
     def problem(self) -> str | None:
-        """The message of the first leg that failed, if any; the others answered."""
+        """The message of the first leg that failed, if any did. The other legs still found results."""
         return next(map(str, self.legs.problems), None)
 
     def results(self, limit: int, diversity: DiversitySettings) -> list[Ranked]:
-        """Return the first query's `limit` best chunks: one for each file, and more only if files are too
-        few. Scores never rise, so a further chunk never scores above a file's best one."""
+        """Return the first query's `limit` best chunks: one for each file, then further ones if files are too
+        few. Scores never rise, so a further chunk never scores above a file's best."""
         began = time.perf_counter()
         most = limit + _SPARE
         is_first = self._is_first(0, 1)
@@ -102,7 +102,7 @@ class Ranking:
         return self.packages[folder].around(path) if self.packages else 0.0
 
     def best(self, question: int, collections: Iterable[str], limit: int, per_file: int) -> list[int]:
-        """Return the places of one query's `limit` best chunks with a positive value in the collections."""
+        """Return the indexes of one query's `limit` best chunks of positive value in the collections."""
         of_file = np.isin(self._collections, list(collections))[self.candidates.file_of]
         return self._best(
             question, (self.values[question] > 0) & self._is_first(question, per_file) & of_file, limit
@@ -117,14 +117,14 @@ class Ranking:
         return best_first
 
     def _is_first(self, question: int, per_file: int) -> NDArray[np.bool_]:
-        """Return bool[chunks]: whether each is among the `per_file` best of its file."""
+        """Return bool[chunks]: whether each chunk is among the `per_file` best of its file."""
         values = self.values[question]
         is_first = np.empty(len(values), np.bool_)
         is_first[self.candidates.ordered(values)] = self.candidates.places() < per_file
         return is_first
 
     def fetch(self, places: Iterable[int]) -> Mapping[int, Ranked]:
-        """Return these and earlier chunks by place, with their texts; deleted ones are missing."""
+        """Return the chunks at these places and those fetched earlier. Deleted chunks are missing."""
         candidates = self.candidates
         missing = [place for place in dict.fromkeys(places) if place not in self._fetched]
         for folder, reader in enumerate(self.readers):
@@ -149,7 +149,7 @@ class Ranking:
             paths = [file.path for file in files if file.folder == folder]
             indexed = reader.contents(paths)
             names |= {(folder, path): collection for path, (_, collection) in indexed.items()}
-            new = {path for path in paths if path not in indexed}  # open documents only
+            new = {path for path in paths if path not in indexed}  # The rest are open documents only.
             ids = [outline.id for outline in outlines if outline.path in new]
             names |= {(folder, stored.path): stored.collection for stored in reader.chunks(ids).values()}
         return np.array([names.get((file.folder, file.path), "") for file in files], np.str_)
@@ -169,10 +169,10 @@ def rank(
     signals: Sequence[Signal] = SIGNALS,
     cancelled: Cancelled = lambda: False,
 ) -> Ranking:
-    """Rank the chunks of the indexes for `queries`, at least one; the others are variations of the first.
-    `scoring` values passages; `case` and `word` go to `Legs.by_text`; `learned` are earlier choices by
-    folder. Raises QueryCancelledError soon after `cancelled()` turns true, and a leg's error if no other leg
-    found anything."""
+    """Rank the chunks of the indexes for `queries`: the first is the main query, the others are its
+    variations. `scoring` values passages, `case` and `word` go to `Legs.by_text`, and `learned` has earlier
+    choices. Raises QueryCancelledError soon after `cancelled()` turns true, and a leg's error if none found
+    anything."""
     every = [Legs(readers, query, only, settings, cancelled) for query in queries]
     question = every[0]
     by_words = question.query.alpha < 1
@@ -197,7 +197,7 @@ def rank(
     for legs in every[1:]:
         question.merge(legs, leg="varied")
     if by_words and question.broken_off and not question.found_anything:
-        question.by_keywords(patiently=True)  # an empty result would look like an answer
+        question.by_keywords(patiently=True)  # Without this, an empty result would look like an answer.
     began = time.perf_counter()
     add_whole_files(readers, question.pools, only)
     question.add_time("outline", began)
@@ -239,7 +239,7 @@ def _compares(question: Legs) -> bool:
 
 def _embed_and_find(beside: Sequence[Legs], meaning: Meaning) -> Sequence[QueryVector]:
     """Embed the queries in one model call, find their nearest chunks, and return the vectors."""
-    beside[0].check_cancelled()  # a model's call cannot be interrupted
+    beside[0].check_cancelled()  # The model's call cannot be interrupted.
     began = time.perf_counter()
     vectors: Sequence[QueryVector] = meaning.vectors([legs.query.meant for legs in beside])
     beside[0].add_time("embed", began)
@@ -249,7 +249,7 @@ def _embed_and_find(beside: Sequence[Legs], meaning: Meaning) -> Sequence[QueryV
 
 
 def wait_for_meaning(embedding: Future[Sequence[QueryVector]], legs: Legs) -> Sequence[QueryVector]:
-    """Return the queries' vectors, or none after a failure or timeout, which is recorded in `legs`. Raises
+    """Return the queries' vectors. After a failure or timeout, which `legs` records, return none. Raises
     QueryCancelledError if the request was cancelled."""
     longest_ms = max(_LONGEST_MEANING_MS, legs.settings.leg_deadline_ms)
     try:
@@ -269,7 +269,7 @@ def wait_for_meaning(embedding: Future[Sequence[QueryVector]], legs: Legs) -> Se
 def neighbours(
     results: Sequence[Ranked], readers: Sequence[IndexReader], window: int
 ) -> list[list[StoredChunk]]:
-    """Return for each result up to `window` chunks on each side in its file, with one query per folder."""
+    """Return for each result up to `window` chunks on either side in its file, by one query per folder."""
     around: dict[tuple[int, str, int], list[StoredChunk]] = {}
     for folder in {r.folder for r in results} if window else ():
         places = [(r.stored.path, r.stored.chunk.position) for r in results if r.folder == folder]
@@ -279,7 +279,7 @@ def neighbours(
 
 
 def source_of(legs: Set[str]) -> str:
-    """Return how these legs found a result: `exact`, `keyword`, `embedding` or `hybrid`."""
+    """Return the kind of search that these legs are: `exact`, `keyword`, `embedding` or `hybrid`."""
     if legs & {"symbol", "exact", "reexport"}:
         return "exact"
     by_words = bool(legs & {"keyword", "definition", "file"})

@@ -12,10 +12,10 @@ _WORD = re.compile(r"\w+")
 
 
 def term_shares(query: Query, vocabulary: IndexVocabulary) -> tuple[float, ...]:
-    """Return each term's share of the query's total inverse document frequency (as in BM25); they add up to
-    1.
+    """Return each term's share of the query's total inverse document frequency, as in BM25. The shares add up
+    to 1.
 
-    A term that occurs nowhere has the largest share. A chunk with an alternative counts as one with the term.
+    A term that occurs nowhere has the largest share. A chunk that contains an alternative contains the term.
     """
     chunks = vocabulary.chunks()
     words = {word for group in query.groups for text in group for word in _WORD.findall(text)}

@@ -1,4 +1,4 @@
-"""Choose the part of a chunk to show for a reference, if the chunk has several functions."""
+"""Cut a chunk of several functions to the part that a reference shows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cairn.text.verbatim import lines_with_ends
 
 def part_of(stored: StoredChunk, referral: Referral) -> StoredChunk:
     """Return the lines of the chunk that the referral shows, named after their function, or the whole chunk.
-    A notebook's cell stays whole, because its lines are not those of its file."""
+    The cell of a notebook stays whole, because its lines are not lines of the file."""
     chunk = stored.chunk
     lines = lines_with_ends(chunk.text)
     if referral.shown is None or len(lines) != chunk.end_line - chunk.start_line:

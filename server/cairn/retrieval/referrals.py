@@ -20,37 +20,36 @@ IMPLEMENTATION = "implements it"
 TEST = "tests it"
 
 _MOST_EDGES = 60
-"""The maximum number of references of one relation; a panel shows far fewer."""
+"""The maximum number of references of one relation. A panel shows far fewer."""
 _MOST_FILES = 40
-"""The maximum number of files with a function's name. With more, its tests are not searched: `parse` took 0.4
-s."""
+"""If more files than this contain a function's name, its tests are not searched: `parse` took 0.4 s."""
 _MOST_MEANINGS = 3
-"""A name at the cursor with more possible definitions is ignored for the function around it."""
+"""The maximum number of definitions of the name at the cursor. With more, the function around it is used."""
 SURE = 0.5
-"""Below this confidence a reason says "may", and a reference ranks among the other relations."""
+"""The minimum confidence of a sure reference. Others say "may", and rank among the other relations."""
 _AROUND = 2
-"""The number of lines shown around a call beside the passage's own functions that is not in a function."""
+"""How many lines are shown before and after a call outside all functions, in a chunk of the passage."""
 _MOST_DEFINITIONS = 8
-"""The maximum number of definitions of a passage; one with more is a list of small ones."""
+"""The maximum number of definitions used of a passage. A passage with more is a list of small ones."""
 _NAMED = 3
 
 
 @frozen
 class Referral:
-    """How references relate a chunk to a passage."""
+    """A relation of a chunk to a passage by references."""
 
     line: int
-    """The 0-based line of the call, or of the called definition."""
+    """The 0-based line of the call or of the called definition."""
     confidence: float
     reason: str
     shown: tuple[int, int] | None = None
-    """The lines `[first, last)` of the file to show; None for the whole chunk."""
+    """The lines `[first, last)` of the file to show; None to show the whole chunk."""
     scope: Place | None = None
-    """The function or type that these lines are, if they are a single one."""
+    """The function or type that the shown lines belong to; None if they belong to several or none."""
 
     @property
     def value(self) -> float:
-        """0 to 1: among sure references the relation counts more than the confidence."""
+        """The strength of the relation, 0 to 1. That of all sure references is at least 0.9."""
         return 0.8 + 0.2 * self.confidence if self.confidence >= SURE else self.confidence
 
 
@@ -64,9 +63,9 @@ def definitions_around(
     focus: range,
     cursor: tuple[int, int] | None = None,
 ) -> list[Place]:
-    """Return the functions and types that the lines `[first, last)` of a file are about. The name at the
-    cursor (line, character) decides if it has few definitions; else the definitions around the lines of
-    `focus`; else those in the passage."""
+    """Return the functions and types that the lines `[first, last)` of a file are about. If the name at the
+    cursor (line, character) has few definitions, the first of these is returned; else the definitions around
+    the lines of `focus`; else those in the passage."""
     if cursor is not None:
         named = [each for each in graph.at(path, *cursor) if each.kind in CALLABLE | CONTAINERS]
         if 1 <= len(named) <= _MOST_MEANINGS:
@@ -83,7 +82,7 @@ def _around(graph: ReferenceGraph, path: str, lines: range) -> dict[Place, None]
 def referrals(
     reader: IndexReader, graph: ReferenceGraph, definitions: Sequence[Place], cancelled: Cancelled
 ) -> tuple[Referrals, Mapping[int, StoredChunk]]:
-    """Return the chunks that refer to the definitions or that these refer to, with their texts."""
+    """Return the chunks that refer to the definitions or to which these refer, and the chunks' texts."""
     found = _Referrals(reader, definitions)
     if not definitions:
         return found.by_chunk, found.chunks
@@ -108,17 +107,17 @@ def _is_test(path: str) -> bool:
 
 @define(eq=False)
 class _Referrals:
-    """Assigns references to the chunks that they relate."""
+    """Assigns references to the chunks that they relate to the passage."""
 
     reader: IndexReader
     definitions: Sequence[Place]
     chunks: dict[int, StoredChunk] = field(factory=dict)
     by_chunk: dict[int, dict[str, Referral]] = field(factory=dict)
     _edges: dict[tuple[int, str], list[tuple[Edge, int]]] = field(factory=dict)
-    """The edges by chunk and relation, with the line at which each is shown."""
+    """The edges by chunk and relation, each with the line to show."""
 
     def add(self, relation: str, edge: Edge, path: str, line: int) -> None:
-        """Add an edge whose other end is at a line; skip one within a single definition."""
+        """Add an edge whose other end is at `line` of `path`, unless both ends are in the definitions."""
         if relation != CALLEE and edge.enclosing in self.definitions:
             return
         for stored in self.reader.between(path, line, line + 1)[:1]:
@@ -129,7 +128,7 @@ class _Referrals:
         return any(kind == relation for _, kind in self._edges)
 
     def finished(self) -> Referrals:
-        """Return the referrals, each by its surest edge, with a reason that names all functions."""
+        """Return the referrals, each at its surest edge's line, with a reason that names all functions."""
         for (chunk, relation), edges in self._edges.items():
             best, line = max(edges, key=lambda each: each[0].confidence)
             named = _within if relation == CALLEE else _names
@@ -137,7 +136,7 @@ class _Referrals:
             if relation == IMPLEMENTATION:
                 reason = best.via
             elif relation == TEST and best.via.startswith("calls "):
-                reason = f"a test that {best.via}"  # through another function
+                reason = f"a test that {best.via}"  # The test calls the function through another one.
             else:
                 is_unsure_call = relation == CALLER and best.confidence < SURE
                 reason = f"may call {names}" if is_unsure_call else _REASONS[relation].format(names=names)
@@ -163,7 +162,7 @@ class _Referrals:
     def _shown(
         self, stored: StoredChunk, line: int, scope: Place | None, scopes: Sequence[Place | None]
     ) -> tuple[int, int] | None:
-        """Return the lines about the edges, without the passage's own functions; None for all."""
+        """Return the lines that show the edges, without the passage's functions; None for the whole chunk."""
         is_own = self._is_own(stored)
         start, end = stored.chunk.start_line, stored.chunk.end_line
         if not is_own and len(stored.chunk.defines) < 2:
@@ -174,7 +173,7 @@ class _Referrals:
             around = any(scope.start_line <= each.start_line < scope.end_line for each in self.definitions)
         if around and not is_own:
             return None
-        if around:  # a call outside the passage's functions, at the top level or in their type
+        if around:  # The call is at the top level, or in the type around the passage's functions.
             ends = [each.end_line for each in self.definitions if each.end_line <= line]
             starts = [each.start_line for each in self.definitions if each.start_line > line]
             first = max(line - _AROUND, start, *ends)

@@ -1,6 +1,6 @@
 """Find the chunks that are related to a passage, by several named relations. References find its callers and
-callees; its names, its file and its vectors find the rest. No model runs: the passage's vectors are in the
-index."""
+callees; names, files and vectors find the rest. No model runs, because the index has the passage's vectors.
+"""
 
 from __future__ import annotations
 
@@ -43,20 +43,21 @@ FILE_WEIGHTS: Mapping[str, float] = {
 }
 _NEAREST = 60
 _NEAREST_BESIDES = 20
-"""The same among the chunks of a filter: a panel shows a few documents beside code."""
+"""The number of nearest chunks among those that pass a filter. A panel shows a few documents beside code."""
 _SAMPLE = 100
-"""The number of chunks whose mean similarity is that of any two by chance: 0.15 to 0.34 by vectors of
-all-MiniLM-L6-v2, 0.13 to 0.35 by those of the code model. It counts as no similarity."""
+"""The number of sample chunks. The passage's mean similarity to them counts as zero, since any two chunks are
+that similar by chance: 0.15 to 0.34 by vectors of all-MiniLM-L6-v2, 0.13 to 0.35 by those of the code model.
+"""
 _MOST_USING = 40
-"""The maximum number of chunks whose text is checked for an exact name."""
+"""The maximum number of chunks whose text is searched for an exact name."""
 _MOST_FILES = 40
-"""The maximum number of files that are searched for a relation of the file alone."""
+"""The maximum number of files related as wholes whose chunks are considered."""
 _MOST_NAMES = 200
-"""The maximum number of names of a passage that are looked up; a passage with more is a table."""
+"""The maximum number of names of a passage to look up. A passage with more is a table."""
 _FEWEST_LETTERS = 3
-"""Shorter names (`i`, `db`) mean something else everywhere."""
+"""The minimum length of a name to look up. A shorter one (`i`, `db`) means something else in each place."""
 _RARE = 3
-"""The maximum number of files that may define a name; with more, its meaning is unclear."""
+"""The maximum number of files that define a rare name. The meaning of other names is unclear."""
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _TEXT_ONLY = ColumnWeights(text=1.0, identifiers=0.0, symbol=0.0)
@@ -71,10 +72,10 @@ class ChunkRange:
     path: str
     chunks: tuple[StoredChunk, ...]
     focus: range = field(factory=lambda: range(0), kw_only=True)
-    """The lines of the file that select among several functions."""
+    """The lines of the file that choose among the passage's functions."""
 
     cursor: tuple[int, int] | None = field(default=None, kw_only=True)
-    """A line and a character; the name there has priority over the function around it."""
+    """A line and a character. The name there has priority over the function around it."""
 
     @property
     def lines(self) -> tuple[int, int]:
@@ -104,7 +105,7 @@ class ChunkRange:
 
 @frozen
 class Related:
-    """A chunk with the strength of each relation, 0 to 1."""
+    """A chunk and the strength of each of its relations, 0 to 1."""
 
     folder: int
     stored: StoredChunk
@@ -113,13 +114,13 @@ class Related:
 
 @frozen
 class Relations:
-    """The chunks related to a passage, with the rare names that relate them."""
+    """The chunks related to a passage, and the rare names by which they are related."""
 
     passage: ChunkRange
     found: Sequence[Related]
     defined: Sequence[str]
     used: Mapping[tuple[int, int], Sequence[str]]
-    """The rare names that the passage uses, by folder and defining chunk; those in fewer files first."""
+    """The rare names that the passage uses, by folder and defining chunk; the rarest first."""
     vector: relations.PassageVector
     referrals: Referrals = field(factory=dict)
 
@@ -132,8 +133,8 @@ def relate(
     besides: ChunkFilter | None = None,
     vector: relations.PassageVector | None = None,
 ) -> Relations:
-    """Find all chunks related to the passage. Chunks that pass `besides` are also compared by meaning if
-    others are nearer. `vector` replaces the indexed vectors of the passage. Raises QueryCancelledError soon
+    """Find all chunks related to the passage. With `besides`, the chunks nearest in meaning that pass this
+    filter are added. `vector` replaces the passage's vectors in the index. Raises QueryCancelledError soon
     after `cancelled()` turns true."""
     own = vector or relations.passage_vector(readers[passage.folder], sorted(passage.ids))
     search = _Search(readers, passage, cancelled, besides, own)
@@ -153,14 +154,14 @@ class _Search:
     vector: relations.PassageVector
     defined: Sequence[str] = field(default=(), init=False)
     used: dict[tuple[int, int], list[str]] = field(factory=dict, init=False)
-    """As in `Relations`, like `defined` above."""
+    """The same as in `Relations`; so is `defined`."""
     referrals: Referrals = field(factory=dict, init=False)
     focused_names: Sequence[str] | None = field(default=None, init=False)
     _pools: list[defaultdict[int, dict[str, float]]] = field(init=False)
-    """The relations by chunk, for each folder."""
+    """The strength of each relation by chunk, one mapping for each folder."""
     _read: defaultdict[int, dict[int, StoredChunk]] = field(factory=lambda: defaultdict(dict), init=False)
     _files: defaultdict[str, dict[str, float]] = field(factory=lambda: defaultdict(dict), init=False)
-    """The relations of whole files in the passage's folder, by path."""
+    """The strength of the relations of whole files in the passage's folder, by path."""
 
     def __attrs_post_init__(self) -> None:
         self._pools = [defaultdict(dict) for _ in self.readers]
@@ -179,7 +180,7 @@ class _Search:
                     rare_names[each.chunk_id].append(each.name)
             for chunk, names in rare_names.items():
                 worth = sum(1 / len(files[name]) for name in names)
-                if CALLEE not in pool.get(chunk, ()):  # a more precise relation
+                if CALLEE not in pool.get(chunk, ()):  # The relation CALLEE is more precise.
                     pool[chunk][DEFINES] = worth / (worth + 1)
                 self.used[folder, chunk] = sorted(names, key=lambda name: len(files[name]))
             hits = self._using(folder, self.defined)
@@ -189,7 +190,7 @@ class _Search:
                     pool[hit.chunk_id][USES] = max(0.0, hit.score / top)
 
     def _using(self, folder: int, names: Sequence[str]) -> list[Hit]:
-        """Return the chunks with one of these exact names; keywords alone find `unloaded` for `unload`."""
+        """Return the chunks with exactly one of these names. Keywords would find `unloaded` for `unload`."""
         reader = self.readers[folder]
         hits = reader.keywords(names, _TEXT_ONLY, _MOST_USING, _ALL, self.cancelled)
         stored = reader.chunks(hit.chunk_id for hit in hits)
@@ -229,7 +230,7 @@ class _Search:
         self._files[path][SAME_FILE] = 1.0
 
     def by_meaning(self) -> None:
-        """Find similar chunks, the similarity of chunks already found, and a chunk of each related file."""
+        """Find similar chunks, rate the chunks found before, and add a chunk of each related file."""
         here = self.passage.folder
         for folder, (reader, pool) in enumerate(zip(self.readers, self._pools, strict=True)):
             vector = _query_vector(self.vector, reader.static_table())
@@ -268,7 +269,7 @@ class _Search:
         return reader.chunk_ids(best[:_MOST_FILES]).values()
 
     def found(self) -> list[Related]:
-        """Return all found chunks, except the passage itself unless it refers to its own functions."""
+        """Return all found chunks, and the passage itself only if it refers to its own functions."""
         found = []
         for folder, (reader, pool) in enumerate(zip(self.readers, self._pools, strict=True)):
             here = folder == self.passage.folder
@@ -277,7 +278,7 @@ class _Search:
                 if not (here and chunk in self.passage.ids) or chunk in self.referrals:
                     of_file = dict(self._files.get(stored.path, {})) if here else {}
                     if chunk in self.referrals:
-                        of_file.pop(SAME_FILE, None)  # a caller counts in any file
+                        of_file.pop(SAME_FILE, None)  # A reference counts in any file.
                     found.append(Related(folder, stored, {**pool[chunk], **of_file}))
         return found
 
@@ -290,7 +291,7 @@ def _files_defining(definitions: Iterable[FoundName]) -> defaultdict[str, set[st
 
 
 def _query_vector(own: relations.PassageVector, static_table: str) -> QueryVector | None:
-    """Return the vector to compare with an index that uses `static_table`; None if impossible."""
+    """Return the vector to compare with an index that uses `static_table`, or None."""
     static = StaticVector(own.static) if own.static is not None and own.static_table == static_table else None
     if own.vector is not None:
         return ModelVector(own.vector, own.model, static)

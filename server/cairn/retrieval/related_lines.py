@@ -1,6 +1,5 @@
-"""Point at the lines of a related chunk that relate it to the passage, and say how. These are the call of
-a name that the passage defines, the definition of a name that it uses, or else the window nearest in
-meaning."""
+"""Select the lines of a related chunk that show its relation to the passage, and name the relation. These are
+a call of a name that the passage defines, the definition of a name that it uses, or the nearest window."""
 
 from __future__ import annotations
 
@@ -32,14 +31,15 @@ from cairn.text.verbatim import find_words, lines_of
 from cairn.workspace.collections import FileKind
 
 _MARGIN = 0.1
-"""How much nearer, as a cosine, a window must be than the one with the definition. Beyond it, another model
-agreed in 73 % of 60 cases; in 62 % of all cases where the window was nearer."""
+"""The minimum difference of cosines by which a window must be nearer than the window with the definition.
+Another model agreed that it is nearer in 73 % of 60 such cases, but in 62 % of all cases with any difference.
+"""
 _LETTER = re.compile(r"[^\W_]")
 _TYPES = frozenset(("class", "struct", "interface", "trait", "enum", "type"))
 
 
 class _Mode(enum.IntEnum):
-    """How a line uses a name, the most telling first."""
+    """How a line uses a name. Uses that say more about the relation come first."""
 
     DEFINITION = 0
     CALL = 1
@@ -50,11 +50,11 @@ class _Mode(enum.IntEnum):
 
 @frozen(order=True)
 class _Mention:
-    """A line with a name that the passage defines; more telling ones compare lower."""
+    """A line with a name that the passage defines. Lines that say more about the relation compare lower."""
 
     is_aside: bool
     is_minor: bool
-    """Whether the passage is named after something else."""
+    """Whether no chunk of the passage has the name as its symbol."""
     is_word: bool
     """Whether the name is a single word, which may mean something else."""
     mode: _Mode
@@ -63,7 +63,7 @@ class _Mention:
 
 
 def with_lines(ranked: Sequence[Ranked], relations: Relations, table: StaticTable | None) -> list[Ranked]:
-    """Return the results with the lines that relate them, and with the name in their reasons. Without
+    """Return the results with the lines that show their relation, and with names in their reasons. Without
     `table`, chunks related only by meaning get no lines."""
     named = [_by_name(result, relations) for result in ranked]
     unnamed = [place for place, result in enumerate(named) if result.lines is None]
@@ -87,7 +87,7 @@ def _by_name(result: Ranked, relations: Relations) -> Ranked:
         return evolve(found, stored=part_of(stored, referral)) if referral else found
     used = relations.used.get((result.folder, stored.id), ())
     shown = _lines_of_names(stored, passage, used, relations.defined)
-    if not shown:  # a name in many files does not relate the two, but its line is worth showing
+    if not shown:  # A name in many files does not relate the two chunks, but its line is worth showing.
         used = [name for name in (stored.chunk.symbol,) if name in passage.used and not _is_word(name)]
         defined = [name for name in passage.symbols if not _is_word(name)]
         shown = _lines_of_names(stored, passage, used, defined)
@@ -96,7 +96,7 @@ def _by_name(result: Ranked, relations: Relations) -> Ranked:
 
 
 def _with_line(result: Ranked, shown: Mapping[str, tuple[int, str]], *, with_reason: bool = True) -> Ranked:
-    """Return the result at the line of its strongest relation; `shown` has a line and a reason for each."""
+    """Return the result with the line of its strongest relation. `shown` has lines and reasons."""
     reasons_shown = {relation: words for relation, (_, words) in shown.items() if with_reason}
     relation = next((each.signal for each in result.reasons if each.signal in shown), next(iter(shown)))
     line = min(shown[relation][0], result.stored.chunk.end_line - 1)
@@ -107,7 +107,7 @@ def _with_line(result: Ranked, shown: Mapping[str, tuple[int, str]], *, with_rea
 def _lines_of_names(
     stored: StoredChunk, passage: ChunkRange, used: Sequence[str], defined: Sequence[str]
 ) -> dict[str, tuple[int, str]]:
-    """Return by relation the line of the file at which a name relates the chunk, and a reason."""
+    """Return, by relation, the line of the file with the name that relates the chunk, and a reason."""
     found = {}
     if used:
         name = min(used, key=lambda name: (name != stored.chunk.symbol, _is_word(name)))
@@ -167,7 +167,7 @@ def _is_word(name: str) -> bool:
 
 
 def _vector(given: PassageVector, table: StaticTable | None) -> Floats | None:
-    """Return float64[dimension] of length about 1; None if it cannot be compared with the table's vectors."""
+    """Return float64[dimension] of length about 1; None if the table's vectors are not comparable with it."""
     if (
         table
         and given.static is not None
@@ -180,8 +180,8 @@ def _vector(given: PassageVector, table: StaticTable | None) -> Floats | None:
 def _nearest(
     chunks: Sequence[StoredChunk], table: StaticTable, vector: Floats
 ) -> list[tuple[int, int] | None]:
-    """Return for each chunk the lines of a window that is nearer to the vector than the definition, or None.
-    Windows are embedded without path and headings, which the whole chunk shares."""
+    """Return for each chunk the lines of the window nearest to the vector, or None if the definition is about
+    as near. Windows are embedded without path and headings, which the whole chunk shares."""
     read = [tuple(lines_of(stored.chunk.text.removesuffix("\n"))) for stored in chunks]
     spans = [[span for span in windows(lines) if any(map(str.strip, lines[slice(*span)]))] for lines in read]
     pieces = [

@@ -20,22 +20,23 @@ WEIGHTS: Mapping[str, float] = {
     USES: 1.5,
     **FILE_WEIGHTS,
 }
-"""The weight of each relation's value, 0 to 1. Chosen, not fitted: there are no judgements of relatedness.
-The rest of the passage's own file is already in view. A sure reference comes before all else."""
+"""The weight of each relation, whose values are 0 to 1. The weights were chosen by hand, without relevance
+judgements. The passage's own file has a negative weight, because it is in view. Sure references come first.
+"""
 SHARES: Mapping[str, float] = {CALLER: 0.4, CALLEE: 0.3, IMPLEMENTATION: 0.2, TEST: 0.2}
-"""Each relation's least share of the results: many callers alone do not explain a function."""
+"""The maximum share of the results for each relation by reference, so that callers do not take all."""
 
 _BEST_POSSIBLE = WEIGHTS[CALLER] + sum(
     weight for name, weight in WEIGHTS.items() if weight > 0 and name not in SHARES
 )
 
 _SIMILARITY = DiversitySettings().similarity
-"""The similarity of duplicates, whatever the settings for searches."""
+"""The minimum similarity of near-duplicates. The settings of searches do not change it."""
 
 
 def rank_related(found: Iterable[Related], limit: int) -> list[Ranked]:
-    """Rank by the weighted sum of relations; a file's second chunk and near-duplicates come last. Chunks with
-    a sure reference precede these rules; each kind of reference has its share of the results."""
+    """Rank by the weighted sum of relations. Further chunks of a file and near-duplicates come last. Chunks
+    with a sure reference precede all, and each kind of reference has its share of the results."""
     scored = sorted(((score, related) for related in found if (score := _score(related))), key=_best_first)
     referred = _within_shares([each for each in scored if _is_sure(each[1])], limit)
     first: dict[tuple[int, str], tuple[float, Related]] = {}
@@ -90,6 +91,6 @@ def _is_sure(related: Related) -> bool:
 
 
 def reference_of(related: Related) -> str:
-    """Return the relation by references that counts most, or ""."""
+    """Return the relation by reference that has the highest weighted value; "" if there is none."""
     values = related.values
     return max(SHARES.keys() & values.keys(), key=lambda name: WEIGHTS[name] * values[name], default="")

@@ -1,9 +1,9 @@
-"""Value candidate passages as answers, in one way for a search and another for evidence.
+"""Rate passages as answers, in different ways for a search and for evidence.
 
-A search shows each file's best passage, so the file's score decides. Evidence is many passages, and most of a
-good file is about something else, so a passage is worth a sum of shares: its first 20 passages had 89 % of
-what 60 questions must cite; with the file's score times the passage's share of its file's best match, 81 %
-(docs/ranking.md).
+A search shows each file's best passage, so the file's score decides. Evidence consists of many passages, and
+most of a good file is about something else, so the value of a passage is a sum of shares. Its first 20
+passages contained 89 % of what answers to 60 questions must cite. If the value is the file's score times the
+passage's match relative to the best in the file, they contained 81 % (docs/ranking.md).
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ from cairn.retrieval.scores import Scores
 from cairn.retrieval.signals import definitions
 
 _PREAMBLE_SHARE = 0.5
-"""A preamble is shown only if it matches twice as well as every definition below it."""
+"""The factor of a preamble's match, which must be twice as good as that of every definition below it."""
 _DEFINITION = 20.0
-"""For a name, its definition is shown, however often the name occurs elsewhere in the file."""
+"""The weight of a definition if the query is a name, so that no other chunk of the file is shown."""
 
-# The weights of evidence: with these, the first passages had most of what 60 questions must cite.
+# The weights of evidence. With these, the first passages had most of what 60 answers must cite.
 _FILE = 1.0
-"""For the file's score."""
+"""The weight of the file's score."""
 _KEYWORDS = 0.75
-"""For BM25 of the passage."""
+"""The weight of the passage's BM25 score."""
 _MEANING = 1.0
-"""For the similarity above the median."""
+"""The weight of the similarity above the median."""
 _COVERAGE = 2.0
-"""For the words of the query in the passage, by inverse document frequency."""
+"""The weight of the share of the query's words in the passage."""
 _NAME = 2.0
-"""For a passage that defines the name or contains the literal text of the query."""
+"""The weight of a definition of the query's name, or of its literal text, in the passage."""
 _PENALTY = 0.2
-"""For each unit that signals such as "is a test" take from the file's sum."""
+"""The weight of the penalties of the file, by signals such as "is a test"."""
 _LEAST_LEFT = 0.05
-"""The least share of its worth that a penalised passage keeps."""
+"""The minimum share of its value that a penalised passage keeps."""
 _VARIATION = 0.5
-"""The factor of an answer to a variation."""
+"""The factor of the value for a variation of the query."""
 
 
 Scoring = Callable[[Candidates, Scores, Sequence[Legs]], Floats]
-"""Returns float64[queries, chunks] ≥ 0: the value of each chunk for each query, variations last."""
+"""Returns float64[queries, chunks], at least 0: the value of each chunk by query, variations last."""
 
 
 def best_of_file(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -> Floats:
-    """For a search, return float64[1, chunks]: the file's score, scaled by the chunk's match in its file."""
+    """Return float64[1, chunks] for a search: the file's score, scaled by the chunk's match in its file."""
     matching = _matching(candidates, legs[0].query)
     best = candidates.best(matching)[candidates.file_of] if len(matching) else matching
     shares = np.divide(matching, best, out=np.ones_like(best), where=best != 0)
@@ -57,13 +57,13 @@ def best_of_file(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -
 
 
 def best_chunks(candidates: Candidates, query: Query) -> NDArray[np.intp]:
-    """Return intp[files]: the place of each file's best chunk."""
+    """Return intp[files]: the index of each file's best chunk."""
     first: NDArray[np.intp] = candidates.ordered(_matching(candidates, query))[candidates.places() == 0]
     return first
 
 
 def _matching(candidates: Candidates, query: Query) -> Floats:
-    """Return float64[chunks]: how well each chunk answers, compared with the others of its file."""
+    """Return float64[chunks]: how well each chunk matches, for comparison within its file."""
     words = 3.0 * share(candidates.keyword) + 0.5 * share(candidates.definition)
     symbol = 2.0 * candidates.symbol
     if query.is_symbol:
@@ -74,7 +74,7 @@ def _matching(candidates: Candidates, query: Query) -> Floats:
 
 
 def evidence(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -> Floats:
-    """For a discovery, return float64[queries, chunks]: sums of shares, 0 for what a variation missed."""
+    """Return float64[queries, chunks] for a discovery: sums of shares; 0 for chunks not found."""
     question = legs[0].query
     in_file = _FILE * share(scores.totals)[candidates.file_of]
     penalties = _PENALTY * scores.penalties()[candidates.file_of]
@@ -109,7 +109,7 @@ def share(column: Floats) -> Floats:
 
 
 def _above_usual(cosines: Floats) -> Floats:
-    """Return 0 to 1: where each cosine lies between the median and the maximum."""
+    """Map cosines to 0 to 1: the median and lower ones to 0, the maximum to 1."""
     if not cosines.any():
         return cosines
     usual = np.median(cosines)
@@ -117,7 +117,7 @@ def _above_usual(cosines: Floats) -> Floats:
 
 
 def coverage(ids: NDArray[np.int64], folders: NDArray[np.intp], pools: Sequence[Pool]) -> Floats:
-    """Return float64[chunks], 0 to 1: the share of the query's idf that each chunk contains."""
+    """Return float64[chunks], 0 to 1: the share of the query's words in each chunk, weighted by idf."""
     covered = np.zeros(len(ids))
     for folder, pool in enumerate(pools):
         possible = sum(word.idf for word in pool.words) or 1.0

@@ -1,6 +1,6 @@
-"""Choose the candidates that are ranked fully: ranking reads the details of these files only. Legs find
-thousands of chunks, because each finds what others miss. A rough score of every chunk puts the later top ten
-files among the first few hundred."""
+"""Choose the candidates to rank. Ranking reads details of these only. The legs find thousands of chunks,
+because each leg finds what others miss. By a rough score of every chunk, the files that later rank in the top
+ten are among the first few hundred."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from cairn.retrieval.pools import Pool
 
 MOST_FILES = 200
 _MOST_OF_A_FILE = 12
-"""The maximum number of chunks of one file that are ranked; no signal uses more than eight."""
+"""The maximum number of chunks ranked of one file. No signal uses more than eight."""
 _ALWAYS_RANKED = ("symbol", "exact", "reexport", "file", "named")
-"""Legs whose chunks are always ranked."""
+"""The legs whose chunks are always ranked."""
 _BEST, _SUM, _COVERED, _MEANING = 0.5, 1.5, 1.5, 3.5
-"""The weights of the strongest signals (`retrieval/signals.py`)."""
+"""The weights of the strongest signals, as in `retrieval/signals.py`."""
 _DECAY = 0.7 ** np.arange(8)
 
 
 def shortlist(reader: IndexReader, pool: Pool) -> list[int]:
-    """Return the ids of the chunks to rank: of the most promising files, and all that must be ranked."""
+    """Return the ids of the chunks to rank: those of promising files, and all that must be ranked."""
     ids = np.array(pool.chunks(), np.int64)
     files = reader.columns().files_of(ids)
     always = np.isin(ids, [chunk for leg in _ALWAYS_RANKED for chunk in pool.found.get(leg, ())])

@@ -1,9 +1,9 @@
 """Define the ranking signals of files and their weights.
 
-The weights were found on one half of a development set's repositories and checked on the other, and on
-repositories in other languages; those of meaning and imports, on weak labels of repositories held back from
-training the code model (scripts/training/ranking_weights.py). docs/ranking.md says what each signal is worth,
-and what did not help.
+The weights were fitted on one half of a development set's repositories. They were checked on the other half
+and on repositories in other languages. The weights of meaning and imports were fitted on weak labels of
+repositories that the code model was not trained on (scripts/training/ranking_weights.py). docs/ranking.md
+says what each signal adds, and what did not help.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ from cairn.text.words import stem
 from cairn.workspace.collections import FileKind
 
 _SLOW_DECAY = tuple(0.7**place for place in range(8))
-"""Shares of a file's best eight chunks: a file about something says so in several places."""
+"""The shares of a file's best eight chunks. A file about something says so in several places."""
 _FAST_DECAY = (1.0, 0.5, 0.25)
-"""Shares of a file's best three chunks: the chunks of a file are similar, so more of them say little."""
+"""The shares of a file's best three chunks. More say little, because the chunks of a file are similar."""
 
 _MANY_IMPORTS = 4
-"""The least divisor of import counts: in a project of three files, a single import must not count fully."""
+"""The minimum divisor of import counts. In a project of three files, one import must not count fully."""
 
 _LEAST_OF_A_NAME, _MORE_OF_A_NAME = 0.4, 1.5
-"""A file name's value if it has almost nothing of the query, and the increase up to all of it; at most 1."""
+"""The value of a file name with hardly a word of the query, and the increase for all words; 1 at most."""
 
 _CHOSEN = 1.0
-"""The most that choices may change a file's sum. Over 55 questions to Flask and Click, neighbours among the
-first ten are 0.27 apart (median), the first and the second 1.1, the first and the fifth 3.2: a file that is
-always chosen passes one or two better files. It could rise to the first place from the second in 44 % of the
-questions, from the fifth in 4 %, from the tenth in none."""
+"""The maximum effect of users' choices on a file's sum. For 55 questions about Flask and Click, neighbours
+among the first ten results differ by 0.27 (median), the first and second by 1.1, the first and fifth by 3.2.
+So a file that is always chosen passes one or two better files. It could rise to the first place from the
+second for 44 % of the questions, from the fifth for 4 %, from the tenth for none."""
 
 _TYPE_KINDS = {
     **dict.fromkeys(
         ("class", "struct", "interface", "trait", "enum", "type", "protocol", "module", "record"), 0.3
     ),
-    "object": 0.25,  # less than a class of the same name
+    "object": 0.25,  # A class of the same name is meant more often.
     PROTOTYPE: -0.4,
 }
-"""The bonus of each kind of definition over a function."""
+"""The bonus of each kind of definition relative to a function."""
 _ANOTHER_KIND = -0.3
-"""The bonus of a kind other than the query names."""
+"""The bonus of a definition of another kind than the query names."""
 
 
 def _definition(inputs: SignalInputs) -> Floats:
@@ -68,8 +68,8 @@ def _definition(inputs: SignalInputs) -> Floats:
 
 
 def definitions(query: Query, candidates: Candidates) -> Floats:
-    """Return how well each chunk defines the query's name, 1 at most; 0 if the query is more than a name. A
-    type is meant more often than a function, a variable or a member of the same name."""
+    """Return how well each chunk defines the query's name, 1 at most, or 0 if the query is more than a name.
+    Users mean a type more often than a function, variable or member of the same name."""
     wanted = {name.lower().lstrip("$@_#") for name in query.names}
     strength = candidates.symbol * query.is_symbol
     for place in np.flatnonzero(strength).tolist():
@@ -83,14 +83,14 @@ def definitions(query: Query, candidates: Candidates) -> Floats:
 
 
 def _whole_question(inputs: SignalInputs) -> Floats:
-    """Return how well each file contains the word, quote or piece of code that is the whole query; else 0. If
-    a typed word occurs in one file, the user wants that file, whatever its kind."""
+    """Return how well each file matches a query that is one word, quote or piece of code, else 0. A user who
+    types a text that occurs in one file wants this file, whatever its kind."""
     return best("exact")(inputs) if inputs.query.is_one_text else inputs.nothing()
 
 
 def _file_name(inputs: SignalInputs) -> Floats:
-    """Return the share of the file name's words that are in the query. A name with little of the query counts
-    less: thousands of files include dozens of `page.c`."""
+    """Return the share of the file name's words that are in the query. It is lower if these are a small part
+    of the query, because among thousands of files, dozens are called `page.c`."""
     wanted = inputs.query.stems
 
     def share(file: FileCandidate) -> float:
@@ -105,16 +105,16 @@ def _file_name(inputs: SignalInputs) -> Floats:
 
 
 def _joined_name(inputs: SignalInputs) -> Floats:
-    """Return whether the file's name, as one word, is a name or two adjacent words of the query."""
+    """Return whether the file's name, written as one word, is a name or two adjacent words of the query."""
     names = (name.lower().replace("_", "").lstrip("$@#") for name in inputs.query.names)
     wanted = {*inputs.query.joined, *names}
     return inputs.each(lambda file: joined_name(file.path) in wanted)
 
 
 def _abbreviated_name(inputs: SignalInputs) -> Floats:
-    """Return whether a word of the file's name begins a longer word of the query: `req`, "request"."""
+    """Return whether a word in the file's name abbreviates a word of the query: `req` for "request"."""
     terms = inputs.query.terms
-    # Beginnings of two letters or more that leave out as many.
+    # An abbreviation has two letters or more, and omits two or more.
     beginnings = {term[:end] for term in terms for end in range(2, len(term) - 1)} - inputs.query.stems
     return inputs.each(lambda file: not beginnings.isdisjoint(name_stems(file.path)))
 
@@ -130,7 +130,7 @@ def _folder_name(inputs: SignalInputs) -> Floats:
 
 
 def _older_version(inputs: SignalInputs) -> Floats:
-    """Return whether a file is in an older version's folder, and the query does not name that version."""
+    """Return whether a file is in the folder of an older version that the query does not name."""
     newest: defaultdict[tuple[int, str], int] = defaultdict(int)
     for file in inputs.candidates.files:
         for above, number in versions(file.path):
@@ -148,7 +148,7 @@ def _older_version(inputs: SignalInputs) -> Floats:
 
 
 def _translation(inputs: SignalInputs) -> Floats:
-    """Return whether a file is translated from an English one; never for a query in another language."""
+    """Return whether a file is translated from English. All values are 0 for a query in another language."""
     if inputs.query.language:
         return inputs.nothing()
     places = {(file.folder, *found) for file in inputs.candidates.files for found in languages(file.path)}
@@ -167,7 +167,7 @@ def _imports(inputs: SignalInputs) -> Floats:
 
 
 def _header(inputs: SignalInputs) -> Floats:
-    """Return whether a file is a C header, which only declares; never for a name or a constant."""
+    """Return whether a file is a C header, which only declares. All values are 0 for a name or a constant."""
     if inputs.query.is_symbol or QuestionKind.CONSTANT in question_kinds(inputs.query.wording):
         return inputs.nothing()
     return inputs.each(lambda file: file.path.endswith(".h"))
@@ -180,7 +180,7 @@ def _package(inputs: SignalInputs) -> Floats:
 
 
 def _folder(inputs: SignalInputs) -> Floats:
-    """Return the log likelihood of the query in each file's folder, relative to the likeliest one."""
+    """Return the log likelihood of the query in each file's folder, minus that of the likeliest folder."""
     return inputs.each(lambda file: inputs.folders[file.folder]) if inputs.folders else inputs.nothing()
 
 
@@ -193,8 +193,8 @@ def _chosen(inputs: SignalInputs) -> Floats:
 
 
 def _is(kind: FileKind, excluding_stems: frozenset[str]) -> Value:
-    """Return a signal value: whether a file is of the kind. It is 0 for all files if the query asks for the
-    kind, and for those that alone define the query's name."""
+    """Return the signal value that tells whether a file is of this kind. It is 0 for all files if the query
+    asks for the kind, and 0 for files with the query's name if only files of this kind define it."""
 
     def value(inputs: SignalInputs) -> Floats:
         of_kind = inputs.of_kind(kind)
@@ -207,7 +207,7 @@ def _is(kind: FileKind, excluding_stems: frozenset[str]) -> Value:
 
 
 def _documents(wanted: Documents) -> Value:
-    """Return a signal value: whether a file is a document, if the query wants documents treated so."""
+    """Return a signal value: whether a file is a document, if the query wants this treatment of documents."""
 
     def value(inputs: SignalInputs) -> Floats:
         return inputs.of_kind(FileKind.DOCS) if documents_of(inputs.query) is wanted else inputs.nothing()
@@ -216,7 +216,7 @@ def _documents(wanted: Documents) -> Value:
 
 
 def _introduction(inputs: SignalInputs) -> Floats:
-    """Return how well the file introduces the project or the query's subject, its README best."""
+    """Return how well the file introduces the project or the query's subject. Its README is best."""
     subject = name_key(subject_of(inputs.query.wording))
     if not (subject or asks_for_overview(inputs.query.wording)):
         return inputs.nothing()
@@ -279,7 +279,7 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("is an older version", -4.0, FILE, _older_version, relative=False),
     Signal("chosen for similar questions", _CHOSEN, FILE, _chosen, relative=False, always=False, signed=True),
 )  # fmt: skip
-"""The signals with their default weights; `benchmarks/results/retrieval-folder.md` measures each."""
+"""The signals with their default weights. `benchmarks/results/retrieval-folder.md` has the effect of each."""
 
 
 _FORMER_NAMES: Mapping[str, str] = {
@@ -293,13 +293,13 @@ _FORMER_NAMES: Mapping[str, str] = {
     "chosen for such questions": "chosen for similar questions",
     "is of an older version": "is an older version",
 }
-"""Former names, which settings may have until 0.3."""
+"""The present name of each signal by its former name. Settings may use former names until version 0.3."""
 _ALIKE = 70
-"""The least similarity of 100 for a hint: "is test" and "is a test" have 95, unrelated names about 50."""
+"""The minimum similarity of 100 for a hint: "is test" and "is a test" have 95, unrelated names about 50."""
 
 
 def weighted(weights: Mapping[str, float], signals: Sequence[Signal] = SIGNALS) -> tuple[Signal, ...]:
-    """Return the signals with the given weights, by name, for queries and reports."""
+    """Return the signals with these weights by name. A given weight applies to queries and reports alike."""
     if not weights:
         return tuple(signals)
     now = {_FORMER_NAMES.get(name, name): weight for name, weight in weights.items()}
@@ -307,8 +307,8 @@ def weighted(weights: Mapping[str, float], signals: Sequence[Signal] = SIGNALS) 
 
 
 def weight_warnings(weights: Mapping[str, float]) -> list[str]:
-    """Return a warning for each name in `weights` that no signal has, or that is a former name."""
-    from rapidfuzz import process  # seldom needed
+    """Return a warning for each name in `weights` that is unknown or a former name."""
+    from rapidfuzz import process  # The import is slow and seldom needed.
 
     known = [signal.name for signal in SIGNALS]
     warnings = []

@@ -1,4 +1,4 @@
-"""Rate how well the name of a definition fits the text of a symbol search, in any case convention."""
+"""Rate how well the name of a definition matches the text of a symbol search, in any case convention."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from cairn.workspace.collections import FileKind
 
 
 class Fit(enum.IntEnum):
-    """How a name fits, from worst to best."""
+    """How well a name matches the typed text, from worst to best."""
 
     NONE = 0
     SCATTERED = 1
-    """It has the letters in this order."""
+    """The name contains the typed letters in this order."""
     INSIDE = 2
-    """It has the letters next to each other."""
+    """The name contains the typed letters next to each other."""
     WORDS = 3
-    """Its words begin with the typed words or letters: `aur` or `urlRule` for `add_url_rule`."""
+    """The words of the name begin with the typed words or letters: `aur` or `urlRule` for `add_url_rule`."""
     PREFIX = 4
     EXACT = 5
-    """It has the same letters, in another case or separated differently."""
+    """The name has the same letters, in another case or with other separators."""
     SAME = 6
-    """It is spelled as typed."""
+    """The name is spelled as typed."""
 
 
 _PARTING = re.compile(r"[\W_]+")
@@ -37,9 +37,9 @@ _VENDORED = re.compile(
     r"(?:^|/)(?:vendor|vendored|third[_-]?party|node_modules|external|extern)/", re.IGNORECASE
 )
 _LONGEST = 100
-"""The maximum number of characters of a query that are compared."""
+"""The maximum number of characters of the typed text that are compared."""
 _DEMOTION = 1.5
-"""Steps of fit by which definitions of tests, examples and vendored code are demoted."""
+"""The number of steps by which definitions in tests, examples and vendored code are demoted."""
 
 _TYPES = frozenset({"class", "interface", "struct", "trait", "enum", "type", "union", "object", "module"})
 _VALUES = frozenset({"variable", "constant", "field", "property"})
@@ -51,15 +51,13 @@ def letters_of(text: str) -> str:
 
 @frozen
 class Typed:
-    """The text of a symbol search."""
-
     text: str
     letters: str
     words: tuple[str, ...]
 
     @classmethod
     def of(cls, text: str) -> Typed:
-        """Parse the text; only the last part of a qualified name counts (`Berth.moor`, `harbour::Berth`)."""
+        """Parse the text. Of a qualified name, only the last part counts: `Berth.moor`, `harbour::Berth`."""
         last = re.split(r"[.:#/\s]+", text.strip().rstrip(".:#/()"))[-1]
         last = last[:_LONGEST]
         return cls(last, letters_of(last), tuple(identifier_words(last)))
@@ -83,8 +81,8 @@ def fit(typed: Typed, name: str) -> Fit:
 
 
 def _begins_words(letters: str, words: list[str]) -> bool:
-    """Return whether the letters begin words of the name, in order; words may be skipped."""
-    taken = {0}  # the possible numbers of letters that the words so far can match
+    """Return whether the letters are beginnings of words of the name, in order. Words may be skipped."""
+    taken = {0}  # These are the possible numbers of letters matched so far.
     for word in words:
         for start in [start for start in taken if letters[start] == word[0]]:
             end = start
@@ -102,12 +100,12 @@ def _in_order(typed: tuple[str, ...], words: list[str]) -> bool:
 
 
 def likeness(typed: Typed, name: str) -> float:
-    """Return 0 to 1, to order names of equal fit: the shortest and most similar first."""
+    """Return the similarity, 0 to 1, that orders names of equal fit. Short and similar names come first."""
     return float(fuzz.ratio(typed.letters, letters_of(name))) / 100
 
 
 def weight(place: DefinitionPlace, name: str) -> float:
-    """Return how much the definition matters for any text, in steps of fit."""
+    """Return the weight of the definition whatever the text, in steps of `Fit`."""
     is_demoted = place.kind in (FileKind.TESTS, FileKind.EXAMPLES) or bool(_VENDORED.search(place.path))
     kind = place.symbol_kind if name == place.symbol else ""
     by_kind = 0.2 if kind in _TYPES else 0.0 if kind in _VALUES else 0.1

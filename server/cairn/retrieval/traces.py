@@ -1,4 +1,4 @@
-"""Read stack traces in pasted text: files, functions and the message."""
+"""Read stack traces in pasted text: the files, the functions and the message."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from attrs import frozen
 from cairn.retrieval.mentions import normalised_path
 
 _MAX_PLACES = 8
-"""The maximum number of paths and names to search for: the innermost frames lead to the cause; a trace may
-have hundreds."""
+"""The maximum number of paths and names to search for. The innermost frames lead to the cause."""
 _MAX_FRAMES = 32
-"""The maximum number of frames kept in all, since most may belong to libraries."""
+"""The maximum number of frames kept, more than _MAX_PLACES because most frames may be of libraries."""
 
-# One line of a trace each. Groups: path, name.
+# Each pattern matches one line of a trace. Its groups are path and name.
 _FRAMES = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
@@ -46,27 +45,27 @@ class Frame:
     path: str
     """The path as `normalised_path` returns it."""
     name: str = ""
-    """The name of the function, or ""."""
+    """The name of the function; "" if unknown."""
 
 
 @frozen
 class Trace:
-    """A stack trace, innermost frame first as far as its kind shows."""
+    """A stack trace with the innermost frame first, as far as its format tells."""
 
     paths: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     frames: tuple[Frame, ...] = ()
-    """All frames; there may be more of them than `paths` and `names` have."""
+    """The frames, of which there may be more than in `paths` and `names`."""
     message: str = ""
 
 
 def read_trace(text: str) -> Trace | None:
-    """Return the trace in `text`; None where there is not a single line of one."""
+    """Return the trace in `text`; None if `text` has no line of a trace."""
     frames = [match for pattern in _FRAMES for match in pattern.finditer(text)]
     if not frames:
         return None
     frames.sort(key=lambda match: match.start())
-    if 'File "' in text:  # Python prints the innermost frame last
+    if 'File "' in text:  # Python prints the innermost frame last.
         frames.reverse()
     read = dict.fromkeys(
         Frame(normalised_path(frame["path"]), _own_name(frame.groupdict().get("name") or ""))

@@ -11,33 +11,33 @@ from cairn.retrieval.abbreviations import EXPANSIONS
 from cairn.text.words import LIGHT_WORDS, STOPWORDS, stem
 
 MIN_LETTERS = 4
-"""Shorter words are too similar to each other."""
+"""The minimum length of a word to repair. Shorter words are too similar to each other."""
 _SHORT = MIN_LETTERS
-"""Words up to this length become only names in the code, and never by a replaced letter: "rack", "race"."""
+"""The maximum length of a word that is repaired only to a name in the code, and never "rack" to "race"."""
 _LONG = 8
-"""Words with a stem of this length may have two errors; shorter ones differ too easily."""
+"""The minimum length of a stem for two errors. Shorter words differ by two letters too easily."""
 _CLEARLY = 2
-"""How many times more frequent a word must be than the next equally similar one."""
+"""How many times more frequent the best word must be than another one as similar."""
 _MAX_REPAIRS = 3
-"""The maximum number of repairs in one text: each takes up to 20 ms in a large index."""
+"""The maximum number of repairs in one text. Each takes up to 20 ms in a large index."""
 _KNOWN = EXPANSIONS.keys() | STOPWORDS | LIGHT_WORDS
 
 
 @cache
 def _common() -> frozenset[str]:
-    """Return the stems of words that many projects use (scripts/common_words.py), which are spelled right."""
+    """Return the stems of words common to many projects (scripts/common_words.py): these are not errors."""
     return frozenset(Path(__file__).with_name("common_words.txt").read_text(encoding="ascii").split())
 
 
 def is_common(word: str) -> bool:
-    """Return whether many projects use the lower-case English word, as it is or in the plural."""
+    """Return whether many projects use the lower-case English word, in the singular or plural."""
     return word in _common() or word.removesuffix("s") in _common()
 
 
 def repairs(
     unknown: Iterable[str], vocabulary: IndexVocabulary, core_concepts: Sequence[str] = ()
 ) -> dict[str, str]:
-    """Return the intended word for each lower-case word that no index contains, where it is clear."""
+    """Return the intended word for each lower-case word that no index contains, if it is clear."""
     core = {concept.lower() for concept in core_concepts}
     right = _KNOWN | core
     wrong = [
@@ -51,7 +51,7 @@ def repairs(
 
 
 def repair(word: str, vocabulary: IndexVocabulary, core: Iterable[str] = ()) -> str | None:
-    """Return the known word that `word` was meant to be; None if none is similar, or several are."""
+    """Return the known word that `word` was meant to be; None if no word is similar, or several are."""
     errors = 2 if len(stem(word)) >= _LONG else 1
     known = [*(KnownWord(concept, 1, named=True) for concept in core), *vocabulary.near(word, errors)]
     close = [(unlikeness(word, each.text), each) for each in known if _plausible(word, each)]

@@ -1,9 +1,9 @@
 """Decide whether the best result answers the query, or whether to ask back.
 
-Counting the matching words of one document suits a few short help texts, where the document with a question's
-words is the right one. In a repository many files have them. So the count judges only queries of a word or
-two, and two documents of one name. Longer queries are judged by their best passages (`Strength`), with a
-calibrated rule of four numbers (`benchmarks/answers/verdicts.py`).
+Counting matching words suits a few short help texts, where the document with the question's words is the
+right one. In a repository many files have these words. So the count judges only queries of a word or two, and
+two documents of one name. Longer queries are judged by their best passages (`Strength`), with a calibrated
+rule of four numbers (`benchmarks/answers/verdicts.py`).
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from cairn.settings.tree import VerdictSettings
 from cairn.text.words import stem
 
 _PHRASE_IN_TITLE, _TERM_IN_TITLE, _TERM_IN_KEYWORDS, _TERM_IN_CONTENT = 5.0, 3.0, 2.0, 1.0
-"""Points of a match by its place; a phrase counts only for queries of several terms."""
+"""The points of a match by its place. A phrase counts only for queries of several terms."""
 _UNIT_WORDS = 150
-"""Points are divided by √(words / this): the thresholds suit short help texts of this length."""
+"""Points are divided by √(words / 150), since the thresholds suit short help texts of this length."""
 
 JUDGED = 10
 """The number of files that are judged."""
 _COMPARED = 3
-"""The number of following results that the first must lead; a user sees as many beside an answer."""
+"""The number of results after the first with which it is compared. A user sees as many beside an answer."""
 _COVERED_BY_NAME, _COVERED_BY_TEXT = 0.5, 0.5
-"""The share of a term that its place in a result's name covers, and its place in the text (fitted)."""
+"""The share of a term covered by a match in a result's name, and by one in its text (fitted)."""
 _MAX_INTENTS = 2
-"""Up to two short answers are given at once; for more, the user chooses."""
+"""The maximum number of short answers given at once. If there are more, the user chooses."""
 
 _CONNECTIVE = re.compile(r"\s*,\s*|\s+(?:and|or|&)\s+", re.IGNORECASE)
 
@@ -48,9 +48,10 @@ NOTHING_MATCHES = "Which part should I explain?"
 WEAK = "The evidence is weak: it may be about something else."
 
 WEIGHTS = (17.0, 4.3, -3.4, -2.3)
-"""The log odds of an answer for each of `features`: the similarity of the best passages, the share of the
-query in one file's passages, each name that none of them has, and asking whether something exists. Fitted and
-rounded (`benchmarks/answers/verdicts.py --fit`)."""
+"""The weight of each value of `features` in the log odds of an answer: the similarity of the best passages,
+the share of the query in one file's passages, the number of names that no passage contains, and whether the
+question asks if something exists. The weights are fitted and rounded (`benchmarks/answers/verdicts.py
+--fit`)."""
 BIAS = -9.4
 _ASKS_WHICH = re.compile(
     r"\s*(?:which|what)\s+(?:[\w'-]+\s+){0,3}?(?:options?|settings?|flags?|switch(?:es)?|parameters?|arguments?|propert(?:y|ies)"
@@ -58,7 +59,7 @@ _ASKS_WHICH = re.compile(
     r"|loaders?|processors?|validators?|layers?|extractors?|adapters?|encoders?|interceptors?|calls?|fields?|values?)\b",
     re.IGNORECASE,
 )
-"""A question whether something exists; others presume that it does: how it works, or why."""
+"""Matches questions whether something exists. Others presume that it does: how it works, or why."""
 
 WHICH_FIRST = "Which one should I go deeper on?"
 
@@ -71,7 +72,7 @@ class Action(enum.StrEnum):
 
 @frozen
 class Evidence:
-    """How well one document matches, by its matching words."""
+    """The matching words of one document, and how well they match."""
 
     title: str
     category: str
@@ -83,11 +84,11 @@ class Evidence:
     phrase: bool = False
     """Whether the title has the terms adjacent and in order."""
     other_words: int = 0
-    """The number of words in the title that belong to no term."""
+    """The number of words in the title that do not belong to a term."""
     defined: frozenset[str] = frozenset()
-    """The names of the query that it defines, in lower case."""
+    """The names of the query that the document defines, in lower case."""
     coverage: float = 0.0
-    """How much of the query it contains, 0 to 1, by idf."""
+    """The share of the query in the document, 0 to 1, weighted by idf."""
 
 
 def matched_terms(query: Query, stored: StoredChunk) -> tuple[str, ...]:
@@ -103,12 +104,12 @@ def _terms_in(query: Query, stored: StoredChunk) -> frozenset[int]:
 
 
 def _keywords(stored: StoredChunk) -> str:
-    # Separate lines, so that no phrase spans two of them.
+    # The parts are on separate lines, so that no phrase spans two of them.
     return "\n".join((stored.path, stored.chunk.header_path, *stored.chunk.defines))
 
 
 _Decision = tuple[Action, str, Sequence[Evidence]]
-"""The action, the message, and the results concerned."""
+"""The action, the message, and the results to show."""
 
 
 def judge(
@@ -118,15 +119,15 @@ def judge(
     shares: Sequence[float],
     strength: Strength | None = None,
 ) -> Verdict:
-    """Decide what to do with the results, best first; `shares` are the terms' (`rarity.term_shares`). The
-    first chunks of the first JUDGED files count. `strength` describes their passages; without it only words
-    decide, as they do without vectors and for a translated query."""
+    """Decide what to do with the results, best first. The first chunk of each of the first JUDGED files
+    counts. `shares` are from `rarity.term_shares`. `strength` describes the results' passages; without it
+    only words decide, as they do without vectors and for a translated query."""
     found = first_of_files(found)[:JUDGED]
     judged = [evidence(query, ranked.stored, shares) for ranked in found]
     coverage = max(
         (sum(shares[term] for term in _terms_in(query, each.stored)) for each in found), default=0.0
     )
-    # A name is meant literally, and word by word translations have lower similarities.
+    # A name is meant literally, and translations word by word have lower similarities.
     likely = None if query.is_symbol or query.language else likelihood(query, shares, strength)
     introduction = _introduction(judged, strength)
     decision = (
@@ -136,7 +137,7 @@ def judge(
 
 
 def likelihood(query: Query, shares: Sequence[float], strength: Strength | None) -> float | None:
-    """Return how likely passages of this strength answer, 0 to 1; None if not compared by meaning."""
+    """Return the likelihood that passages of this strength answer, 0 to 1; None without vectors."""
     if strength is None or strength.similarity is None:
         return None
     weighed = zip(WEIGHTS, features(query, shares, strength), strict=True)
@@ -144,14 +145,14 @@ def likelihood(query: Query, shares: Sequence[float], strength: Strength | None)
 
 
 def features(query: Query, shares: Sequence[float], strength: Strength) -> tuple[float, ...]:
-    """Return the values that `WEIGHTS` weighs."""
+    """Return the values to which `WEIGHTS` apply."""
     covered = max((sum(shares[term] for term in terms) for terms in strength.terms_by_file), default=0.0)
     asks_which = bool(_ASKS_WHICH.match(query.meant or query.text))
     return strength.similarity or 0.0, covered, float(strength.missing_names), float(asks_which)
 
 
 def _verdict(query: Query, decision: _Decision, lead: float, coverage: float) -> Verdict:
-    """Return the verdict, with the terms of the first candidate, or of all in a split answer."""
+    """Return the verdict, with the terms of the first candidate, or of all candidates in a split answer."""
     action, message, candidates = decision
     counted = candidates if message == WHICH_FIRST else candidates[:1]
     return Verdict(
@@ -173,7 +174,7 @@ def _decide(
     is_short = len(query.terms) <= settings.min_matched_terms
     if likely is None:
         is_answerable = matches and coverage >= settings.min_coverage
-    elif is_short:  # a word or two mean a name, however similar the texts are
+    elif is_short:  # A word or two mean a name, however similar the texts are.
         has_name_match = any(len(each.matched) == len(query.terms) for each in strong)
         is_answerable = matches and (has_name_match or likely >= settings.min_evidence)
     else:
@@ -189,8 +190,8 @@ def _decide(
 
 
 def _is_strong(judged: Evidence, query: Query, settings: VerdictSettings) -> bool:
-    """Return whether enough terms match, not only in the text, and with a sufficient score."""
-    # A query of one word cannot match two; the other rules judge it.
+    """Return whether enough terms match, not only in the text, and the score is sufficient."""
+    # A query of one word cannot match two terms; the other rules judge it.
     needed = min(settings.min_matched_terms, max(1, len(query.terms)))
     # A phrase in the title counts as two matched terms.
     matched = max(len(judged.matched), 2 * judged.phrase)
@@ -198,7 +199,7 @@ def _is_strong(judged: Evidence, query: Query, settings: VerdictSettings) -> boo
 
 
 def _explained(query: Query, ranked: Sequence[Evidence]) -> Evidence | None:
-    """Return the result whose whole title is explained: "what is home" means "Home", not "Dashboard home"."""
+    """Return the result whose whole title is meant: "what is home" means "Home", not "Dashboard home"."""
     if query.type is not QueryType.EXPLANATION:
         return None
     return next((each for each in ranked[: 1 + _COMPARED] if each.phrase and not each.other_words), None)
@@ -207,7 +208,7 @@ def _explained(query: Query, ranked: Sequence[Evidence]) -> Evidence | None:
 def _namesake(
     query: Query, top: Evidence, ranked: Sequence[Evidence], settings: VerdictSettings
 ) -> Evidence | None:
-    """Return another result of the same name as `top`, if the count does not separate them."""
+    """Return another result with the same name as `top`, unless their scores differ enough."""
     words = 0 if _explained(query, ranked) else 1
     for rival in ranked[: 1 + _COMPARED]:
         by_title = top.phrase and rival.phrase and rival.other_words <= words
@@ -220,7 +221,7 @@ def _namesake(
 
 
 def _lead(found: Sequence[Ranked]) -> float:
-    """Return (top - second) / top, where second is the mean of the next results, as if there were three."""
+    """Return (top - second) / top, where second is the mean of the next three scores, 0 if missing."""
     scores = [ranked.score for ranked in found[: 1 + _COMPARED]]
     if not scores or scores[0] <= 0:
         return 0.0
@@ -228,7 +229,7 @@ def _lead(found: Sequence[Ranked]) -> float:
 
 
 def _introduction(judged: Sequence[Evidence], strength: Strength | None) -> _Decision | None:
-    """Return the answer to what something is, if the best passages introduce it."""
+    """Return the best passage's answer to what something is, if the best passages introduce it."""
     if strength is None or not strength.introductions:
         return None
     path = strength.introductions[0][1].path
@@ -236,7 +237,7 @@ def _introduction(judged: Sequence[Evidence], strength: Strength | None) -> _Dec
 
 
 def _several(query: Query, found: Sequence[Ranked], settings: VerdictSettings) -> _Decision | None:
-    """Return an answer for each of two things in the query, or None unless each has its own."""
+    """Return an answer for each of two things in the query; None unless each thing has its own result."""
     answers: list[Evidence] = []
     for part in _split(query):
         shares = [1 / len(part.terms)] * len(part.terms)
@@ -253,7 +254,7 @@ def _is_own(judged: Evidence, part: Query, settings: VerdictSettings) -> bool:
 
 
 def _split(query: Query) -> list[Query]:
-    """Return the parts of the query between "and", "or" and commas, if these are two with all terms."""
+    """Return the parts between "and", "or" and commas, if these are two with all terms of the query."""
     pieces = (read_words(piece).terms for piece in _CONNECTIVE.split(query.meant or query.text))
     parts = [set(map(stem, terms)) for terms in pieces if terms]
     terms = [tuple(group[0] for group in query.groups if stems & set(map(stem, group))) for stems in parts]
@@ -273,7 +274,7 @@ def _unsure(top: Evidence, judged: Sequence[Evidence]) -> _Decision:
 
 
 def _between(first: Evidence, second: Evidence) -> _Decision:
-    """Ask which of two is meant, by category, or if these are equal by folder, or else by path."""
+    """Ask which of two results is meant: by category, or by folder if that is equal, else by path."""
     if first.category == second.category:
         where = [each.path.rpartition("/")[0] for each in (first, second)]
         if where[0] == where[1] or not all(where):
@@ -284,7 +285,7 @@ def _between(first: Evidence, second: Evidence) -> _Decision:
 
 
 def evidence(query: Query, stored: StoredChunk, shares: Sequence[float]) -> Evidence:
-    """Count one chunk's matching words; `shares` are the terms'."""
+    """Count the matching words of one chunk. `shares` are from `rarity.term_shares`."""
     chunk, wanted = stored.chunk, matcher(query.groups)
     title, keywords, content = (
         wanted.terms_in(text) for text in (chunk.title, _keywords(stored), chunk.text)

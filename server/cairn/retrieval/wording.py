@@ -1,4 +1,4 @@
-"""Read the content words of a query, and the words that count as each of them."""
+"""Read the content words of a query, and the alternatives of each word."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from cairn.text.words import LIGHT_WORDS, STOPWORDS, stem
 _WORD = re.compile(r"\w+(?:'\w+)?")
 _COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|\w_\w")
 _NUMBERED = re.compile(r"(?:([^\W\d_]+)\d|\d+[^\W\d_])[^\W_]*")
-"""A word that is not split, such as `oauth2`, `s3`, `k8s` or `2fa`."""
+"""Matches a word that is not split, such as `oauth2`, `s3`, `k8s` or `2fa`."""
 _FEWEST_LETTERS = 4
-"""The minimum number of letters before a number that are a word without it: "oauth"."""
+"""The minimum number of letters before a number that are a word without the number, such as "oauth"."""
 _KEBAB_NAME = re.compile(r"[^\W\d_]\w*(?:-\w+)+(?:\(\))?")
 
 
@@ -30,8 +30,7 @@ class Wording:
 def read_words(
     text: str, *, is_name: bool = False, is_code: bool = False, codes: Collection[str] = ()
 ) -> Wording:
-    """Return the words of `text`. Every word of a name counts, and of code all but function words; `codes`
-    are not split."""
+    """Return the words of `text`: all of a name, all but function words of code. `codes` are not split."""
     words = [word.removesuffix("'s") for word in _WORD.findall(text)]
     compounds = dict.fromkeys(filter(is_compound, words))
     if is_name and _KEBAB_NAME.fullmatch(text.strip()):
@@ -58,7 +57,7 @@ def is_compound(word: str) -> bool:
 
 
 def without_numbers(terms: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return the letters of each term that ends in a number, if they are a word."""
+    """Return, for each term that ends in a number, its letters alone if they are a word."""
     found = ((term, match[1]) for term in terms if (match := _NUMBERED.fullmatch(term)))
     return {term: (letters,) for term, letters in found if len(letters or "") >= _FEWEST_LETTERS}
 
@@ -73,7 +72,7 @@ def words_of(pieces: Iterable[str]) -> set[str]:
 
 
 def rewrite_phrases(text: str, synonyms: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Replace phrases by their synonyms, longest first; return the text, and the old phrase by the new."""
+    """Replace phrases by synonyms, longest first. Return the text, and the old phrases by the new ones."""
     phrases = {" ".join(old.lower().split()): new for old, new in synonyms.items() if len(old.split()) > 1}
     if not phrases:
         return text, {}
@@ -96,7 +95,7 @@ def word_synonyms(synonyms: Mapping[str, str]) -> dict[str, str]:
 def with_synonyms(
     terms: Iterable[str], synonyms: Mapping[str, str]
 ) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """Replace words by their synonyms; return the terms, and the old words by the first new word."""
+    """Replace words by synonyms. Return the terms, and the old words by the first of the new words."""
     replaced: dict[str, None] = {}
     stands_for: dict[str, tuple[str, ...]] = {}
     for term in terms:
@@ -110,7 +109,7 @@ def with_synonyms(
 def alternatives(
     terms: Iterable[str], other_lengths_of: Collection[str], others: Iterable[Mapping[str, tuple[str, ...]]]
 ) -> dict[str, tuple[str, ...]]:
-    """Return each term's alternatives in `others`, and other lengths of those in `other_lengths_of`."""
+    """Return each term's alternatives in `others`, and for `other_lengths_of` also the other lengths."""
     sources = tuple(others)
 
     def candidates(term: str) -> Iterator[str]:
@@ -119,7 +118,7 @@ def alternatives(
         if term in other_lengths_of:
             yield from other_lengths(term)
 
-    # The index has stems, so another inflection is not an alternative.
+    # The index contains stems, so another inflection is not an alternative.
     found = {
         term: tuple(dict.fromkeys(word for word in candidates(term) if stem(word) != stem(term)))
         for term in terms

@@ -1,2 +1,2 @@
-"""Translate questions in other languages about English code. Each language has a word list (`es.txt`, …),
-read for the first question in it."""
+"""Translate questions in other languages, so that they find English code. Each language has a word list
+(`es.txt`, …) that is read at the first question in that language."""

@@ -1,6 +1,6 @@
-"""Look up words of a language, in any inflection, and their meanings in English. A list has lines of `meaning
-= word, phrase, …`; of a word on several lines, or of `a / b`, the first meaning is used in translations.
-Inflections are not listed: words are compared as they are, then by stem."""
+"""Look up words of a language, in any inflection, and their meanings in English. Each line of a word list is
+`meaning = word, phrase, …`. A word may have several meanings, on several lines or as `a / b`; translations
+use the first. The lists have no inflections: a word is looked up as it is, then by its stem."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from attrs import field, frozen
 from cairn.text.unicode import without_accents
 
 _STEMMERS = {"es": "spanish", "de": "german", "fr": "french", "ru": "russian"}
-"""Snowball stemmers, except for Portuguese: its stemmer gives "abre" and "abrir" two stems."""
+"""The Snowball stemmers. The one for Portuguese is not used: it gives "abre" and "abrir" two stems."""
 _PORTUGUESE_ENDINGS = re.compile(
     r"(?<=.{4})(?:acoes|acao|amentos?|imentos?|ando|endo|indo|aram|eram|iram|amos|emos|imos|ad[oa]s?|id[oa]s?)\Z"
     r"|(?<=.{3})(?:oes|aos|ao|ais|eis|al|el|ens|em|am|ou|eu|iu|[aei]r|[aeo]s|[aeos])\Z"
@@ -23,10 +23,9 @@ _PORTUGUESE_ENDINGS = re.compile(
 _MAX_PHRASE = 6
 _MAX_MEANINGS = 4
 _LONG = 6
-"""The number of letters from which a word is unambiguous without its accents, unlike "donde", "ou" and
-"que"."""
+"""The minimum length of a word that is unambiguous without accents, unlike "donde", "ou" and "que"."""
 _FEWEST_LETTERS = 4
-"""The minimum number of letters of a word with inflections, and of a part of a German compound."""
+"""The minimum number of letters of a word that is inflected, and of each part of a German compound."""
 _ASKING = re.compile(r"(?:what|which|where|why|how|who|when)\b")
 _LINKS = ("", "s", "n", "en", "es", "e", "-")
 _WORD_SIGNS = re.compile(r"['’ʼ-]")
@@ -35,15 +34,15 @@ _SEPARABLE = (
     "zurück zusammen hinzu weiter wieder durch heraus herunter hinaus unter über fest nach ein aus auf ab an um vor mit los"  # noqa: E501
     " her hin weg zu"
 ).split()
-"""Prefixes of German verbs, followed by "ge" and "zu": "aufgerufen", "aufzurufen"."""
+"""Prefixes of German verbs before "ge" and "zu", as in "aufgerufen" and "aufzurufen"."""
 
 
 @frozen
 class WordMeaning:
     words: tuple[str, ...]
-    """The English words, the usual one first; empty for a word to drop."""
+    """The English words, the most usual first. The tuple is empty for a word that translations drop."""
     is_name: bool = True
-    """Whether it names something that indexed texts may mention, unlike phrases that ask."""
+    """Whether the meaning may occur in indexed texts, unlike a question word or a phrase that asks."""
 
 
 @frozen
@@ -52,9 +51,9 @@ class Lexicon:
     exact: dict[str, WordMeaning]
     stemmed: dict[str, WordMeaning]
     careless: dict[str, WordMeaning]
-    """Words and stems without accents; German nouns also without their capital."""
+    """The words and stems without accents, for German also without capitals."""
     longest: int
-    """Words of the longest phrase; for Chinese and Japanese, characters."""
+    """The length of the longest phrase in words; for Chinese and Japanese, in characters."""
     _stem: Callable[[str], str] = field(repr=False, eq=False)
 
     def has_script_of(self, word: str) -> bool:
@@ -64,7 +63,7 @@ class Lexicon:
         self, words: Sequence[str], *, careless: bool = False, only_exact: bool = False
     ) -> WordMeaning | None:
         """Return the meaning of the words as a phrase, each in any inflection, or None. `careless` says that
-        the whole question has no accents, or no capitals for German: they may be missing."""
+        the whole question lacks accents (in German: also capitals), so they may be missing here."""
         typed = " ".join(words)
         for spelled in _spellings(self.code, typed):
             if found := self.exact.get(spelled):
@@ -81,7 +80,7 @@ class Lexicon:
         return self._german(words[0]) if self.code == "de" and len(words) == 1 else None
 
     def _german(self, word: str) -> WordMeaning | None:
-        """Return the meaning of a participle, or of a compound by its parts."""
+        """Return the meaning of a participle, or that of a compound from its parts."""
         lowered = word.lower()
         for plain in _without_ge(lowered):
             for ending in ("en", "n", "t", ""):
@@ -115,7 +114,7 @@ class Lexicon:
 
 @cache
 def lexicon(code: str) -> Lexicon:
-    """Return the word list of the language; it is read once."""
+    """Return the word list of the language, which is read only once."""
     is_spaced = code in _STEMMERS or code == "pt"
     plain = Stemmer.Stemmer(_STEMMERS[code]).stemWord if code in _STEMMERS else _portuguese
     stem = lru_cache(maxsize=10_000)(plain if is_spaced else str)
@@ -156,7 +155,7 @@ def _entries(code: str) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def _spellings(code: str, words: str, *, listed: bool = False) -> Iterator[str]:
-    """Yield the spellings of words; German nouns have a capital, as has the first word of a sentence."""
+    """Yield possible spellings of the words. German nouns and the beginnings of sentences have capitals."""
     words = _WORD_SIGNS.sub(" ", words)
     if code != "de":
         yield words.lower().replace("ё", "е")

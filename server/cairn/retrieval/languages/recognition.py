@@ -1,6 +1,5 @@
-"""Recognise the language of a question by its script, or by function words for languages in Latin letters. A
-question is English by default. Names, quotes and code are ignored, and English sentences beside another
-language, such as a pasted error message, stay English."""
+"""Recognise the language of a question by its script, or by function words if it is in Latin letters. The
+default is English. Names, quotes and code are ignored. English sentences, such as a message, stay English."""
 
 from __future__ import annotations
 
@@ -15,15 +14,14 @@ from cairn.text.words import STOPWORDS
 _CERTAIN, _LIKELY = 2, 1
 _ENOUGH = 2
 _SHORT = 600
-"""The number of characters of a text in which one foreign sentence at either end decides; longer texts are
-pasted."""
+"""The maximum length of a text that is foreign if its first or last sentence is. A longer text is pasted."""
 
 
 @frozen
 class Language:
     name: str
     code: str = ""
-    """The name of its word list; "" for a language that Cairn does not know."""
+    """The code of its word list; "" if Cairn has no word list for the language."""
 
 
 @frozen
@@ -31,12 +29,12 @@ class Sentence:
     start: int
     end: int
     language: Language | None
-    """None where it is English or unclear."""
+    """The language of the sentence; None if it is English or unclear."""
     is_english: bool
-    """Whether it has English function words, and no more of another language."""
+    """Whether the sentence has English function words that outweigh those of any other language."""
 
 
-# For each language its certain words, and those that code, names or other languages may have too.
+# Each language has two lists: words of it alone, and words that code, names or other languages also have.
 _FUNCTION_WORDS = {
     Language("Portuguese", "pt"): (
         """onde você vocês não são estão qual quais quando quê quem uma umas pelo pela pelos pelas até também
@@ -108,7 +106,7 @@ _SIGNS = {
     for language in _FUNCTION_WORDS
     if language.code in ("es", "de", "pt")
 }
-"""Letters and signs of a single one of these languages; one counts like a certain word."""
+"""Characters that only one of these languages uses. One such character counts like a certain word."""
 
 CHINESE, JAPANESE, RUSSIAN = Language("Chinese", "zh"), Language("Japanese", "ja"), Language("Russian", "ru")
 _SCRIPTS = (
@@ -126,10 +124,10 @@ _SCRIPTS = (
     (re.compile("[\u0b80-\u0bff]{2}"), Language("Tamil")),
     (re.compile("[\u0370-\u03ff]{4}"), Language("Greek")),
 )
-"""The first that occurs decides: Japanese also has Chinese characters, Ukrainian most Russian letters."""
+"""The first match decides: Japanese also has Chinese characters, and Ukrainian most Russian letters."""
 _LETTER = re.compile(r"[^\W\d_]")
 _MOSTLY = 0.2
-"""The share of letters by which another script decides despite English function words; Chinese needs few."""
+"""The minimum share of non-ASCII letters in a foreign sentence with English words. It is low for Chinese."""
 
 UNTRANSLATED = re.compile(
     r"""`+[^`]+`+ | "[^"]*" | “[^”]*” | (?<!\w)'[^'\n]{2,80}'(?!\w) | https?://[^\s\u3000-\uffef]+
@@ -137,14 +135,14 @@ UNTRANSLATED = re.compile(
         | \w*[A-Za-z0-9]_\w* | _+[A-Za-z]\w* | \w*\d\w* | \b\w+\(\) | \b[a-z]+[A-Z]\w* | \b[A-Z]{2,}s?\b | \b[A-Z][a-z]+[A-Z]\w*""",  # noqa: E501
     re.VERBOSE | re.ASCII,
 )
-"""Quotes, names as only code has them, and paths, which are in no language."""
+"""Matches quotes, paths, and names that are clearly code. These belong to no language."""
 _CAPITALISED = re.compile(r"(?<=[^\W\d_] )[A-ZÀ-Þ]\w*")
 _SENTENCE_END = re.compile(r"[.?!:;]+(?=\s|\Z)|[\n。？！；：…]")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 def sentences(text: str) -> tuple[Language | None, tuple[Sentence, ...]]:
-    """Return the language of the question, None if English, and its sentences."""
+    """Return the language of the question and its sentences; None and no sentences if it is English."""
     if not _may_be_foreign(text):
         return None, ()
     masked = UNTRANSLATED.sub(lambda match: " " * len(match.group()), text)
@@ -167,7 +165,7 @@ _ENGLISH = STOPWORDS - set("a am an as at by do he i in is it me no of off on or
 
 
 def _may_be_foreign(text: str) -> bool:
-    """Return whether `text` has enough foreign words to be read by sentence; most questions do not."""
+    """Return whether `text` has enough foreign words to look at each sentence. Most questions do not."""
     if not text.isascii():
         return True
     counts = _counts(text)
@@ -175,7 +173,7 @@ def _may_be_foreign(text: str) -> bool:
 
 
 def _counts(text: str) -> Counter[Language]:
-    """Count the function words of each language, each word once; single letters alone do not count."""
+    """Count the distinct function words of each language. Single letters alone do not count."""
     counts: Counter[Language] = Counter()
     spelled: set[Language] = set()
     for word in _COUNTS.keys() & set(_WORD.findall(text.lower())):
@@ -205,7 +203,7 @@ def _language(sentence: str) -> tuple[Language | None, bool]:
     counts = _counts(spoken)
     signs = {language: _CERTAIN for language, sign in _SIGNS.items() if sign.search(spoken)}
     counts.update(signs)
-    # Of two languages with the same count, prefer one that Cairn knows.
+    # If two languages have the same count, one with a word list is preferred.
     best = max(
         counts, key=lambda language: (counts[language], bool(language.code), language.name), default=None
     )

@@ -1,6 +1,6 @@
-"""Translate questions into English, word by word and phrase by phrase, with names and quotes unchanged. The
-result is not good English, but it has the words of the code, and the wording that classifies a question:
-"¿Dónde se cierra la conexión?" becomes "Where close connection?"."""
+"""Translate questions into English, word by word and phrase by phrase. Names and quotes stay unchanged. The
+result is not good English, but it has the words of the code and the question words by which a question is
+classified: "¿Dónde se cierra la conexión?" becomes "Where close connection?"."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _WORD = re.compile(r"[^\W\d_]+")
 _WITHIN = re.compile(r"[ '’ʼ-]{1,2}|-t-")
 _RUN = re.compile(r"[\u3041-\u30ff\u3400-\u9fff\uff66-\uff9f々〇]+")
 _UNKNOWN_NAME = re.compile(r"[\u30a1-\u30ff]{2,}|[\u3400-\u9fff々]{2,}")
-"""Possible names or words that the list lacks; hiragana and single characters are grammar."""
+"""Matches possible names or words missing in the list. Hiragana and single characters are grammar."""
 _ASKING = re.compile(r"(?:what|where|which|why|how|who)\b")
 _BEGINS_WITH_THAT = re.compile(r"\Athat\b")
-"""Many languages have one word for "what" and "that"."""
+"""Matches "that" at the beginning of a sentence. Many languages have one word for "what" and "that"."""
 _SPACES = re.compile(r"\s+")
 _LOOSE = re.compile(r"\s+([,.;:?!])")
 
@@ -39,7 +39,7 @@ class Translation:
     text: str
     language: Language | None = None
     meant_by: Mapping[str, tuple[str, ...]] = field(factory=dict)
-    """For a word of `text`, the original word and its other meanings."""
+    """The original word and its other meanings, by the English word in `text`."""
 
     @property
     def note(self) -> str:
@@ -79,7 +79,8 @@ def in_english(text: str) -> Translation:
 
 
 def word_meanings(words: list[str]) -> dict[str, tuple[str, ...]]:
-    """Return the meanings of words in any known Latin language, for questions of names and nouns alone."""
+    """Return the meanings of words in Portuguese, Spanish, German or French. This serves queries of nouns and
+    names alone, whose language is not recognised."""
     found: dict[str, tuple[str, ...]] = {}
     for word in words:
         if is_common(word):
@@ -105,7 +106,7 @@ def _tidy(text: str) -> str:
 def _spaced(
     text: str, words: Lexicon, meant_by: dict[str, tuple[str, ...]], *, careless: bool, keep_english: bool
 ) -> str:
-    """Translate a sentence with spaces between words; `keep_english` if it may be an English message."""
+    """Translate a sentence with spaces. With `keep_english`, English words stay, as in an English message."""
     masked = UNTRANSLATED.sub(lambda match: "\0" * len(match.group()), text)
     found = [match for match in _WORD.finditer(masked) if words.has_script_of(match.group())]
     pieces: list[str] = []
@@ -136,7 +137,7 @@ def _spaced(
 
 
 def _spaceless(text: str, words: Lexicon, meant_by: dict[str, tuple[str, ...]]) -> Iterator[str]:
-    """Yield the pieces of a sentence without spaces, translated by the longest words from left to right."""
+    """Yield the translated pieces of a sentence without spaces, by the longest known word at each place."""
     end = 0
     for run in _RUN.finditer(text):
         if text[end : run.start()].strip():
@@ -159,8 +160,8 @@ def _spaceless(text: str, words: Lexicon, meant_by: dict[str, tuple[str, ...]]) 
 
 
 def _asking_first(pieces: list[str], language: Language) -> str:
-    """Join the pieces as one sentence with the question words first, as in English. "Which" takes its object
-    along: the next piece in Chinese, the previous one in Japanese."""
+    """Join the pieces into one sentence with the question word first, as in English. "Which" moves together
+    with its noun: the next piece in Chinese, the previous one in Japanese."""
     pieces = [piece for piece in pieces if piece]
     place = next((place for place, piece in enumerate(pieces) if _ASKING.match(piece)), 0)
     asking = pieces[place : place + 1]
@@ -174,7 +175,7 @@ def _asking_first(pieces: list[str], language: Language) -> str:
 
 
 def _english_of(meaning: WordMeaning, spoken: str, meant_by: dict[str, tuple[str, ...]]) -> str:
-    """Return the English of `spoken`, and add it to `meant_by` under its first content word."""
+    """Return the English of `spoken`. Its first content word is added to `meant_by`."""
     english = meaning.words[0] if meaning.words else ""
     terms = [word for word in english.split() if word not in STOPWORDS and word not in LIGHT_WORDS]
     if terms and meaning.is_name:

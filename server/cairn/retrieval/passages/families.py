@@ -1,5 +1,5 @@
-"""Find families: names that a program lists one by one, such as the formats that it reads. To add another
-one, a user needs the places of the others: lists, and code that mentions several."""
+"""Find families: names that a program lists one by one, such as the formats that it reads. A user who wants
+to add another member needs to see such lists, and code that mentions several members."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_FAMILIES = 2
 _LEAST_LETTERS = 2
 _SHORT_LINE = 8
 _MOST_CHUNKS = 40
-"""The maximum number of chunks with members that are considered beside those found."""
+"""The maximum number of chunks added for each family because they mention its members."""
 _ALL_COLUMNS = ColumnWeights()
 
 _NAME = re.compile(r"[A-Za-z0-9_$]+")
@@ -28,7 +28,7 @@ _SHAPE = re.compile(r"[A-Za-z0-9_$]+|\s+")
 
 
 def families(texts: Sequence[Sequence[str]]) -> tuple[Family, ...]:
-    """Return the first families listed in `texts`, each given as its lines, the most promising text first."""
+    """Return the first families listed in `texts`, sequences of lines, the most promising text first."""
     found: list[Family] = []
     for lines in texts:
         for run in lists(lines):
@@ -41,7 +41,7 @@ def families(texts: Sequence[Sequence[str]]) -> tuple[Family, ...]:
 
 
 def lists(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the runs of similar lines, such as registrations."""
+    """Yield each run of similar lines, such as registrations."""
     bare = [line.strip() for line in lines]
     shapes = [_SHAPE.sub("x", line) if len(line) > _SHORT_LINE else "" for line in bare]
     run = bare[:1]
@@ -57,7 +57,7 @@ def lists(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _members(run: Sequence[str]) -> Family:
-    """Return the names at the first place where all lines differ, without their common words."""
+    """Return the names at the first position where all lines differ, without words common to all."""
     rows = [_NAME.findall(line) for line in run]
     for names in zip(*rows, strict=False):
         if len({name.lower() for name in names}) < len(names):
@@ -74,7 +74,7 @@ def _members(run: Sequence[str]) -> Family:
 def mentioning(
     reader: IndexReader, found: Sequence[Family], only: ChunkFilter, cancelled: Cancelled
 ) -> list[int]:
-    """Return the ids of chunks that mention members of a family, those with the most members first."""
+    """Return the ids of chunks that mention members of the families, the best matches of each first."""
     ids: dict[int, None] = {}
     for family in found:
         hits = reader.keywords(family, _ALL_COLUMNS, _MOST_CHUNKS, only, cancelled)

@@ -15,23 +15,24 @@ from cairn.retrieval.scores import Ranked
 from cairn.text.verbatim import lines_of
 
 _LEAST_SHARE = 0.6
-"""The least share of the best passage's score; files with weaker passages show their best chunk alone."""
+"""The minimum score of a further passage, as a share of the best passage's score. A file with only weaker
+passages shows its best chunk alone."""
 _GAP = 20
-"""The number of lines between two passages that are included to join them. With 12, 0.03 fewer of the facts
-that 93 questions need were found within 4,000 tokens."""
+"""The maximum number of lines between two passages that are joined; these lines are shown too. With 12, the
+share of facts found within 4,000 tokens for 93 questions was 0.03 lower."""
 _MOST_LINES = 80
 _PASSAGE = 0.08
-"""What a file's best passage may add to its score of 1 at most. For 55 questions about a tree of 78,000 files
-it lifts the mean reciprocal rank from 0.55 to 0.57, with 0.25 to 0.59; the development set has 0.886 NDCG@10
-with 0.05 and 0.08, 0.883 with 0.1, 0.88 with 0.15."""
+"""The maximum bonus of a file for its best passage; the score itself is at most 1. For 55 questions about a
+tree of 78,000 files it raises the mean reciprocal rank from 0.55 to 0.57; 0.25 raises it to 0.59. The NDCG@10
+of the development set is 0.886 with 0.05 and 0.08, 0.883 with 0.1, 0.88 with 0.15."""
 _LEAST_SCORE = 1e-6
 _CHUNKS_PER_FILE = 2
-"""The number of chunks read for each shown file, on average."""
+"""The average number of chunks read for each shown file."""
 
 
 @define
 class FurtherPassage:
-    """Lines `[first, last)` of a file beside those of a result."""
+    """Lines `[first, last)` of a file, shown beside those of a result."""
 
     best: Passage
     first: int
@@ -50,8 +51,8 @@ def passages_of_results(
 
 
 def by_best_passage(found: Sequence[Ranked], passages: Sequence[Passage]) -> list[Ranked]:
-    """Return the results ordered by the worth of their files and these files' best passages together. A chunk
-    has one vector for all that it does; a passage of some lines is more precise."""
+    """Return the results in the order of their scores plus a bonus for each file's best passage. A passage of
+    some lines is more precise than a chunk, whose one vector stands for all that the chunk does."""
     if not passages:
         return list(found)
     best: dict[tuple[int, str], float] = {}
@@ -84,12 +85,12 @@ def further_passages(
         _add(found[file], passage, (chunk.start_line, chunk.end_line), most)
     for (folder, path), of_file in found.items():
         found[folder, path] = [each for each in of_file if _read(each, ranking.readers[folder], path)]
-    # The first result of a file gets its further passages.
+    # Only the first result of a file gets the file's further passages.
     return [found.pop((result.folder, result.stored.path), ()) for result in shown]
 
 
 def best_lines(ranked: Sequence[Passage], shown: Sequence[Ranked]) -> list[tuple[int, int] | None]:
-    """Return for each result the lines `[first, last)` of the file in the best of the `ranked` passages."""
+    """Return for each result the lines `[first, last)` shared with its file's best passage, or None."""
     best: list[tuple[int, int] | None] = []
     for result in shown:
         chunk, file = result.stored.chunk, (result.folder, result.stored.path)
@@ -103,7 +104,7 @@ def best_lines(ranked: Sequence[Passage], shown: Sequence[Ranked]) -> list[tuple
 
 
 def _add(found: list[FurtherPassage], passage: Passage, shown: tuple[int, int], most: int) -> None:
-    """Add the passage to those of its file, joined to near ones; `shown` are the lines of the result."""
+    """Add the passage to `found`, or join it to near ones. `shown` are the lines of the file's result."""
     first, last = passage.first, passage.last
     if first < shown[1] and shown[0] < last:
         return
@@ -125,7 +126,7 @@ def _add(found: list[FurtherPassage], passage: Passage, shown: tuple[int, int], 
 
 
 def _read(passage: FurtherPassage, reader: IndexReader, path: str) -> bool:
-    """Set the passage's text from the index, trimmed of blank lines; return False if it is gone."""
+    """Set the passage's text from the index, trimmed of blank lines. Return False if no text is left."""
     lines: dict[int, str] = {}
     best = passage.best.stored
     is_within = best.chunk.start_line <= passage.first and passage.last <= best.chunk.end_line

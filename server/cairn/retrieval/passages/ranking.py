@@ -1,4 +1,4 @@
-"""Rank windows (a few lines each) of the found files for search, discovery, context and related passages."""
+"""Rank windows of found files, a few lines each, for search, discovery, context and related passages."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ lower; with 300 it was the same."""
 _DEFINITIONS, _DEFINITION_GAIN = 4, 0.15
 """The number of best definitions that get a bonus, and the bonus of the first."""
 _FLOWS, _FLOW_GAIN = 2, 0.5
-"""The same for questions about a flow, where one or two definitions are most of the answer."""
+"""The same two values for questions about a flow, where one or two definitions are most of the answer."""
 _NEXT_GAIN = 0.8
 _MEANING = [signal.name for signal in SIGNALS].index("meaning")
 _WIDENED = {QuestionKind.FLOW, QuestionKind.CHANGE}
-"""Kinds of questions that need more than the windows found."""
+"""The kinds of questions for which further chunks are added to those found."""
 _SEARCHED = 60
 """How many of the best code windows are searched for lists, and for functions that call each other."""
 _WORDS = [signal.name for signal in SIGNALS].index("words of the question")
 _USUAL = [n for n, signal in enumerate(SIGNALS) if signal.name in ("meaning", "headings")]
 _DISTINCTIVE = [n for n, signal in enumerate(SIGNALS) if signal.reason and n not in (_WORDS, *_USUAL)]
-"""Signals that explain a window better than those that most windows have."""
+"""The signals that explain a window well, because most windows lack them."""
 _LEAST_DISTINCTIVE = 0.2
 """The least that a signal must add to a window's score to be its reason."""
 _TERMS_SHOWN = 4
@@ -57,7 +57,7 @@ class Passage:
     last: int
     score: float
     reason: str
-    """A few words on the strongest signal."""
+    """A few words on the strongest signal of the passage."""
 
 
 def best_chunks(ranking: Ranking, table: StaticTable | None, limit: int) -> list[Ranked]:
@@ -76,9 +76,9 @@ def rank_passages(
     most: int = MOST_CHUNKS,
     files: Set[tuple[int, str]] | None = None,
 ) -> tuple[list[Passage], Strength | None]:
-    """Return the windows of the `most` most promising chunks, best first, and their strength, which is None
-    if there are no windows. If `files` (folder and path) is given, only found chunks of these files are cut,
-    and reasons are empty."""
+    """Return the windows of the `most` most promising chunks, best first, and their strength, None without
+    windows. With `files` (folder and path), only found chunks of these files are cut, and reasons are empty.
+    """
     windows = gather_windows(ranking, table, most, files)
     if not windows.texts:
         return [], None
@@ -104,7 +104,7 @@ def rank_passages(
 
 
 def _path_filter(ranking: Ranking) -> Callable[[int, str], bool]:
-    """Return a predicate: does the query's filter include this path of this folder?"""
+    """Return a predicate that tells whether the query's filter includes a path of a folder."""
     filters = [ranking.legs.only.paths_in(reader.root) for reader in ranking.readers]
     chosen = [None if patterns is None else Selection(patterns) for patterns in filters]
 
@@ -136,8 +136,7 @@ def _scored(windows: Windows) -> tuple[Floats, Floats]:
 
 
 def _definition_bonus(windows: Windows, scores: Floats) -> Floats:
-    """Return the bonus of windows in the best definitions or sections: an answer often fills several
-    windows."""
+    """Return the bonus of windows in the best definitions and sections. Answers often fill several."""
     most, gain = _DEFINITIONS, _DEFINITION_GAIN
     if QuestionKind.FLOW in windows.kinds:
         most, gain = _FLOWS, _FLOW_GAIN
@@ -155,8 +154,8 @@ def _definition_bonus(windows: Windows, scores: Floats) -> Floats:
 
 
 def _reasons(windows: Windows, parts: Floats) -> list[str]:
-    """Return the reason for each window; `parts` are float64[signals, windows]. A rare signal explains more
-    than words of the question do, and they explain more than a similar meaning, which most windows have."""
+    """Return the reason for each window; `parts` are float64[signals, windows]. A distinctive signal is the
+    best reason, then words of the question, then similarity in meaning, which most windows have."""
     distinctive = _strongest(parts, _DISTINCTIVE)
     usual = _strongest(parts - parts.mean(axis=1, keepdims=True), _USUAL)
     contained = windows.counts > 0

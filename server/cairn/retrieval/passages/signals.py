@@ -1,6 +1,6 @@
-"""Define the signals of windows and their weights; a window's score is their sum. The first eight weights are
-on a plateau: each may be halved or doubled, and the facts found within 4,000 tokens change by less than 0.02
-(docs/ranking.md). The others apply only to their kind of question."""
+"""Define the signals of windows and their weights. A window's score is the sum of its signals. The first
+eight weights are on a plateau: if one is halved or doubled, the share of facts found within 4,000 tokens
+changes by less than 0.02 (docs/ranking.md). Each other signal applies only to one kind of question."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from cairn.workspace.collections import FileKind
 _K1, _B = 1.2, 0.75
 _INT8_SCALE = 127.0
 _MOST_COUNTED = 3
-"""The maximum number of members of a family, beside the first, that make a window a place for another one."""
+"""The number of members of a family, beside the first, that give a window the full value."""
 _BEGINS, _BETWEEN_CALLS = 0.7, 0.5
-"""The values of a step's windows where it begins, and where it has no calls into the workspace."""
+"""The value of a step's windows without calls into the workspace: where the step begins, and elsewhere."""
 
 
 def _bm25(windows: Windows) -> Floats:
@@ -146,7 +146,7 @@ def _test(windows: Windows) -> Floats:
 
 
 def _list(windows: Windows) -> Floats:
-    """Return how many things the window lists one by one, as where another one is added."""
+    """Return how long a list of similar lines the window contains, 0 to 1. A line may be added there."""
     if QuestionKind.CHANGE not in windows.kinds:
         return np.zeros(len(windows.texts))
     longest = windows.each(lambda lines: max(map(len, lists(lines)), default=1))
@@ -161,8 +161,7 @@ def _family(windows: Windows) -> Floats:
 
 
 def _step(windows: Windows) -> Floats:
-    """Return how likely the window belongs to the flow. The value is highest where the window calls a further
-    step."""
+    """Return how likely the window belongs to the flow; windows that call a further step have the most."""
     if not windows.steps:
         return np.zeros(len(windows.texts))
     values = np.zeros(len(windows.texts))
@@ -184,8 +183,8 @@ def _comment(windows: Windows) -> Floats:
 
 
 def _test_or_upkeep(windows: Windows) -> Floats:
-    """Return whether the window is in a test or example; for overviews, also whether it is about the
-    project's upkeep. Zero if the question asks for tests."""
+    """Return whether the window is in a test or example, or, for overviews, about the project's upkeep. All
+    values are 0 if the question asks for tests."""
     if QuestionKind.TESTS in windows.kinds:
         return np.zeros(len(windows.texts))
     beside = windows.of_kind(FileKind.TESTS, FileKind.EXAMPLES)
@@ -205,7 +204,7 @@ class PassageSignal:
     weight: float
     value: Callable[[Windows], Floats]
     reason: str = ""
-    """The description shown with the passage; "" if it says little to users."""
+    """The description shown with the passage; "" if it would say little to users."""
 
 
 SIGNALS: tuple[PassageSignal, ...] = (

@@ -1,5 +1,5 @@
-"""Find steps: the functions that a flow passes through, by who calls whom. A question about what happens in
-order is answered where its best functions call each other, often in one with few words of the question."""
+"""Find steps: the functions that a flow passes through, found by following calls. Functions that call each
+other answer a question about what happens in order. Some of these contain few words of the question."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from cairn.workspace.collections import FileKind, file_kind
 
 _BESIDE = frozenset({FileKind.TESTS, FileKind.EXAMPLES})
 
-# Halving or doubling any of these changes the facts found within 4,000 tokens for 22 questions by < 0.02.
+# Halving or doubling any of these changes the share of facts found for 22 questions by less than 0.02.
 _STARTS = 6
-"""The best functions, where the walk starts."""
+"""The number of best functions from which the walk starts."""
 _STEPS = 7
 _LINK = 0.5
-"""The share of a function's worth that its callees and callers get."""
+"""The share of a function's worth that it passes on to its callees and callers."""
 _BY_NAME = 0.7
-"""The part of that share in proportion to the nearness of their names to the question."""
+"""The part of this share that depends on how near a neighbour's name is to the question."""
 _BY_THREE = 0.6
-"""The weight of a function's three best windows in its own worth; the best one has the rest."""
+"""The weight of the mean of a function's three best windows in its worth. The best alone has the rest."""
 
 _LEAST_CONFIDENCE = 0.5
 _MOST_CALLS, _MOST_CALLERS = 200, 20
@@ -51,9 +51,9 @@ class Step:
     folder: int
     place: Place
     worth: float
-    """How likely the function belongs to the flow, 0 to 1."""
+    """The likelihood that the function belongs to the flow, 0 to 1."""
     calls: frozenset[int]
-    """The lines with calls of what the workspace defines."""
+    """The lines of the file that call definitions of the workspace."""
     reason: str
 
     def overlaps(self, folder: int, path: str, first: int, last: int) -> bool:
@@ -66,25 +66,25 @@ _Function = tuple[int, Place]
 
 @define(eq=False)
 class Walk:
-    """Walks from the functions that fit a question to their callees and callers."""
+    """Walks from the functions that best match a question to their callees and callers."""
 
     readers: Sequence[IndexReader]
     cancelled: Cancelled
     nearness: Callable[[Sequence[str]], Floats]
-    """Returns float64[texts]: how near each text is to the question, 0 to 1."""
+    """Returns float64[texts], 0 to 1: the similarity of each text to the question."""
     goes_to: Callable[[int, str], bool]
-    """Returns whether a file of a folder may be entered."""
+    """Returns whether the walk may enter a file, given by folder and path."""
     _graphs: list[ReferenceGraph] = field(init=False)
     _worth: defaultdict[_Function, float] = field(factory=lambda: defaultdict(float), init=False)
     _calls: dict[_Function, Sequence[Edge]] = field(factory=dict, init=False)
     _reasons: dict[_Function, tuple[float, str]] = field(factory=dict, init=False)
-    """The strongest contribution of a neighbour, and the reason that names it."""
+    """The highest worth that a neighbour passed on to each function, and a reason that names it."""
 
     def __attrs_post_init__(self) -> None:
         self._graphs = [ReferenceGraph(reader, self.cancelled) for reader in self.readers]
 
     def steps(self, found: Iterable[ScoredLines]) -> tuple[Step, ...]:
-        """Return the functions of the flow, the surest first; `found` are lines of code, best first."""
+        """Return the functions of the flow, the likeliest first. `found` are lines of code, best first."""
         fitting = self._functions(found)
         self._worth.update(fitting)
         starts = sorted(fitting, key=fitting.__getitem__, reverse=True)[:_STARTS]
@@ -102,7 +102,7 @@ class Walk:
         return tuple(self._step(function, worth / most) for function, worth in taken.items())
 
     def _functions(self, found: Iterable[ScoredLines]) -> dict[_Function, float]:
-        """Return the worth of each function around the lines by their scores, 0 to 1."""
+        """Return the worth, 0 to 1, of each function that contains found lines, by the scores of these."""
         scores: defaultdict[_Function, list[float]] = defaultdict(list)
         for each in found:
             graph = self._graphs[each.folder]

@@ -1,4 +1,4 @@
-"""Measure how well the best passages answer a question: their similarity, and the terms that they contain."""
+"""Measure how well the best passages answer a question: by their similarity and the terms in them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from cairn.retrieval.question_kinds import QuestionKind
 from cairn.text.identifiers import identifier_words
 
 _BEST = 3
-"""The number of passages whose similarity counts: a single one may be near by chance."""
+"""How many passages the mean similarity covers. A single passage may be similar by chance."""
 _FILES_OF = 5
-"""The number of best passages whose files count: the passages of one file contain the terms together."""
+"""How many of the best passages choose the files whose terms count. A file's passages count together."""
 _LEAST_INTRODUCTION = 0.5
 _WORD = re.compile(r"[^\W\d_][\w/+#.-]*")
 _LIKE_A_NAME = re.compile(r".*[A-Z].*[A-Z]|.*\d")
@@ -24,28 +24,28 @@ _LIKE_A_NAME = re.compile(r".*[A-Z].*[A-Z]|.*\d")
 
 @frozen
 class Strength:
-    """How well the best passages answer their question."""
+    """How well the best passages answer the question."""
 
     similarity: float | None
-    """The mean cosine of the best passages by the static table; None without one."""
+    """The mean cosine similarity of the best passages by the static table; None without a table."""
     terms_by_file: tuple[frozenset[int], ...]
-    """The places of the terms in the passages of each of the best files."""
+    """The positions of the terms that each of the best files contains in its passages."""
     missing_names: int
-    """The names and abbreviations of the question (`YAML`, `Redis`) that no passage contains; 0 if it cites a
-    message or asks for a change."""
+    """The number of names and abbreviations in the question (`YAML`, `Redis`) that no passage contains. It is
+    0 if the question cites a message or asks for a change."""
     introductions: tuple[tuple[int, StoredChunk], ...] = ()
-    """Folder and chunk of those best passages that introduce the subject of an overview."""
+    """The best passages that introduce the subject of an overview, each as folder and chunk."""
 
 
 def strength(windows: Windows, scores: Floats, similarities: Floats) -> Strength:
-    """Measure the passages; `scores` and `similarities` are float64[windows], with at least one window."""
+    """Measure the passages. `scores` and `similarities` are float64[windows] with at least one window."""
     order = np.argsort(-scores, kind="stable")
     files = [(windows.folders[chunk], windows.chunks[chunk].path) for chunk in windows.chunk_of.tolist()]
     holds = windows.counts > 0
     best = dict.fromkeys(files[place] for place in order[:_FILES_OF].tolist())
     of_file = [np.array([file == each for file in files]) for each in best]
     somewhere: list[bool] = np.atleast_1d(holds.any(axis=0)).tolist()
-    # Values in a message are the user's own, and a thing to add does not exist yet.
+    # A message contains values of the user, and a thing to add does not exist yet: neither is a missing name.
     is_foreign = bool(windows.kinds & {QuestionKind.ERROR, QuestionKind.CHANGE})
     named = frozenset() if is_foreign else _written_as_names(windows.query.meant or windows.query.text)
     terms = zip(windows.query.terms, somewhere, strict=True)
@@ -65,7 +65,7 @@ def strength(windows: Windows, scores: Floats, similarities: Floats) -> Strength
 
 
 def _written_as_names(question: str) -> frozenset[str]:
-    """Return in lower case the capitalised words within sentences, and those with digits."""
+    """Return, in lower case, capitalised words within sentences, and words with digits or more capitals."""
     named: set[str] = set()
     for match in _WORD.finditer(question):
         word = match[0].rstrip("./-")

@@ -1,5 +1,5 @@
-"""Choose the chunks that are cut into windows, and describe each window in columns. Only the most promising
-chunks are cut: none of 95 questions lost facts in its first 4,000 tokens by that."""
+"""Choose the chunks to cut into windows, and describe each window in columns. Only the most promising chunks
+are cut. This cost none of 95 questions a fact in its first 4,000 tokens."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from cairn.retrieval.scoring import coverage, share
 from cairn.workspace.collections import FileKind
 
 _TOP, _OPENING, _DEFINES = 0.8, 0.6, 0.4
-"""Points of an introduction in a README's first lines, near its top, and for a definition."""
+"""The points of a window that introduces a subject: at the top of a README, near the top, as a definition."""
 _INTRODUCING_FILES = 8
-"""The number of READMEs and similar files whose beginnings are always considered."""
+"""The maximum number of READMEs and similar files whose beginnings are considered for every overview."""
 _BY_WORDS, _BY_MEANING = 0.5, 0.7
-"""The weights of words and of vectors in the nearness of a name."""
+"""The weights of common words and of cosine similarity in the nearness of a text."""
 _WHOLE_FILES = 4
-"""The number of files of which all chunks are considered; more change nothing."""
+"""The number of best files of which all chunks are considered. With more, the results are the same."""
 _MOST_OF_A_FILE = 300
-"""The maximum number of chunks of one such file: 300 are some 10,000 lines."""
+"""The maximum number of chunks considered of one such file. 300 chunks are about 10,000 lines."""
 
 
 @frozen(eq=False)
@@ -49,15 +49,15 @@ class Windows:
     folders: Sequence[int]
     read: Sequence[ReadChunk]
     chunk_of: NDArray[np.intp]
-    """intp[windows]: the place of each window's chunk."""
+    """intp[windows]: the index of each window's chunk in `chunks`."""
     spans: Sequence[tuple[int, int]]
-    """Lines `[first, last)` of the chunk."""
+    """The lines `[first, last)` of each window, counted from the start of its chunk."""
     texts: Sequence[str]
     families: Sequence[Family]
-    """Names listed in these windows, if the query wants to add another."""
+    """The families that these windows list, if the query wants to add a member."""
     steps: Sequence[Step]
     of_chunk: Mapping[str, Floats]
-    """float64[chunks] of the `file`, `place`, `keyword`, `similarity` and `package` scores."""
+    """The `file`, `place`, `keyword`, `similarity` and `package` scores, each float64[chunks]."""
 
     @cached_property
     def kinds(self) -> frozenset[QuestionKind]:
@@ -65,7 +65,7 @@ class Windows:
 
     @cached_property
     def introductions(self) -> Floats:
-        """float64[windows]: how well each introduces the subject of an overview; 0 for other queries."""
+        """float64[windows]: how well each window introduces the subject of an overview; else 0."""
         wanted = OverviewSubject.by(self.query.wording)
         if wanted is None:
             return np.zeros(len(self.texts))
@@ -83,7 +83,7 @@ class Windows:
 
     @cached_property
     def step_of(self) -> list[Step | None]:
-        """The surest step that overlaps each window, or None."""
+        """The likeliest step that overlaps each window, or None."""
         found: list[Step | None] = []
         for place, number in enumerate(self.chunk_of.tolist()):
             lines = self.folders[number], self.chunks[number].path, *self.at(place)
@@ -109,11 +109,11 @@ class Windows:
         return self.idf / (self.idf.sum() or 1.0)
 
     def coverage(self, text: str) -> float:
-        """Return the share of the question's inverse document frequency that a text contains."""
+        """Return the share of the question's words in a text, weighted by inverse document frequency."""
         return float(sum(self._worth[place] for place in self._matcher.terms_in(text)))
 
     def nearness(self, texts: Sequence[str]) -> Floats:
-        """Return float64[texts], 0 to 1: how near each is to the question, by words and by meaning."""
+        """Return float64[texts], 0 to 1: how similar each text is to the question in words and meaning."""
         covered = np.array(list(map(self.coverage, texts)), np.float64)
         if self.table is None:
             return covered
@@ -170,7 +170,7 @@ class _Chunk:
     folder: int
     id: int
     file: int
-    """The place of its file among the candidate files."""
+    """The index of its file among the candidate files."""
     keyword: float
     similarity: float
     promise: float
@@ -184,8 +184,8 @@ def gather_windows(
     listed: Sequence[Family] = (),
     steps: Sequence[Step] = (),
 ) -> Windows:
-    """Return the windows of the `most` most promising chunks by file; with `files`, only of found chunks in
-    these. Chunks that mention several members of a `listed` family, and those of `steps`, are added."""
+    """Return the windows of the `most` most promising chunks, ordered by file. With `files`, only found
+    chunks of these are used. Chunks of the `steps`, and those that mention a `listed` family, are added."""
     totals = share(ranking.scores.totals)
     order = np.argsort(-totals, kind="stable")
     every = _candidates(ranking, totals, most, files)
@@ -211,7 +211,7 @@ def gather_windows(
     chosen = [(chunk, found[chunk.folder, chunk.id]) for chunk in every if (chunk.folder, chunk.id) in found]
     chosen.sort(key=lambda pair: (pair[0].file, pair[1].chunk.position))
     read = [read_chunk(stored, table) for _, stored in chosen]
-    # The last element stands for files without candidates, whose place is -1.
+    # The last element stands for files that are not candidates, whose index is -1.
     totals = np.append(totals, 0.0)
     place = np.full(len(totals), len(order), np.intp)
     place[order] = np.arange(len(order))
@@ -240,7 +240,7 @@ def gather_windows(
 def _candidates(
     ranking: Ranking, totals: Floats, most: int, files: Set[tuple[int, str]] | None
 ) -> list[_Chunk]:
-    """Return the `most` most promising chunks that legs found, in `files` if given."""
+    """Return the `most` most promising chunks that the legs found, only in `files` if given."""
     candidates = ranking.candidates
     keyword = share(candidates.keyword)
     promise = (
@@ -262,7 +262,7 @@ def _candidates(
 
 
 def _of_first_files(ranking: Ranking, totals: Floats, files: NDArray[np.intp]) -> list[_Chunk]:
-    """Return all other chunks of these files: the body of a function seldom has the words of its head."""
+    """Return all chunks of these files that no leg found: a function's body seldom has its head's words."""
     found: list[_Chunk] = []
     known = set(zip(ranking.candidates.folders.tolist(), ranking.candidates.ids.tolist(), strict=True))
     for folder, reader in enumerate(ranking.readers):
@@ -289,7 +289,7 @@ def _of_first_files(ranking: Ranking, totals: Floats, files: NDArray[np.intp]) -
 def _additional(
     ranking: Ranking, known: Sequence[_Chunk], ids_of: Callable[[int, IndexReader], Sequence[int]]
 ) -> list[_Chunk]:
-    """Return the chunks that `ids_of` names for each folder and that are not known yet."""
+    """Return the chunks that `ids_of` gives for each folder, except those in `known`."""
     here = {(chunk.folder, chunk.id) for chunk in known}
     places = {(file.folder, file.path): n for n, file in enumerate(ranking.candidates.files)}
     found = []
@@ -303,7 +303,7 @@ def _additional(
 
 
 def _openings(ranking: Ranking, folder: int, reader: IndexReader) -> Sequence[int]:
-    """Return the first chunks of introducing files, those at the top of the folder first."""
+    """Return the first chunks of files that introduce their folder. Files at the top come first."""
     paths = [
         file.path for file in ranking.candidates.files if file.folder == folder and introduces(file.path)
     ]

@@ -1,1 +1,1 @@
-"""Reports pasted as questions: issues, bug reports, the output of failing tests."""
+"""Read reports that users paste as questions: issues, bug reports, the output of failing tests."""

@@ -18,16 +18,16 @@ from cairn.retrieval.reports.report import Report
 from cairn.workspace.collections import FileKind
 
 _OWNER_BONUS = 2.0
-"""The bonus factor of a definition whose type, file or folder is named with it."""
+"""The factor of a definition's additional weight if the report also names its type, file or folder."""
 _MOST_DEFINITIONS = 40
-"""A name that more chunks define is ignored."""
+"""The maximum number of chunks that define a name. A name with more is ignored."""
 _MOST_NAMED = 40
 
 
 def named_definitions(
     reader: IndexReader, report: Report, only: ChunkFilter, cancelled: Cancelled
 ) -> dict[int, float]:
-    """Return the weight of each chunk that defines a name of the report, more for rarer names."""
+    """Return the weight of each chunk that defines a name in the report. Rarer names weigh more."""
     found = definitions_of(reader, {name.text for name in report.names}, _MOST_DEFINITIONS)
     known = reader.places({each.chunk_id for each in found})
     allowed = passing_chunks(reader, only, cancelled)
@@ -63,15 +63,15 @@ def _belongs_to(definition: DefinitionPlace, owner: str) -> bool:
 
 
 def named_files(reader: IndexReader, report: Report, cancelled: Cancelled) -> dict[str, float]:
-    """Return how likely the report means each file, 1 at most, the likeliest first. A frame weighs less the
-    more project frames are inside it, and a path less the more files it fits."""
+    """Return the likelihood that the report means each file, 1 at most, highest first. A stack frame weighs
+    less for each project frame inside it, and a path less for each file that it fits."""
     fragments = [*report.places, *(frame.path for frame in report.frames)]
     by_stem: dict[str, list[str]] = defaultdict(list)
     for path in files_called(reader, {file_stem(fragment) for fragment in fragments}, cancelled):
         by_stem[file_stem(path)].append(path)
     surely: dict[str, float] = defaultdict(float)
 
-    @cache  # a trace names some files again and again
+    @cache  # A trace often names the same file several times.
     def fits(fragment: str) -> list[str]:
         return [path for path in by_stem.get(file_stem(fragment), ()) if _fits(path, fragment)]
 
@@ -92,7 +92,7 @@ def named_files(reader: IndexReader, report: Report, cancelled: Cancelled) -> di
 
 
 def _fits(path: str, fragment: str) -> bool:
-    """Return whether one path ends with the other; `port/cranes.*` fits a file with any ending."""
+    """Return whether one of the paths ends with the other. `port/cranes.*` fits a file with any extension."""
     path, fragment = f"/{path}", f"/{fragment.strip('/')}"
     if fragment.endswith(".*"):
         return path.rpartition(".")[0].endswith(fragment[:-2])
@@ -100,10 +100,10 @@ def _fits(path: str, fragment: str) -> bool:
 
 
 def frame_weights(report: Report, chunks: Sequence[StoredChunk]) -> list[float]:
-    """Return 1 for chunks that define the innermost function found in any, less for outer frames."""
+    """Return 1 for chunks with the innermost function that any chunk defines, less for outer ones, else 0."""
     weights = [0.0] * len(chunks)
     weight = 1.0
-    for frame in dict.fromkeys(report.frames):  # a recursive function counts once
+    for frame in dict.fromkeys(report.frames):  # A recursive function counts once.
         name = last_part(frame.name)
         holding = [
             place

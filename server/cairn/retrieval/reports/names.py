@@ -15,29 +15,29 @@ from cairn.text.languages import detect_language
 from cairn.text.words import is_stopword
 
 FRAME_DECAY = 0.75
-"""The weight of a frame relative to the frame inside it."""
+"""The weight of a stack frame relative to that of the next inner frame."""
 REPEATED = 0.25
-"""The share by which each further mention raises a weight, up to four times."""
+"""The share of a weight that each repetition adds, for up to four repetitions."""
 
 _MOST_NAMES = 48
 _MOST_OPTIONS = 8
 _MOST_PATHS, _MOST_MODULES = 32, 16
 _MOST_PARTS = 10
-"""The maximum number of parts of a dotted name; a longer name is data."""
+"""The maximum number of parts of a dotted name. A longer name is data."""
 
 _TITLE, _PROSE, _BACKTICKS, _CODE, _IMPORTED, _CAPITALISED = 2.0, 1.0, 1.5, 0.7, 0.5, 0.3
-"""The weights of names by their place."""
+"""The weights of names by their place in the report."""
 _PLAIN_IN_TITLE = 0.4
-"""The factor of a plain word of the title, which may be a function's name."""
+"""The factor of a plain word in the title, since it may be the name of a function."""
 _OWNER = 0.6
-"""The factor of a name before a member."""
+"""The factor of a name that stands before a member's name."""
 
 
 @frozen
 class Name:
     text: str
     owner: str = ""
-    """The name before it (`Mul` of `Mul.flatten`), or the module of its frame, or ""."""
+    """The name before it (`Mul` in `Mul.flatten`), or the module of its stack frame, or ""."""
     weight: float = 1.0
 
 
@@ -66,11 +66,11 @@ _NOT_NAMES = _RECEIVERS | frozenset(
     Error Exception ValueError TypeError KeyError AttributeError IndexError RuntimeError AssertionError NameError ImportError
     Traceback Yes Python Using Use Description Expected Actual Example Result Results Currently""".split()  # noqa: E501
 )
-"""Keywords, built-in names, and words that begin sentences of reports."""
+"""Keywords, built-in names, and words that often begin sentences in reports."""
 
 
 def read_names(parts: Parts, frames: Iterable[Frame]) -> tuple[Name, ...]:
-    """Return the identifiers in a report, the weightiest first, without those that its own code defines."""
+    """Return the identifiers in a report, weightiest first, without those that its own code defines."""
     defined = {name for match in _DEFINED.finditer(parts.code) for name in match.groups() if name}
     found = _NameCounter(defined)
     found.read(parts.title, _TITLE, plain=_PLAIN_IN_TITLE)
@@ -112,7 +112,7 @@ class _NameCounter:
         self.times[key] += 1
 
     def read(self, text: str, weight: float, plain: float = 0.0) -> None:
-        """Count the names of a text; `plain` is the factor of a word that is not clearly an identifier."""
+        """Count the names in a text. `plain` is the factor of words that are not clearly identifiers."""
         for match in _DOTTED.finditer(text):
             names = _SEPARATOR.split(match.group())
             for place, name in enumerate(names):
@@ -136,7 +136,7 @@ _OPTION = re.compile(
 
 
 def read_options(text: str) -> tuple[str, ...]:
-    """Return names of options and commands without leading dashes: `min-similarity-lines`."""
+    """Return the names of options and commands, such as `min-similarity-lines`, without leading dashes."""
     found = (match[1] or match[2] for match in _OPTION.finditer(text))
     return tuple(dict.fromkeys(found))[:_MOST_OPTIONS]
 
@@ -149,14 +149,14 @@ _LINKED = re.compile(
 )
 _MODULE = re.compile(r"(?<![\w./\\@-])[A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)+(?![\w/@])")
 _IS_LINKED, _IS_WRITTEN, _IS_FILE_NAME, _IS_MODULE = 1.0, 0.6, 0.2, 0.25
-"""How likely a file is meant by a URL, a path, a bare file name, and a dotted module name."""
+"""The likelihood that a file is meant by a URL, a path, a bare file name, or a dotted module name."""
 _IS_PACKAGE = 0.5
-"""The share of a package's `__init__.py`."""
+"""The factor of a package's `__init__.py`."""
 
 
 def read_places(text: str, message: str) -> dict[str, float]:
     """Return the paths and globs in a report, each with the likelihood that it is meant, 1 at most. `message`
-    is the text without the frames of stack traces."""
+    is the text without stack frames."""
     places = dict.fromkeys(_LINKED.findall(text), _IS_LINKED)
     for path in read_mentions(without_addresses(message)).paths:
         if detect_language(path):
@@ -170,7 +170,7 @@ def read_places(text: str, message: str) -> dict[str, float]:
 
 
 def _module_paths(module: str) -> Iterator[tuple[str, float]]:
-    """Yield the paths, with shares, that a dotted name may stand for; its end may be names in a module."""
+    """Yield the paths that a dotted name may mean, with shares. Its last parts may be names in a module."""
     parts = module.split(".")
     if len(parts[0]) == 1 or len(parts) > _MOST_PARTS or parts[0] in _RECEIVERS or detect_language(module):
         return

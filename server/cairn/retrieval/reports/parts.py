@@ -1,5 +1,5 @@
-"""Split a report into title, prose, code and program output, without boilerplate. Form headings, check lists
-and descriptions of the machine are long and say nothing about the fault."""
+"""Split a report into title, prose, code and program output, without boilerplate. Headings of forms, check
+lists and descriptions of the machine are long and say nothing about the fault."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from attrs import frozen
 
 @frozen
 class Parts:
-    """The parts of a report; "" for a missing one."""
+    """The parts of a report; "" for a missing part."""
 
     title: str
     prose: str
     code: str
     output: str
-    """Lines that programs printed, without stack frames."""
+    """The lines that programs printed, without stack frames."""
 
 
 def read_parts(text: str) -> Parts:
-    """Return the parts of a report whose stack frames have been removed."""
+    """Return the parts of a report from which stack frames have been removed."""
     title, rest = _split_title(_COMMENT.sub(" ", text).strip())
     lines: dict[str, list[str]] = {"prose": [], "code": [], "output": []}
     for part, line in _sorted_lines(rest):
@@ -37,7 +37,7 @@ _SENTENCE_END = re.compile(r"[.!?]\s+")
 
 
 def _split_title(text: str) -> tuple[str, str]:
-    """Return the title and the rest; of a first line too long for a title, its first sentence."""
+    """Return the title and the rest. Of a long first line, only the first sentence is the title."""
     first, _, rest = text.partition("\n")
     end = _SENTENCE_END.search(first)
     if len(first) > _LONGEST_TITLE and end:
@@ -51,7 +51,7 @@ _DATA = re.compile(r"\S{120,}")
 
 
 def without_addresses(text: str) -> str:
-    """Return the text without URLs, and without tokens so long that they are data."""
+    """Return the text without URLs and without tokens that are so long that they must be data."""
     return _DATA.sub(" ", _ADDRESS.sub(" ", _LINK.sub(r"\1", text)))
 
 
@@ -137,7 +137,7 @@ _FORM = re.compile(
 
 
 def _heading(line: str) -> str:
-    """Return the text of a heading in any markup, or ""; one without markup must be usual in forms."""
+    """Return the text of a heading in any markup, or "". A heading without markup must be usual in forms."""
     if marked := _HEADING.match(line):
         return (marked["marked"] or marked["bold"]).strip(" :*")
     plain = _PLAIN_HEADING.match(line)

@@ -1,6 +1,6 @@
-"""Parse reports: issues, bug reports and outputs of failing tests, pasted as queries. In a long report a
-word's place shows its importance: the title names the fault best, the text explains it, and code that
-reproduces it has the names involved."""
+"""Parse reports that users paste as queries: issues, bug reports and outputs of failing tests. In a long
+report, the place of a word shows its importance: the title names the fault best, the text explains it, and
+code that reproduces it contains the names involved."""
 
 from __future__ import annotations
 
@@ -17,28 +17,26 @@ from cairn.retrieval.traces import Frame, Trace, read_trace
 from cairn.retrieval.wording import read_words
 
 _FEWEST_CHARS = 240
-"""A shorter text, or one of a single paragraph, is a question."""
+"""The minimum length of a report in characters. A shorter text, or a single line, is a question."""
 _MOST_TERMS = 96
 _MOST_MESSAGES = 2
 _MEANT_PROSE, _MEANT_CODE = 1_500, 500
 
 _WEIGHTS = {"title": 3.0, "prose": 1.0, "code": 0.5, "output": 0.5}
-"""The weight of a word by its part (docs/ranking.md)."""
+"""The weight of a word by the part in which it is (docs/ranking.md)."""
 
 
 @frozen
 class Report:
-    """A parsed report."""
-
     parts: Parts
     frames: tuple[Frame, ...]
-    """The frames of its stack traces, innermost first."""
+    """The frames of the stack traces, innermost first."""
     messages: tuple[str, ...]
-    """Error messages, the last one first: earlier ones led to it."""
+    """Error messages, the last first, because earlier messages led to it."""
     names: tuple[Name, ...]
     options: tuple[str, ...]
     places: Mapping[str, float]
-    """Paths and globs in it, each with the likelihood that it is meant."""
+    """Paths and globs, each with the likelihood that the report means it."""
 
     @property
     def title(self) -> str:
@@ -52,13 +50,13 @@ class Report:
 
     @property
     def meant(self) -> str:
-        """The text that is embedded; the title counts twice."""
+        """The text to embed, in which the title counts twice."""
         return "\n".join(
             (self.title, self.title, self.parts.prose[:_MEANT_PROSE], self.parts.code[:_MEANT_CODE])
         )
 
     def terms(self) -> dict[str, float]:
-        """Return its content words with their weights, the weightiest first."""
+        """Return the content words and their weights, highest weight first."""
         weights: dict[str, float] = {}
         times: Counter[str] = Counter()
         for part, weight in _WEIGHTS.items():
@@ -72,7 +70,7 @@ class Report:
 
 
 def read_report(text: str) -> Report | None:
-    """Return the report in a text; None for a question."""
+    """Return the report in `text`; None if `text` is a question."""
     lines = _BLANK_LINES.sub("\n\n", text.replace("\r\n", "\n").replace("\r", "\n")).strip()
     if len(lines) < _FEWEST_CHARS:
         return None
@@ -81,7 +79,7 @@ def read_report(text: str) -> Report | None:
     trace = read_trace(lines) or Trace(message=lines)
     parts = read_parts(trace.message)
     if not (parts.prose or parts.output or trace.frames):
-        return None  # a piece of code, which is searched verbatim
+        return None  # This is a piece of code, which is searched verbatim.
     return Report(
         parts,
         trace.frames,
