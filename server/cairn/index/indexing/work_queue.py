@@ -14,7 +14,7 @@ from cairn.workspace.collections import MANIFESTS
 from cairn.workspace.ignore_files import IGNORE_FILES
 
 BURST = 50
-"""More changed files than this are a burst, such as that of a checkout, and not the user's latest saves."""
+"""More changed files than this are a burst, as a checkout causes, and not just the user's latest saves."""
 _DECIDING_FILES = frozenset({*IGNORE_FILES, *MANIFESTS, WORKSPACE_FILE})
 """Names of files that decide which files are indexed or how collections are named."""
 
@@ -69,7 +69,7 @@ class WorkQueue:
 
     @property
     def has_saves(self) -> bool:
-        """Whether a few changed files wait, which can be indexed during a scan."""
+        """Whether only a few changed files wait, which can be indexed during a scan."""
         with self._changed:
             return 0 < len(self._work.paths) <= BURST and not needs_rescan(self._work.paths)
 
@@ -94,11 +94,12 @@ class WorkQueue:
             self._changed.notify_all()
 
     def changed(self, paths: Iterable[str]) -> None:
-        """Index files or directories (relative paths) that were created, changed or removed."""
+        """Add files or directories (relative paths) that were created, changed or removed."""
         self.add(Work(paths=set(paths)))
 
     def opened(self, paths: Iterable[str]) -> None:
-        """Set the open files (relative paths). Newly opened ones may have changed unnoticed."""
+        """Set the open files (relative paths). Newly opened files are added as changed, in case the watcher
+        missed it."""
         with self._changed:
             now = frozenset(paths)
             new, self.open_paths = set(now - self.open_paths), now
@@ -121,14 +122,15 @@ class WorkQueue:
             self.add(Work(rescan=True, force=anew))
 
     def wait_for_saves(self, seconds: float) -> None:
-        """Wait up to `seconds` while the work waiting or being done is only a few changed files."""
+        """Wait up to `seconds` while the pending work is only a few changed files."""
         with self._changed:
             self._changed.wait_for(lambda: not (self._work.is_few_files or self._doing.is_few_files), seconds)
 
     # --- for the indexing thread -------------------------------------------------------------------
 
     def take(self, requests: Sequence[WaitingRequest] = ()) -> Work:
-        """Take all work, with requests of other processes. The caller adds it again if it fails."""
+        """Take all work, including the `requests` of other processes. The caller adds the work again if it
+        fails."""
         with self._changed:
             for request in requests:
                 self.add_request(request.kind, request.path)
@@ -141,7 +143,8 @@ class WorkQueue:
             self._changed.notify_all()
 
     def take_saves(self, more: Iterable[str]) -> set[str]:
-        """Take the changed paths, and `more`, during a scan; none if they make another scan necessary."""
+        """Take the changed paths during a scan and return them with `more`. Take and return none if these
+        paths make another scan necessary."""
         with self._changed:
             paths = self._work.paths.union(more)
             if needs_rescan(paths):
@@ -150,23 +153,24 @@ class WorkQueue:
             return paths
 
     def drop_rescan(self) -> None:
-        """Drop an unforced rescan, because the process that writes does it."""
+        """Drop a rescan that is not forced, because the writing process does it."""
         with self._changed:
             self._work.rescan = self._work.force
 
     def wait(self, seconds: float, paused: bool) -> bool:
-        """Wait for work, for the end, or for `paused` to change; return false if `seconds` passed first."""
+        """Wait for work, for `stop`, or for a change of `paused`; return false if `seconds` passed first."""
         with self._changed:
             return self._changed.wait_for(
                 lambda: self.is_stopped() or bool(self._work) or self.paused != paused, seconds
             )
 
     def sleep(self, seconds: float) -> None:
-        """Wait `seconds`, or for the end, regardless of work."""
+        """Wait for `seconds`, or until `stop` is called, even if there is work."""
         self._stopped.wait(seconds)
 
     def wait_for_burst(self, pause: float, longest: float) -> None:
-        """Wait for the end of a burst of changes: `pause` seconds without a change, or `longest` in all."""
+        """Wait for the end of a burst of changes: until `pause` seconds pass without a change, at most
+        `longest` seconds."""
         seen, waited = 0, 0.0
         while len(self._work.paths) > max(seen, BURST) and waited < longest:
             seen = len(self._work.paths)
