@@ -26,8 +26,7 @@ _PHASE_WITH_VECTORS = 3
 
 
 class Background:
-    """The background work of the thread that owns the writer, in steps. A step ends soon after
-    `interrupted()` is true."""
+    """Background work of the thread that owns the writer. A step ends soon after `interrupted()` is true."""
 
     def __init__(self, state: FolderState, writer: IndexWriter) -> None:
         self._intervals = state.intervals
@@ -106,8 +105,7 @@ class Background:
         self._links.close()
 
     def next_step_at(self) -> float:
-        """Return the monotonic time at which `step` may find work, or infinity if only a change can create
-        work."""
+        """Return the monotonic time at which `step` may find work, infinity if only a change brings work."""
         due = [] if self._vectors.has_model else [self._look_for_model_at]
         due.append(self._links.next_step_at(self._written_at))
         if self._vocabulary.is_due:

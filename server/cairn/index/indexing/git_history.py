@@ -39,8 +39,7 @@ class GitHistory:
         """Why some history is missing; "" if it is complete or there is no repository."""
 
     def update(self, stopped: Callable[[], bool]) -> bool:
-        """Update the history if HEAD moved or files were added or removed; return false if neither
-        happened."""
+        """Update the history if HEAD moved or files were added or removed, else return false."""
         at, paths_version = head(self._root), read_facts(self._db).paths
         if self._followed is None:
             known = self._db.execute("SELECT value FROM meta WHERE key = 'history'").get

@@ -92,8 +92,7 @@ class Indexer:
             self.queue.wait_for_saves(self._state.intervals.saves)
 
     def look_again(self) -> None:
-        """Scan for changes that the watcher missed, unless the latest scan was seconds ago or indexing is
-        paused."""
+        """Scan for changes that the watcher missed, unless one was seconds ago or indexing is paused."""
         if not self.queue.paused and time.monotonic() - self._state.scanned_at > self._state.intervals.focus:
             self.queue.rescan()
 
@@ -154,8 +153,8 @@ class Indexer:
             self._state.on_change()
 
     def _leave_requests(self) -> bool:
-        """Pass all pending work to the writing process by requests in the index; return false while there is
-        no index."""
+        """Pass all work to the writing process as requests in the index; return false while there is no
+        index."""
         work = self.queue.take()
         requests = {RequestKind.REINDEX: work.forced, RequestKind.RECONCILE: work.paths}
         if work.rescan or len(work.paths) > BURST:

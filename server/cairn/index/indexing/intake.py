@@ -197,8 +197,7 @@ class Intake:
         known: Mapping[str, FileRecord],
         step_aside: Callable[[], None] | None,
     ) -> Generator[ReadResult, None, None]:
-        """Yield the result for each file in order. Worker processes read the files if these are large in
-        total."""
+        """Yield the result for each file in order. Worker processes read large amounts."""
 
         def requests() -> Iterator[ReadRequest]:
             for entry in entries:
@@ -253,7 +252,6 @@ class Intake:
 
 
 def _below(unreadable: Iterable[str]) -> Callable[[str], bool]:
-    """Return a function that returns whether a path is in a place that the scan could not read. Such files
-    stay in the index."""
+    """Return a test for paths in directories that the scan could not read. Their files stay in the index."""
     places = [entry.rpartition(": ")[0] for entry in unreadable]
     return lambda path: any(place in (".", path) or path.startswith(f"{place}/") for place in places)

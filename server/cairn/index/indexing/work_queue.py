@@ -14,7 +14,7 @@ from cairn.workspace.collections import MANIFESTS
 from cairn.workspace.ignore_files import IGNORE_FILES
 
 BURST = 50
-"""More changed files than this are a burst, as a checkout causes, and not just the user's latest saves."""
+"""More changed files than this are a burst, such as a checkout, and not the user's latest saves."""
 _DECIDING_FILES = frozenset({*IGNORE_FILES, *MANIFESTS, WORKSPACE_FILE})
 """Names of files that decide which files are indexed or how collections are named."""
 
@@ -98,8 +98,7 @@ class WorkQueue:
         self.add(Work(paths=set(paths)))
 
     def opened(self, paths: Iterable[str]) -> None:
-        """Set the open files (relative paths). Newly opened files are added as changed, in case the watcher
-        missed it."""
+        """Set the open files (relative paths). Newly opened files count as changed."""
         with self._changed:
             now = frozenset(paths)
             new, self.open_paths = set(now - self.open_paths), now
@@ -129,8 +128,8 @@ class WorkQueue:
     # --- for the indexing thread -------------------------------------------------------------------
 
     def take(self, requests: Sequence[WaitingRequest] = ()) -> Work:
-        """Take all work, including the `requests` of other processes. The caller adds the work again if it
-        fails."""
+        """Take all work, including the `requests` of other processes. If that fails, the caller adds it
+        again."""
         with self._changed:
             for request in requests:
                 self.add_request(request.kind, request.path)
@@ -169,8 +168,7 @@ class WorkQueue:
         self._stopped.wait(seconds)
 
     def wait_for_burst(self, pause: float, longest: float) -> None:
-        """Wait for the end of a burst of changes: until `pause` seconds pass without a change, at most
-        `longest` seconds."""
+        """Wait for the end of a burst of changes: `pause` seconds without a change, at most `longest`."""
         seen, waited = 0, 0.0
         while len(self._work.paths) > max(seen, BURST) and waited < longest:
             seen = len(self._work.paths)

@@ -76,8 +76,7 @@ class WritingSession:
             self._watcher = None
 
     def _watch_once(self) -> None:
-        """Start the watcher after the first comparison, because adding thousands of watches would delay
-        that."""
+        """Start the watcher after the first comparison, which adding thousands of watches would delay."""
         if self._watcher is None:
             self._watch()
 
@@ -140,8 +139,7 @@ class WritingSession:
         self._state.on_change()
 
     def _wait_for_queries(self, paused: bool) -> bool:
-        """Wait for running queries and for those that may follow a save; return false if work arrived
-        meanwhile."""
+        """Wait for queries that run or may follow a save; return false if work arrived meanwhile."""
         self._queue.wait(max(0.0, self._saved_at + self._intervals.after_save - time.monotonic()), paused)
         self._state.gate.step_aside(urgent=lambda: bool(self._queue))
         return not self._queue

@@ -1,8 +1,8 @@
 """The tables of the team store, as SQL.
 
 A repository and its forks form a pool and share their files, chunks and vectors. A shard is a group of pools
-that is on one server. The bulk tables are partitioned by shard, so that a question about one repository reads
-one partition, and a partition can lie on another server.
+that is on one server. The bulk tables are partitioned by shard, so that a question about one repository
+reads one partition, and a partition can lie on another server.
 
 The parents of the bulk tables have no keys and no indexes: PostgreSQL attaches a foreign table only to a
 parent without unique indexes. Each partition has them instead. Statements with `ON CONFLICT (column, …)`

@@ -1,4 +1,5 @@
-"""The stored vectors of an index: the model's, shared by equal texts, and each chunk's static vector."""
+"""The stored vectors of an index: one vector of the model for each distinct text, and one static vector for
+each chunk."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _STATIC_IDS = f"{STATIC_TABLE}_rowids"
-"""sqlite-vec's table of their ids. Selecting ids from the table of vectors would read every block."""
+"""sqlite-vec's table of the ids that have a static vector. Selecting ids from the table of vectors would read
+every block."""
 
 
 @frozen
@@ -115,7 +117,7 @@ class VectorStore:
         add_vector = f"INSERT INTO {vectors_table(model_id)}(rowid, embedding) VALUES (?, ?)"
         with self._db:
             for key, vector in zip(keys, vectors, strict=True):
-                # A vector copied from another index meanwhile is stored already.
+                # The vector may have been copied from another index meanwhile.
                 self._db.execute(add_key, (model_id, key))
                 if self._db.changes():
                     self._db.execute(add_vector, (self._db.last_insert_rowid(), vector.tobytes()))
@@ -138,7 +140,7 @@ class VectorStore:
     # --- the static table ---------------------------------------------------------------------------
 
     def use_static(self, table: str, dimension: int, embedded: str = "") -> None:
-        """Use static vectors of `table`, with the token limits `embedded`, and drop those of another."""
+        """Use static vectors of `table` with the token limits `embedded`, and drop those made with others."""
         names = {"static_table": static_table_name(table, dimension), "static_text": embedded}
         rows = self._db.execute("SELECT key, value FROM meta WHERE key IN ('static_table', 'static_text')")
         if dict(rows) == names:
@@ -195,6 +197,6 @@ class VectorStore:
 
 
 def _lacks_vector(model_id: int) -> str:
-    """Return an SQL condition on a row `c` of `chunks`."""
+    """Return the SQL condition that the row `c` of `chunks` has no vector of the model."""
     own = f"e.model_id = {int(model_id)} AND e.key = c.embedding_key"
     return f"NOT EXISTS (SELECT 1 FROM embeddings e WHERE {own})"

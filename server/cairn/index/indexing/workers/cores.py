@@ -12,8 +12,7 @@ from pathlib import Path
 import psutil
 
 _EVERY_SECONDS = 2.0
-"""The interval at which other programs' CPU use is measured. A shorter one would react to a single short
-process."""
+"""How often other programs' CPU use is measured. More often would react to a single short process."""
 _BUSY = ("user", "nice", "system", "irq", "softirq", "steal", "interrupt", "dpc")
 """Fields of psutil's CPU times that count as busy; each system has some of them."""
 
@@ -74,8 +73,7 @@ class Turns:
 
 
 def busy_seconds_of_others(own: Iterable[int]) -> float:
-    """Return the CPU seconds used on this machine by all processes except this one and those with the ids
-    `own`."""
+    """Return the CPU seconds used on this machine by all processes but this one and `own` (ids)."""
     times = psutil.cpu_times()
     return sum(getattr(times, name, 0.0) for name in _BUSY) - time.process_time() - sum(map(_seconds_of, own))
 

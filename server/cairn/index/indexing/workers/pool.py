@@ -81,8 +81,7 @@ class WorkerPool:
         answers = self._exchange(batch)
         if answers is not None:
             return answers
-        # A file crashed the worker. Each file is now tried alone, so that only the one that crashes it is
-        # lost.
+        # A file crashed the worker. Each file is now tried alone, so that only that file is lost.
         return [reading for request in batch for reading in (self._exchange([request]) or [_lost(request)])]
 
     def _exchange(self, batch: Sequence[ReadRequest]) -> list[ReadResult] | None:

@@ -46,8 +46,7 @@ def set_up_child_process() -> tuple[BinaryIO, BinaryIO]:
     if sys.platform != "win32":
         with contextlib.suppress(OSError):
             os.nice(_NICENESS)
-    # The streams of `sys` are not used: with PYTHONUNBUFFERED, a write to them may be incomplete after a
-    # signal.
+    # The streams of `sys` are not used: with PYTHONUNBUFFERED, a signal can cut a write short.
     pipes = open(0, "rb", closefd=False), open(1, "wb", closefd=False)  # noqa: SIM115 - open to the end
     sys.stdout = sys.stderr  # a stray print would break the protocol
     return pipes
