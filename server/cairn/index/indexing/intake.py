@@ -197,7 +197,7 @@ class Intake:
         known: Mapping[str, FileRecord],
         step_aside: Callable[[], None] | None,
     ) -> Generator[ReadResult, None, None]:
-        """Yield the result for each file in order. Worker processes read large amounts."""
+        """Yield the result for each file in order. If they are large in total, worker processes read them."""
 
         def requests() -> Iterator[ReadRequest]:
             for entry in entries:

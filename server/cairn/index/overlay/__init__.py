@@ -1,1 +1,2 @@
-"""Unsaved text: an index in memory over the stored one, read as if every document were saved."""
+"""Search of unsaved text: an index in memory that replaces files of the stored index, as if every document
+were saved."""

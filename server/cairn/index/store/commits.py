@@ -1,4 +1,5 @@
-"""How git history is stored: commits in compressed blocks, and a packed list of its commits for each file."""
+"""The stored form of git history: commits in compressed blocks, and for each file a packed list of its
+commits."""
 
 from __future__ import annotations
 
