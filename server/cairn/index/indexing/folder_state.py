@@ -82,15 +82,15 @@ class Intervals:
     look_again: float = 300.0
     """Shortest time between scans for changes that the watcher missed."""
     look_again_share: float = 3_000
-    """The same as a multiple of the time that a scan takes, which is 0.3 s for 20,000 files. The longer of
-    both times applies."""
+    """The shortest time between these scans, as a multiple of a scan's time (0.3 s for 20,000 files). The
+    longer of this time and `look_again` applies."""
     poll: float = 5.0
     """Replaces `look_again` if the folder is not watched."""
     poll_share: float = 50
     """Replaces `look_again_share` if the folder is not watched."""
     after_watched: float = 1.0
-    """The time from the watcher's start to a scan for the changes that it missed while it started, which
-    takes a second for a large tree."""
+    """The time between the watcher being ready and a scan. The scan finds changes made while the watcher
+    started, which takes a second for a large tree."""
     burst_pause: float = 0.15
     """A burst of changes ends after this time without a change. The watcher's debounce is shorter."""
     longest_burst: float = 3.0

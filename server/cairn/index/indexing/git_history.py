@@ -132,7 +132,7 @@ def subject_words(touches: bytes, commits: Mapping[int, Commit]) -> str:
 
 def _words_of(subjects: Iterable[tuple[str, int]]) -> str:
     """Return the words of the commit subjects, given with the number of files of each commit. Subjects of
-    broad commits are left out."""
+    commits of more than `_NARROW` files are left out."""
     narrow = (subject for subject, files in subjects if files <= _NARROW)
     return "\n".join(f"{subject} {' '.join(compound_parts(subject))}" for subject in narrow)
 

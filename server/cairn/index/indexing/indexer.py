@@ -115,7 +115,8 @@ class Indexer:
             except IndexUnavailableError as problem:
                 self._fail(str(problem))
             except Exception as problem:
-                # SQLite rolls back a transaction when the disk is full. A second rollback then fails.
+                # When the disk is full, SQLite rolls back by itself. The next rollback fails, and hides the
+                # first error.
                 cause = problem if isinstance(problem, UNWRITABLE) else problem.__context__
                 if isinstance(cause, UNWRITABLE):
                     self._fail(str(unwritable(self.data, cause)))

@@ -52,7 +52,7 @@ class WritingSession:
             recipe=lambda: self._background.recipe(state.settings()),
         )
         self._has_requests = False
-        """Whether another process left a request while vectors are being made."""
+        """Whether another process left a request during the current background work."""
         self._watcher: FolderWatcher | None = None
         self._watching = False
         self._saved_at = float("-inf")

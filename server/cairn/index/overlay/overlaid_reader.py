@@ -57,8 +57,7 @@ class OverlaidReader(IndexReader):
         self.overlay = overlay
 
     def show_unsaved(self) -> None:
-        """Apply the unsaved text. This is called before each query, so that results match what the user
-        sees."""
+        """Apply the unsaved text. Called before each query, so that results match what the user sees."""
         self.overlay.flush(self)
 
     @property
@@ -401,8 +400,8 @@ class OverlaidReader(IndexReader):
         return ask(self._saved)
 
     def _names(self, ask: Callable[[IndexReader, int], list[FoundName]]) -> list[FoundName]:
-        """Return the names in saved and unsaved text. `ask` gets the number of hidden chunks, to find that
-        many more."""
+        """Return the names in both texts. `ask` gets the number of hidden chunks, to find that many more
+        names."""
         with self.overlay.shown() as (unsaved, hidden):
             here = ask(unsaved, 0) if unsaved else []
         there = ask(self._saved, len(self._saved.chunks_in(hidden)) if hidden else 0)

@@ -82,7 +82,7 @@ class UnsavedReader(SqliteReader):
     def __init__(
         self, connect: Callable[[], apsw.Connection | None], using: threading.RLock, root: str = ""
     ) -> None:
-        """`connect` returns the connection, or None while there was no unsaved text yet."""
+        """`connect` returns the connection, or None if there has been no unsaved text yet."""
         super().__init__(Path("open documents"), root=root)
         self._connect = connect
         self._reading_lock = using
@@ -110,8 +110,7 @@ class UnsavedReader(SqliteReader):
         return [chunk for (chunk,) in self.select(f"SELECT id FROM chunks WHERE {condition}", values)]
 
     def keys_of(self, ids: Sequence[int] | None) -> list[tuple[int, str]]:
-        """Return the id and the key of the embedded text for each chunk in `ids`, or for all chunks if that
-        is None."""
+        """Return the id and the embedding key of each chunk in `ids`, or of all chunks if that is None."""
         which = "WHERE id IN (SELECT value FROM json_each(?))" if ids is not None else ""
         given = (json.dumps(list(ids)),) if ids is not None else ()
         rows = self.select(f"SELECT id, hex(embedding_key) FROM chunks {which}", given)
@@ -137,7 +136,7 @@ class UnsavedReader(SqliteReader):
 
 
 class Overlay:
-    """The open documents that replace files in the index of the folder `root`. Several threads may use it at
+    """The open documents that replace indexed files of the folder `root`. Several threads may use it at
     once."""
 
     def __init__(self, root: Path, settings: Callable[[], Settings], models: SharedModel) -> None:
@@ -217,8 +216,7 @@ class Overlay:
 
     @contextmanager
     def shown(self) -> Iterator[tuple[UnsavedReader | None, tuple[str, ...]]]:
-        """Yield the reader of unsaved text, locked for this thread, and the paths to hide; None and () if
-        there are none."""
+        """Yield the reader of unsaved text, locked for this thread, and the paths to hide, or None and ()."""
         if not self.hidden:
             yield None, ()
             return
@@ -282,8 +280,7 @@ class Overlay:
         return differing
 
     def _is_named(self, path: str) -> bool:
-        """Return whether the rules admit the file by its name and folder. The file may not exist on disk
-        yet."""
+        """Return whether the rules admit the file by its name and folder. It may not exist on disk yet."""
         try:
             mode = (self._root / path).lstat().st_mode
         except FileNotFoundError:

@@ -158,7 +158,7 @@ def _open_or_rebuild(path: Path, check: bool) -> tuple[apsw.Connection, str | No
     try:
         with _closed_on_failure(_connect(path, _CREATE)) as connection:
             if connection.pragma("user_version") == SCHEMA_VERSION:
-                if check and read_facts(connection).writing:  # its last writer died
+                if check and read_facts(connection).writing:  # the last writer died
                     if path.stat().st_size <= _CHECKED_FIRST_BYTES:
                         check_soundness(connection)
                     else:
@@ -241,8 +241,7 @@ def _connect_to_read(path: Path) -> apsw.Connection:
     if os.access(path.parent, os.W_OK) or (log.exists() and log.stat().st_size):
         return _connect(path, apsw.SQLITE_OPEN_READONLY)
     # No process writes in this folder, and the log is empty. An ordinary connection would fail if it could
-    # not create the files beside the database. If it shared existing ones, this process could not write
-    # later.
+    # not create the files beside the database. If it shared such files, this process could not write later.
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     return _connect(f"{path.absolute().as_uri()}?immutable=1", flags)
 

@@ -13,7 +13,7 @@ V = TypeVar("V")
 
 @define(eq=False)
 class GenerationCache(Generic[K, V]):
-    """Thread-safe cache of at most `most` values by key. It helps because consecutive queries, as a user
+    """A thread-safe cache of at most `most` values by key. It helps because consecutive queries, as a user
     types or browses, find the same chunks and files."""
 
     most: int

@@ -13,7 +13,7 @@ _PUNCTUATION = re.compile(r"[^\w\s](?: ?[^\w\s])+")
 _ASCII_PUNCTUATION = re.compile(
     r"[!-/:-@\[-^`{-~\0-\x08\x0e-\x1b\x7f](?: ?[!-/:-@\[-^`{-~\0-\x08\x0e-\x1b\x7f])+"
 )
-"""The same pattern for ASCII text, with the characters listed. It takes half the time."""
+"""`_PUNCTUATION` for ASCII text, with the characters listed. It takes half the time."""
 _JOINED = frozenset("!=<>&|?:.+*/%^~-@$#")
 """The characters of operators of three characters. For brackets and quotes, pairs are enough."""
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
@@ -38,7 +38,7 @@ def path_words(path: str) -> tuple[str, str]:
 
 
 def _parts_in(run: str) -> str:
-    """Return the parts of the identifier in a run of letters and digits, which may begin with digits."""
+    """Return the parts of the compound identifier in a run of letters and digits, or "" if it is simple."""
     return " ".join(
         " ".join(identifier_words(name)) for name in _IDENTIFIER.findall(run) if _COMPOUND.search(name)
     )
@@ -54,7 +54,7 @@ def compound_parts(text: str) -> Iterable[str]:
 
 
 def operator_words(text: str) -> list[str]:
-    """Return a word for each distinct pair of punctuation, and for each operator of three characters.
+    """Return a word for each distinct pair of punctuation characters and each operator of three characters.
 
     The characters of a pair may have a space between them. Because of pairs, a query for `=>` also finds
     `)=>{`. There are 2,100 different words; whole runs of punctuation made 18,000. The words are in a

@@ -87,7 +87,7 @@ def read_facts(db: apsw.Connection) -> Facts:
 
 @lru_cache(maxsize=16)
 def _facts(rows: tuple[tuple[object, object], ...]) -> Facts:
-    """Return the facts of the rows of `meta`. It is cached because one query reads them about ten times."""
+    """Return the facts of the rows of `meta`. They are cached because a query reads them about ten times."""
     return Facts(**{str(key): _number(str(value)) for key, value in rows if key in _NAMES})
 
 

@@ -108,7 +108,7 @@ class _Change:
 
 
 _CACHE_KB, _LOG_PAGES = 2_000, 1_000
-"""SQLite's default sizes of the page cache and the write-ahead log."""
+"""SQLite's defaults for the size of the page cache and the pages of the log before a checkpoint."""
 _BULK_CACHE_KB, _BULK_LOG_PAGES = 64_000, 16_000
 """Both sizes are 64 MB, because new chunks change pages all over the indexes of keys and names."""
 
@@ -188,8 +188,7 @@ class IndexWriter:
 
     def files_below(self, path: str) -> list[str]:
         """Return the indexed paths that are `path` or lie in the directory `path`."""
-        # '0' is the character after '/', so the range contains every path below, and SQLite can use its
-        # index.
+        # '0' is the character after '/', so the range contains every path below, and uses the index.
         below = "SELECT path FROM files WHERE path = ?1 OR (path > ?1 || '/' AND path < ?1 || '0')"
         rows = self.db.execute(below, (path,))
         return [str(row[0]) for row in rows]
@@ -230,8 +229,7 @@ class IndexWriter:
         return [chunk_id for chunk_id, _ in written]
 
     def _store_vectors(self, chunks: Sequence[tuple[int, bytes | None]]) -> int:
-        """Store the static vectors that came with `chunks`, if static vectors are enabled; return their
-        number."""
+        """Store the static vectors in `chunks`, if static vectors are enabled; return their number."""
         made = [(chunk_id, vector) for chunk_id, vector in chunks if vector is not None]
         if not made or not self.facts().has_static:
             return 0

@@ -58,7 +58,7 @@ def read_blocks(db: apsw.Connection, table: str, before: Mapping[int, VectorBloc
     latest = max(before, default=0)
     found = db.execute(f"SELECT chunk_id, size, validity FROM {table}_chunks").fetchall()
     rows = cast("list[tuple[int, int, bytes]]", found)
-    if not any(number == latest for number, *_ in rows):  # it was dropped; others may have got rows since
+    if not any(number == latest for number, *_ in rows):  # the latest was dropped; others may have new rows
         before = {}
     blocks: dict[int, VectorBlock] = {}
     for number, size, bits in rows:

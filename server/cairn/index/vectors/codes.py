@@ -76,8 +76,8 @@ class Codes:
     def candidates(
         self, vector: NDArray[np.int8], allowed: NDArray[np.bool_] | None, rows: int
     ) -> NDArray[np.intp]:
-        """Return the places of about `CANDIDATES` allowed rows, those with the nearest codes of the first
-        `rows`."""
+        """Return the places of the rows with the nearest codes, about `CANDIDATES` of the allowed ones among
+        the first `rows` rows."""
         differing = self._differing(vector, rows)
         never = 64 * len(self.words) + 1
         if allowed is not None:

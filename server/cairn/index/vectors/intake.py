@@ -102,7 +102,8 @@ class VectorIntake:
     _models: SharedModel
     _open_paths: Callable[[], Container[str]]
     _on_embedded: Callable[[int, float, int], None]
-    """Called with the number of texts that a step embedded, its seconds, and the number of waiting chunks."""
+    """Called with the number of texts embedded in a step, the step's seconds, and the number of waiting
+    chunks."""
     _on_problem: Callable[[str | None], None]
     """Called with a sentence for the status if the model cannot be used, otherwise with None."""
     _name: str = field(default="", init=False)

@@ -1,4 +1,4 @@
-"""Memory for the rows of a large matrix that the system can reclaim: a memory-mapped file without a name.
+"""Memory that the system can reclaim, for the rows of a large matrix: a memory-mapped file without a name.
 
 A query reads some ten thousand of a million rows. The pages that it reads count as memory of the process, so
 it releases them at the end. They stay in the system's file cache while no other program needs the space.

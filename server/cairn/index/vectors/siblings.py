@@ -57,7 +57,7 @@ class Siblings:
 
 
 def _open(path: Path, model: str) -> tuple[apsw.Connection, int] | None:
-    """Return a connection and the model's id in that index; None if it has no vectors of the model."""
+    """Return a connection to an index and the model's id there; None if it has no vectors of the model."""
     try:
         db = connect_read_only(path)
         model_id = db.execute("SELECT id FROM models WHERE model = ?", (model,)).get

@@ -27,15 +27,15 @@ from cairn.startup.interpreter import trim_memory
 logger = logging.getLogger(__name__)
 
 FEWEST_ROWS = 5_000
-"""The number of rows from which they are kept in memory. sqlite-vec searches fewer rows in less than 2 ms."""
+"""Fewer rows than this are not kept in memory, because sqlite-vec searches them in less than 2 ms."""
 _CODED_FROM = 130_000
-"""The number of rows from which codes find candidates. Computing the distances of so many takes 5 ms with 128
+"""A matrix of at least this many rows has codes. Computing the distances of so many rows takes 5 ms with 128
 dimensions. Codes take a quarter of the rows' memory."""
 _IDLE_SECONDS = 1_800.0
 """The time without queries after which rows are freed. It is long because reading and coding a million rows
 takes 2 s of a core, and users may read an answer for minutes before they search again."""
 _READ_BEHIND_FROM = 200_000
-"""The number of chunks from which a separate thread reads the rows, so that queries can end at their
+"""If there are at least this many chunks, a separate thread reads the rows, so that queries can end at their
 deadlines. Reading a million rows takes 0.4 to 0.7 s, less than one search by sqlite-vec."""
 _POLL_SECONDS = 0.02
 """The interval in seconds at which a query that waits for that thread checks its deadline."""

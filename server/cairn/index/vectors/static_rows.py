@@ -31,8 +31,8 @@ is written."""
 _HOLES = 0.1
 """All rows are read again if more than this share of them is deleted."""
 _MAPPED_FROM = 130_000
-"""The number of rows from which they are in a memory-mapped file. So many rows have codes, so a query reads
-only a few of them."""
+"""A matrix of at least this many rows is in a memory-mapped file. It has codes, so a query reads only a few
+of its rows."""
 _SAMPLED = 16
 """Every sixteenth row is sampled to estimate the mean."""
 _CODED_AT_ONCE = 65_536
@@ -207,7 +207,7 @@ class StaticRows:
         if not self.count:
             return np.empty(0, np.intp)
         known = self.store.ids[: self.count]
-        order = np.argsort(ids)  # looking up a million sorted ids takes a tenth of the time
+        order = np.argsort(ids)  # sorted ids are found ten times as fast if they are a million
         at = np.empty(len(ids), np.intp)
         at[order] = np.searchsorted(known, ids[order], sorter=self.sorter)
         np.minimum(at, self.count - 1, out=at)
@@ -258,7 +258,7 @@ def _ids(blocks: Iterable[VectorBlock]) -> NDArray[np.int64]:
 def _add(
     db: apsw.Connection, store: RowStore, number: int, block: VectorBlock, wanted: NDArray[np.int64] | None
 ) -> None:
-    """Add the block's rows, or those with the `wanted` ids if given."""
+    """Add the block's rows to the store, or only the rows with the ids `wanted` if these are given."""
     ids, places = block.places()
     if wanted is not None:
         chosen = np.isin(ids, wanted)

@@ -65,7 +65,7 @@ class VectorStore:
     # --- the model ---------------------------------------------------------------------------------
 
     def use_model(self, model: str, dimension: int) -> int:
-        """Make `model`'s vectors those that searches compare; return the model's id."""
+        """Let searches compare the vectors of `model` from now on; return the model's id."""
         known = self._db.execute("SELECT id FROM models WHERE model = ?", (model,)).get
         if known is None or known != self._current_model():
             with self._db:
@@ -77,7 +77,7 @@ class VectorStore:
         return int(known)
 
     def use_no_model(self) -> None:
-        """Make searches compare no vectors; existing ones are kept."""
+        """Let searches compare no vectors of a model; existing vectors are kept."""
         if self._current_model() != 0:
             with self._db:
                 self._set_model(0)
@@ -86,7 +86,7 @@ class VectorStore:
         return self._waiting(_lacks_vector(model_id))
 
     def waiting_among(self, ids: Iterable[int], model_id: int) -> list[int]:
-        """Return those `ids`, in their order, of chunks whose text has no vector of the model."""
+        """Return the `ids` of chunks whose text has no vector of the model, in the given order."""
         rows = self._db.execute(
             f"""SELECT c.id FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value
                 WHERE {_lacks_vector(model_id)} ORDER BY wanted.key""",
@@ -95,7 +95,8 @@ class VectorStore:
         return [int(row[0]) for row in rows]
 
     def texts(self, ids: Iterable[int], model_id: int | None = None) -> list[ChunkText]:
-        """Return these chunks' embedded texts in order; with a model, only those without its vector."""
+        """Return the embedded texts of the chunks `ids` in order; with `model_id`, only those without its
+        vector."""
         columns = ", ".join(f"c.{name}" for name in CHUNK_COLUMNS)
         missing = _lacks_vector(model_id) if model_id is not None else "true"
         rows = self._db.execute(
@@ -112,7 +113,8 @@ class VectorStore:
         return found
 
     def store(self, model_id: int, keys: Sequence[bytes], vectors: NDArray[np.float32], queued: int) -> None:
-        """Store float32[n, dimension] for the texts with the n `keys`; `queued` chunks still wait."""
+        """Store `vectors`, float32[n, dimension], of the texts with the n `keys`. `queued` chunks still have
+        none."""
         add_key = "INSERT OR IGNORE INTO embeddings(model_id, key) VALUES (?, ?)"
         add_vector = f"INSERT INTO {vectors_table(model_id)}(rowid, embedding) VALUES (?, ?)"
         with self._db:
@@ -168,7 +170,7 @@ class VectorStore:
         return self._waiting(f"c.id NOT IN (SELECT rowid FROM {_STATIC_IDS})")
 
     def lacking_static(self, ids: Iterable[int]) -> list[int]:
-        """Return those `ids`, in their order, of chunks without a static vector."""
+        """Return the `ids` of chunks without a static vector, in the given order."""
         rows = self._db.execute(
             f"""SELECT value FROM json_each(?)
                 WHERE NOT EXISTS (SELECT 1 FROM {_STATIC_IDS} WHERE rowid = value)
@@ -178,7 +180,7 @@ class VectorStore:
         return [int(str(row[0])) for row in rows]
 
     def store_static(self, ids: Sequence[int], vectors: NDArray[np.int8], queued: int) -> None:
-        """Store int8[n, dimension] for the n chunks `ids`; `queued` chunks still wait."""
+        """Store `vectors`, int8[n, dimension], of the n chunks `ids`. `queued` chunks still have none."""
         with self._db:
             self._db.executemany(
                 f"INSERT INTO {STATIC_TABLE}(rowid, embedding) VALUES (?, vec_int8(?))",

@@ -22,7 +22,7 @@ from cairn.index.vectors.recipe import StaticRecipe
 from cairn.startup.interpreter import exempt_from_collection
 
 _NICENESS = 5
-"""It gives editing and queries priority over worker processes. On Windows, `start` sets the priority."""
+"""The niceness of worker processes gives editing and queries priority. On Windows, `start` sets it."""
 
 _COLLECT_EVERY = 50
 """The number of batches between two garbage collections. Automatic collections took a tenth of the time,
