@@ -77,8 +77,7 @@ class Intervals:
     request: float = 1.0
     """How often the writer looks for requests of other processes, which takes about 20 µs."""
     retry: tuple[float, float] = (5.0, 120.0)
-    """The first and the longest wait between tries after a failure to write. Each wait is twice the previous
-    one."""
+    """The first and the longest wait before another try to write. Each wait is twice the previous one."""
     look_again: float = 300.0
     """Shortest time between scans for changes that the watcher missed."""
     look_again_share: float = 3_000
@@ -104,8 +103,7 @@ class Intervals:
     count_after: float = 3.0
     """The time from the latest write to a count of imports. A save during the count would have to wait."""
     count_every: float = 60.0
-    """Shortest time between counts of imports. A count reads the imports of every file, which takes 0.35 s
-    for 13,000 files."""
+    """Shortest time between counts of imports. Each reads all imports: 0.35 s for 13,000 files."""
     model: float = 30.0
     """How often a folder without a model looks for an installed one."""
     tidy_after: float = 60.0

@@ -115,8 +115,7 @@ class Indexer:
             except IndexUnavailableError as problem:
                 self._fail(str(problem))
             except Exception as problem:
-                # When the disk is full, SQLite rolls back by itself. The next rollback fails, and hides the
-                # first error.
+                # SQLite itself rolls back on a full disk. Then a second rollback fails and hides the error.
                 cause = problem if isinstance(problem, UNWRITABLE) else problem.__context__
                 if isinstance(cause, UNWRITABLE):
                     self._fail(str(unwritable(self.data, cause)))
@@ -154,8 +153,7 @@ class Indexer:
             self._state.on_change()
 
     def _leave_requests(self) -> bool:
-        """Pass all work to the writing process as requests in the index; return false while there is no
-        index."""
+        """Pass all work as requests to the writing process; return false while there is no index for them."""
         work = self.queue.take()
         requests = {RequestKind.REINDEX: work.forced, RequestKind.RECONCILE: work.paths}
         if work.rescan or len(work.paths) > BURST:

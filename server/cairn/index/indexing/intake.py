@@ -106,8 +106,7 @@ class Intake:
                 trim_memory()
 
     def _take_in_first(self, entries: Sequence[FileEntry], settings: IndexSettings) -> None:
-        """Index the small files among the first `entries`. A file is read again if the whole scan finds
-        another collection for it."""
+        """Index the small files of `entries`. Some are read again if their collection changes later."""
         self._progress.scanning = True
         self._projects = find_projects(self._root, (entry.path for entry in entries), settings.collections)
         self._take_in([entry for entry in entries if entry.size <= _FIRST_FILE_BYTES], {}, False)
@@ -230,8 +229,7 @@ class Intake:
                 yield read_file(self._root, request) if late else reading
 
     def _with_digests(self, request: ReadRequest) -> ReadRequest:
-        """Return the request with the digests of the file's indexed chunks, for which a worker need not
-        compute rows."""
+        """Add the digests of the file's indexed chunks, for which a worker need not compute rows."""
         before = request.before
         # Embedded texts contain the name of the collection, so another collection makes all rows new.
         if before is None or before.collection != request.collection:

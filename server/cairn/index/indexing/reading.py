@@ -32,8 +32,7 @@ class ReadRequest:
 @frozen
 class ReadResult:
     file: IndexedFile | FileRecord | None = None
-    """The file with its chunks, or only its record if the text is unchanged, or None if there is nothing to
-    write."""
+    """The file with its chunks, only its record if its text is unchanged, or None to write nothing."""
     skipped: str = ""
     unreadable: str = ""
     """The path and the reason why the file could not be read or chunked."""

@@ -128,8 +128,7 @@ class WorkQueue:
     # --- for the indexing thread -------------------------------------------------------------------
 
     def take(self, requests: Sequence[WaitingRequest] = ()) -> Work:
-        """Take all work, including the `requests` of other processes. If that fails, the caller adds it
-        again."""
+        """Take all work and the `requests` of other processes. The caller adds it again if it fails."""
         with self._changed:
             for request in requests:
                 self.add_request(request.kind, request.path)

@@ -27,8 +27,7 @@ from cairn.settings.tree import Settings
 from cairn.workspace.watch import FolderWatcher
 
 _FLOOD = 1_000
-"""The number of changed paths above which the whole folder is scanned, because the watcher may have lost
-some."""
+"""If more paths than this changed, the whole folder is scanned: the watcher may have lost some paths."""
 
 
 class WritingSession:

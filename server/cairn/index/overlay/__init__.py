@@ -1,2 +1,1 @@
-"""Search of unsaved text: an index in memory that replaces files of the stored index, as if every document
-were saved."""
+"""Search of unsaved text: open documents, indexed in memory, replace their files in the stored index."""

@@ -355,8 +355,7 @@ class OverlaidReader(IndexReader):
         return evolve(facts, generation=facts.generation + shown) if shown else facts
 
     def facts_with_unsaved(self) -> Facts:
-        """Return the facts by which ranking chooses vectors. Unsaved chunks without a vector count as
-        queued."""
+        """Return the facts for ranking, in which unsaved chunks without a vector count as queued."""
         facts = self.facts()
         with self.overlay.shown() as (unsaved, _):
             keys = [key for _, key in unsaved.keys_of(None)] if unsaved else []
@@ -380,8 +379,7 @@ class OverlaidReader(IndexReader):
         return evolve(stats, collections=(*stats.collections, *new)) if new else stats
 
     def _both(self, ask: Callable[[IndexReader], T]) -> tuple[T | None, T, tuple[str, ...]]:
-        """Return the result for unsaved text (None if there is no such text), the result for the saved index,
-        and the hidden paths."""
+        """Return the result for unsaved text (or None), that for the saved index, and the hidden paths."""
         with self.overlay.shown() as (unsaved, hidden):
             here = ask(unsaved) if unsaved else None
         return here, ask(self._saved), hidden
@@ -400,8 +398,7 @@ class OverlaidReader(IndexReader):
         return ask(self._saved)
 
     def _names(self, ask: Callable[[IndexReader, int], list[FoundName]]) -> list[FoundName]:
-        """Return the names in both texts. `ask` gets the number of hidden chunks, to find that many more
-        names."""
+        """Return the names in both. `ask` gets the number of hidden chunks, to find that many more names."""
         with self.overlay.shown() as (unsaved, hidden):
             here = ask(unsaved, 0) if unsaved else []
         there = ask(self._saved, len(self._saved.chunks_in(hidden)) if hidden else 0)

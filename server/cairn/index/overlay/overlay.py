@@ -48,8 +48,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MOST_CHARACTERS = 4_000_000
-"""The maximum number of characters of all documents together. 3.5 million characters took 28 MB, and 4 s to
-chunk at once."""
+"""The maximum characters of all documents together: 3.5 million took 28 MB, and 4 s to chunk at once."""
 
 _SNIFFED_CHARACTERS = 8_000
 """A file is binary if there is a NUL in this many characters at its start."""
@@ -136,8 +135,7 @@ class UnsavedReader(SqliteReader):
 
 
 class Overlay:
-    """The open documents that replace indexed files of the folder `root`. Several threads may use it at
-    once."""
+    """The open documents that replace indexed files of a folder. Several threads may use it at once."""
 
     def __init__(self, root: Path, settings: Callable[[], Settings], models: SharedModel) -> None:
         self.hidden: tuple[str, ...] = ()
@@ -225,8 +223,8 @@ class Overlay:
 
     def flush(self, indexed: IndexReader) -> None:
         """Update the index in memory with the documents that differ from `indexed`, the folder's index. This
-        runs before each query. It costs nothing while no document is open, and reads only the index's facts
-        while nothing changed."""
+        runs before each query. Without open documents it does nothing; without changes it only reads the
+        index's facts."""
         if not self._documents and not self._files and not self.hidden:
             return
         with self._flush_lock:
@@ -318,8 +316,7 @@ class Overlay:
             self.generation += 1
 
     def _has_vectors_of_ours(self, facts: Facts) -> bool:
-        """Return whether the index's static vectors come from this process's table. Other versions of Cairn
-        may have another one."""
+        """Return whether the index's static vectors are from this Cairn's table: versions may differ."""
         table = self._models.static_table() if facts.has_static else None
         return table is not None and facts.static_key == static_key(table.id)
 

@@ -1,5 +1,4 @@
-"""The stored form of git history: commits in compressed blocks, and for each file a packed list of its
-commits."""
+"""The stored form of git history: compressed blocks of commits, and for each file a list of its commits."""
 
 from __future__ import annotations
 

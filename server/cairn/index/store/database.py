@@ -40,9 +40,8 @@ UNWRITABLE = (
 _CREATE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 _BUSY_MS = 5_000
 _MAPPED_BYTES = 64 << 20
-"""Index files smaller than this are memory-mapped, which halves the time of a vector scan (docs/design.md). A
-larger file would be mapped once for each thread's connection, and each mapping would count as memory of the
-process."""
+"""Index files smaller than this are memory-mapped, which halves the time of a vector scan (docs/design.md).
+Each thread's connection would map a larger file, and each mapping would count as memory of the process."""
 _CHECK_EVERY = 10_000
 """The number of SQLite instructions between two calls of a check's `interrupted`."""
 _CHECKED_FIRST_BYTES = 64 << 20
@@ -113,8 +112,7 @@ def unwritable(folder: Path, problem: Exception) -> IndexUnavailableError:
 
 
 def set_aside(path: Path) -> str:
-    """Rename a damaged database, delete earlier damaged ones, and return the new name. No connection may be
-    open."""
+    """Rename a damaged database, delete earlier ones, and return its new name. No connection may be open."""
     remove_set_aside(path)
     ending = f".damaged-{time.strftime('%Y%m%d-%H%M%S')}"
     # The log or journal is renamed first: if it stayed, SQLite would apply it to the new database.
@@ -232,8 +230,7 @@ _CONTRADICTIONS = {
         "SELECT value FROM meta WHERE key = 'chunks' EXCEPT SELECT count(*) FROM chunks"
     ),
 }
-"""Queries for rows that contradict each other. No transaction leaves such rows, and SQLite's own check does
-not find them."""
+"""Queries for contradictory rows. No transaction leaves such rows, and SQLite's check does not find them."""
 
 
 def _connect_to_read(path: Path) -> apsw.Connection:

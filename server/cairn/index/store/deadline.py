@@ -16,8 +16,7 @@ def never() -> bool:
 
 
 _LONGEST = 4.0
-"""A query ends after this many times its time limit by the wall clock, even if its thread used less CPU
-time."""
+"""A query ends after this many times its limit by the wall clock, even if it used less CPU time."""
 
 
 @frozen

@@ -15,12 +15,11 @@ from cairn.settings.tree import IndexSettings
 
 _DAY = 24 * 3600
 _HOLES = 0.3
-"""A table of vectors is compacted if more than this share of its rows is deleted, because sqlite-vec does not
-reuse their space."""
+"""A table of vectors is compacted if a larger share of its rows is deleted. sqlite-vec does not reuse their
+space."""
 _FEWEST_HOLES = 1_000
 _BLOCK = 1_024
-"""The number of rows in a block of sqlite-vec, which fills holes in the latest block only, and drops empty
-blocks."""
+"""The number of rows in a block of sqlite-vec. It fills only the latest block's holes."""
 _ROWS_AT_ONCE = 500
 _PAGES_AT_ONCE = 1_000
 """The number of pages freed in one transaction: 4 MB."""
@@ -93,8 +92,7 @@ class Maintenance:
         tables = [vectors_table(cast(int, number)) for (number,) in self._db.execute("SELECT id FROM models")]
         return [*tables, STATIC_TABLE] if read_facts(self._db).has_static else tables
 
-    # In sqlite-vec's tables, `_chunks` has a row with the capacity of each block, and `_rowids` has the block
-    # of each row.
+    # sqlite-vec's table `_chunks` has the capacity of each block, and `_rowids` has the block of each row.
 
     def _has_holes(self, table: str) -> bool:
         rows = int(self._db.execute(f"SELECT count(*) FROM {table}_rowids").get or 0)

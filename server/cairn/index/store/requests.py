@@ -1,6 +1,5 @@
 """Requests of other processes to the writing process. They are rows in the index, which the writing process
-reads within a second. The processes of one workspace share the index file anyway, so no other channel is
-needed."""
+reads within a second. The processes of a workspace share that file anyway, so no other channel is needed."""
 
 from __future__ import annotations
 
@@ -18,8 +17,7 @@ from cairn.index.store.database import DATABASE_NAME, UNWRITABLE, open_for_reque
 logger = logging.getLogger(__name__)
 
 _CHECK_MARK = "check"
-"""The name of an empty file that requests a check of an index. The index may be too damaged to store a
-request."""
+"""The name of an empty file that requests a check, as a damaged index may not be able to store requests."""
 
 
 class RequestKind(enum.StrEnum):

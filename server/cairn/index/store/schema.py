@@ -1,5 +1,4 @@
-"""The tables of the index file. Text, keywords and vectors share it, so one transaction changes them
-together."""
+"""The tables of the index file. One transaction changes text, keywords and vectors together."""
 
 from __future__ import annotations
 
@@ -14,8 +13,7 @@ CONTENT_VERSION = 7
 TOKENIZER = "porter unicode61 remove_diacritics 2 tokenchars _"
 
 # The text is compressed, and the keyword index has no copy of it (contentless, with deletes): with external
-# content, 13.5 MB of text took 38.5 MB. Triggers delete the keywords of deleted chunks, so that no caller can
-# forget it.
+# content, 13.5 MB of text took 38.5 MB. Triggers delete the keywords of deleted chunks.
 #
 # Keys and hashes are 16 bytes, not text. `embeddings.unreferenced` is the day (since 1970) from which no
 # chunk used the vector. Static vectors are not shared between chunks, as they are cheap to make. Ids of
@@ -178,8 +176,7 @@ def create_vectors_table(model_id: int, dimension: int) -> str:
 
 
 def static_table_name(table: str, dimension: int) -> str:
-    """Return a name for the table of token vectors and the storage format. Static vectors of equal names are
-    comparable."""
+    """Return a name for static vectors of one token table and one format, which are comparable."""
     return f"{table} {create_static_table(dimension)}"
 
 

@@ -56,8 +56,7 @@ class IndexedFile:
 
     @classmethod
     def of(cls, record: FileRecord, text: str) -> IndexedFile:
-        """Return the file with the chunks of `text`, which may be unsaved. Raises any exception of a
-        chunker."""
+        """Return the file with the chunks of `text`. Raises any exception of a chunker."""
         # Imported here because opening an unchanged workspace needs no parser.
         from cairn.chunking.chunker import chunk_file
         from cairn.workspace.imports import import_specs
@@ -297,8 +296,7 @@ class IndexWriter:
         return symbols_id, (symbols_id, symbols.words)
 
     def _stored(self, file_id: int) -> dict[tuple[object, ...], list[tuple[int, tuple[int, ...]]]]:
-        """Return the ids and places of a file's chunks by identity. Chunks of equal identity are in reverse
-        order."""
+        """Return the ids and places of a file's chunks by identity; equal ones are in reverse order."""
         rows = self.db.execute(
             f"""SELECT id, position, start_line, end_line, {", ".join(IDENTITY_COLUMNS)} FROM chunks
                 WHERE file_id = ? ORDER BY position DESC""",
@@ -310,8 +308,7 @@ class IndexWriter:
         return stored
 
     def _move(self, moved: Sequence[tuple[int, Chunk | ChunkRow]]) -> None:
-        # Positions are negative at first, because no two chunks of a file may have the same position even for
-        # a moment.
+        # Positions are negative at first, because two chunks of a file may never have the same position.
         self.db.executemany(
             "UPDATE chunks SET position = -1 - position WHERE id = ?", [(chunk_id,) for chunk_id, _ in moved]
         )

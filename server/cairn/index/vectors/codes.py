@@ -1,5 +1,4 @@
-"""Binary codes of static vectors. A search compares codes to find candidates, the only rows whose distances
-it computes."""
+"""Binary codes of static vectors. A search computes distances only for rows with near codes."""
 
 from __future__ import annotations
 
@@ -9,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 CANDIDATES = 24_000
-"""The number of candidates. They contain 99.8 % of the 200 nearest of 200,000 rows, and 99.4 % for 500,000
-rows."""
+"""The number of candidates. Their recall@200 is 0.998 for 200,000 rows, and 0.994 for 500,000 rows."""
 BLOCK = 2_048
 """The number of rows converted to float32 at once. With 256 dimensions they take 2 MB, which fits the
 processor's cache."""
@@ -76,8 +74,7 @@ class Codes:
     def candidates(
         self, vector: NDArray[np.int8], allowed: NDArray[np.bool_] | None, rows: int
     ) -> NDArray[np.intp]:
-        """Return the places of the rows with the nearest codes, about `CANDIDATES` of the allowed ones among
-        the first `rows` rows."""
+        """Return the places of about `CANDIDATES` allowed rows with near codes, of the first `rows` rows."""
         differing = self._differing(vector, rows)
         never = 64 * len(self.words) + 1
         if allowed is not None:

@@ -102,8 +102,7 @@ class VectorIntake:
     _models: SharedModel
     _open_paths: Callable[[], Container[str]]
     _on_embedded: Callable[[int, float, int], None]
-    """Called with the number of texts embedded in a step, the step's seconds, and the number of waiting
-    chunks."""
+    """Called after each step with its number of texts, its seconds, and the number of waiting chunks."""
     _on_problem: Callable[[str | None], None]
     """Called with a sentence for the status if the model cannot be used, otherwise with None."""
     _name: str = field(default="", init=False)
@@ -181,8 +180,7 @@ class VectorIntake:
         return True
 
     def _from_siblings(self, texts: list[ChunkText], waiting: set[int]) -> list[ChunkText]:
-        """Copy vectors of `texts` from other indexes and remove their chunks from `waiting`; return the texts
-        without one."""
+        """Copy vectors from other indexes and remove their chunks from `waiting`; return the other texts."""
         wanted = {text.key: text for text in texts}
         if not wanted:
             return []

@@ -54,8 +54,7 @@ class RowMemory:
 
 
 def _fill(file: IO[bytes], size: int) -> None:
-    """Allocate the whole file. Otherwise, on a full disk, a write to the mapped file would kill the
-    process."""
+    """Allocate the whole file, because on a full disk a write to mapped memory would kill the process."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, size)
     else:

@@ -26,21 +26,19 @@ from cairn.index.vectors.row_memory import RowMemory
 _SPARSE = 0.5
 """If at most this share of the rows is allowed, only the allowed rows are compared, otherwise all rows."""
 _ROOM = 0.25
-"""The share of rows that can be added before all rows are read again. Room for them takes no memory until it
-is written."""
+"""The share of rows that can be added before all are read again. Room takes no memory until it is used."""
 _HOLES = 0.1
 """All rows are read again if more than this share of them is deleted."""
 _MAPPED_FROM = 130_000
-"""A matrix of at least this many rows is in a memory-mapped file. It has codes, so a query reads only a few
-of its rows."""
+"""A matrix of at least this many rows is in a memory-mapped file. A query reads few of its rows, by their
+codes."""
 _SAMPLED = 16
 """Every sixteenth row is sampled to estimate the mean."""
 _CODED_AT_ONCE = 65_536
 _RELEASE_EVERY = 64
 """The number of blocks of sqlite-vec that are read before memory is released: 16 MB with 256 dimensions."""
 _MASKS = 4
-"""The number of cached filters. A filter of 107,000 chunks takes 30 ms to evaluate and a byte for each
-chunk."""
+"""The number of cached filters. For 107,000 chunks, a filter takes 30 ms to evaluate, and 107 KB."""
 
 _Vectors = NDArray[np.int8]
 _FAR = np.float32(np.inf)

@@ -1,5 +1,4 @@
-"""The stored vectors of an index: one vector of the model for each distinct text, and one static vector for
-each chunk."""
+"""The stored vectors of an index: the model's for each distinct text, and a static one for each chunk."""
 
 from __future__ import annotations
 
@@ -95,8 +94,7 @@ class VectorStore:
         return [int(row[0]) for row in rows]
 
     def texts(self, ids: Iterable[int], model_id: int | None = None) -> list[ChunkText]:
-        """Return the embedded texts of the chunks `ids` in order; with `model_id`, only those without its
-        vector."""
+        """Return the chunks' embedded texts in order; with `model_id`, only those without its vector."""
         columns = ", ".join(f"c.{name}" for name in CHUNK_COLUMNS)
         missing = _lacks_vector(model_id) if model_id is not None else "true"
         rows = self._db.execute(
@@ -113,8 +111,7 @@ class VectorStore:
         return found
 
     def store(self, model_id: int, keys: Sequence[bytes], vectors: NDArray[np.float32], queued: int) -> None:
-        """Store `vectors`, float32[n, dimension], of the texts with the n `keys`. `queued` chunks still have
-        none."""
+        """Store float32[n, dimension] for the texts with the n `keys`. `queued` chunks have no vector yet."""
         add_key = "INSERT OR IGNORE INTO embeddings(model_id, key) VALUES (?, ?)"
         add_vector = f"INSERT INTO {vectors_table(model_id)}(rowid, embedding) VALUES (?, ?)"
         with self._db:
@@ -180,7 +177,7 @@ class VectorStore:
         return [int(str(row[0])) for row in rows]
 
     def store_static(self, ids: Sequence[int], vectors: NDArray[np.int8], queued: int) -> None:
-        """Store `vectors`, int8[n, dimension], of the n chunks `ids`. `queued` chunks still have none."""
+        """Store int8[n, dimension] for the n chunks `ids`. `queued` chunks still have no static vector."""
         with self._db:
             self._db.executemany(
                 f"INSERT INTO {STATIC_TABLE}(rowid, embedding) VALUES (?, vec_int8(?))",

@@ -19,8 +19,7 @@ _BUSY = ("user", "nice", "system", "irq", "softirq", "steal", "interrupt", "dpc"
 
 def most_workers(wanted: int = 0) -> int:
     """Return the number of worker processes: `wanted`, or if that is 0, the number of cores that this process
-    may use, halved on battery. With 1, the writing thread reads the files, and there are no worker
-    processes."""
+    may use, halved on battery. With 1, the writing thread reads the files instead."""
     if wanted:
         return wanted
     cores = _own_cores()

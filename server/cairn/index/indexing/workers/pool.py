@@ -20,8 +20,7 @@ from cairn.index.vectors.recipe import StaticRecipe
 
 _PROGRAM = "from cairn.index.indexing.workers.process import serve; serve()"
 _BATCH_BYTES, _BATCH_FILES = 200_000, 64
-"""The maximum bytes and files of a batch: results that wait for the writer take memory. Both are not tuned
-yet."""
+"""The maximum bytes and files of a batch, as results that wait for the writer take memory. Not yet tuned."""
 _AHEAD = 2
 """The number of batches that are queued besides those in progress, so that no worker waits for the writer."""
 
