@@ -87,7 +87,7 @@ class Indexer:
             self._thread.join(timeout=30)
 
     def wait_for_saves(self) -> None:
-        """Wait briefly for a few files that were just saved to be indexed."""
+        """Wait briefly until a few files that were just saved are indexed."""
         if self.role is Role.WRITER:
             self.queue.wait_for_saves(self._state.intervals.saves)
 

@@ -223,8 +223,8 @@ class Overlay:
 
     def flush(self, indexed: IndexReader) -> None:
         """Update the index in memory with the documents that differ from `indexed`, the folder's index. This
-        runs before each query. Without open documents it does nothing; without changes it only reads the
-        index's facts."""
+        runs before each query. Without open documents it does nothing; without changes it reads only
+        facts."""
         if not self._documents and not self._files and not self.hidden:
             return
         with self._flush_lock:

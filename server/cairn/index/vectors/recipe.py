@@ -29,7 +29,7 @@ class StaticRecipe:
     settings: EmbeddingSettings
 
     def vectors(self, chunks: Sequence[Chunk], embedded: Sequence[str]) -> list[bytes]:
-        """Return int8[dimension], as bytes, for each chunk. The first call loads the table in 20 ms."""
+        """Return each chunk's vector, int8[dimension] as bytes. The first call loads the table in 20 ms."""
         texts = list(map(ChunkText.of, chunks, embedded))
         return [row.tobytes() for row in static_vectors(_table(self.folder), texts, self.settings)]
 

@@ -30,8 +30,7 @@ _ROOM = 0.25
 _HOLES = 0.1
 """All rows are read again if more than this share of them is deleted."""
 _MAPPED_FROM = 130_000
-"""A matrix of at least this many rows is in a memory-mapped file. A query reads few of its rows, by their
-codes."""
+"""A matrix of at least this many rows is in a memory-mapped file. Codes let a query read few of its rows."""
 _SAMPLED = 16
 """Every sixteenth row is sampled to estimate the mean."""
 _CODED_AT_ONCE = 65_536
@@ -103,7 +102,7 @@ class StaticRows:
     """The argsort of the ids; None if they are sorted."""
     content: int
     masks: GenerationCache[Hashable, NDArray[np.bool_]] = field(factory=partial(GenerationCache, _MASKS))
-    """bool[count] for recent filters, true for the rows that pass."""
+    """The recent filters: bool[count], true for the rows that pass."""
 
     @classmethod
     def read(cls, db: apsw.Connection, blocks: dict[int, VectorBlock], content: int) -> StaticRows:
