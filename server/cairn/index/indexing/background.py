@@ -1,5 +1,5 @@
-"""Background work once every file is indexed, the most useful first: static vectors, git history, vocabulary,
-import counts, vectors of the model, maintenance."""
+"""The work that the indexing thread does once every file is indexed, the most useful first: static vectors,
+git history, vocabulary, import counts, the model's vectors, maintenance."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from cairn.settings.tree import EmbeddingSettings, Settings
 from cairn.startup.interpreter import trim_memory
 
 _CHECK_DAYS = 7
-"""Days between checks of the whole file for damage, which take 1.5 s for 77,000 chunks."""
+"""The number of days between checks of the index file for damage. A check takes 1.5 s for 77,000 chunks."""
 _PHASE_WITH_VECTORS = 3
 
 
 class Background:
-    """Steps of work for the thread that owns the writer. Each ends soon after `interrupted()` is true."""
+    """Background work of the thread that owns the writer. A step ends soon after `interrupted()` is true."""
 
     def __init__(self, state: FolderState, writer: IndexWriter) -> None:
         self._intervals = state.intervals
@@ -50,7 +50,7 @@ class Background:
         self._look_for_model_at = 0.0
         self._selected: Settings | None = None
         self._table_is_due = False
-        """Whether to select the static table at the next step: loading it would delay the first files."""
+        """Whether the next step selects the static table. Loading it earlier would delay the first files."""
 
     def select_models(self, settings: Settings) -> None:
         if settings == self._selected and self._vectors.has_model:
@@ -70,7 +70,7 @@ class Background:
         return self._static.recipe(settings.embedding)
 
     def put_first(self, paths: Iterable[str]) -> None:
-        """Embed the chunks of these files, which the user opened, next."""
+        """Embed the chunks of these files next, because the user opened the files."""
         self._vectors.put_first(self._writer.chunk_ids(paths))
 
     def step(self, settings: Settings, interrupted: Callable[[], bool], on_step: Callable[[], None]) -> bool:
@@ -105,7 +105,7 @@ class Background:
         self._links.close()
 
     def next_step_at(self) -> float:
-        """Return the monotonic time at which `step` may find work; infinite if only a change can bring it."""
+        """Return the monotonic time at which `step` may find work, infinity if only a change brings work."""
         due = [] if self._vectors.has_model else [self._look_for_model_at]
         due.append(self._links.next_step_at(self._written_at))
         if self._vocabulary.is_due:
@@ -122,12 +122,12 @@ class Background:
         if _is_tidy(facts) or now < self._tidy_at():
             return False
         self._progress.activity = Activity.TIDYING
-        if not facts.checked_on:  # a new index, made by this process or one that ended cleanly
+        if not facts.checked_on:  # the index is new, and no process died while it wrote
             self._writer.note(checked_on=today())
         elif today() - facts.checked_on >= _CHECK_DAYS:
             if check_soundness(self._writer.db, interrupted):
                 self._writer.note(checked_on=today())
-            else:  # retry only after `tidy_every`: a large index must not be read in every pause of a minute
+            else:  # the check was interrupted; it waits for `tidy_every`, as reading a large index takes long
                 self._tidied_at = time.monotonic()
         elif self._maintenance.run(settings.index, interrupted):
             self._tidied_at = time.monotonic()
@@ -139,7 +139,8 @@ class Background:
 
 
 def _is_tidy(facts: Facts) -> bool:
-    """Return whether maintenance ran today and nothing was written since. Vectors expire by the day."""
+    """Return whether maintenance ran today and no chunk changed since. It runs daily, because unused vectors
+    expire after a number of days."""
     return (facts.tidied, facts.tidied_on) == (facts.content, today())
 
 

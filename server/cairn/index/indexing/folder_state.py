@@ -1,4 +1,4 @@
-"""State that the indexing thread of a folder shares with the threads that read or use it."""
+"""State that a folder's indexing thread shares with other threads."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from cairn.paths import workspace_dir
 from cairn.settings.tree import Settings
 
 _SMOOTHING = 0.2
-"""Weight of the latest step in the smoothed embedding rate."""
+"""The weight of the latest step in the smoothed embedding rate."""
 _POLL_SECONDS = 0.01
-"""Interval at which paused work checks whether something is urgent."""
+"""The interval in seconds at which work that waits for queries checks whether something is urgent."""
 
 
 class Activity(enum.StrEnum):
@@ -35,7 +35,7 @@ class Activity(enum.StrEnum):
 
 
 INDEXING_ACTIVITIES = frozenset({Activity.SCANNING, Activity.READING, Activity.STATIC})
-"""Activities during which files are compared and indexed. Queries do not wait for them."""
+"""The activities in which files are compared or indexed. Queries do not wait for their end."""
 
 
 @define
@@ -44,19 +44,19 @@ class Progress:
 
     activity: Activity = Activity.CHECKING
     scanning: bool = True
-    """Whether some present files may not be indexed yet."""
+    """Whether some files of the folder may not be indexed yet."""
     files_total: int = 0
     files_done: int = 0
     queued: int = 0
-    """Chunks without a vector of the model."""
+    """The number of chunks without a vector of the model."""
     texts_per_second: float = 0.0
-    """Smoothed embedding rate; 0 before the first text."""
+    """The smoothed embedding rate; 0 before the first text."""
     skipped: dict[str, int] = field(factory=dict)
-    """Number of ignored files and directories by rule."""
+    """The number of ignored files and directories for each rule."""
     unreadable: list[str] = field(factory=list)
 
     def embedded_texts(self, count: int, seconds: float, queued: int) -> None:
-        """Record that a step embedded `count` texts, possibly none, and that `queued` chunks still wait."""
+        """Record that a step embedded `count` texts, perhaps 0, and that `queued` chunks have no vector."""
         if count:
             rate = count / max(seconds, 1e-6)
             known = self.texts_per_second
@@ -77,48 +77,49 @@ class Intervals:
     request: float = 1.0
     """How often the writer looks for requests of other processes, which takes about 20 µs."""
     retry: tuple[float, float] = (5.0, 120.0)
-    """The first and the longest wait between tries after a failure to write; each wait is twice the last."""
+    """The first and the longest wait before another try to write. Each wait is twice the previous one."""
     look_again: float = 300.0
     """Shortest time between scans for changes that the watcher missed."""
     look_again_share: float = 3_000
-    """Shortest time between these scans as a multiple of a scan's time, which is 0.3 s for 20,000 files."""
+    """The shortest time between these scans, as a multiple of a scan's time (0.3 s for 20,000 files). The
+    longer of this time and `look_again` applies."""
     poll: float = 5.0
     """Replaces `look_again` if the folder is not watched."""
     poll_share: float = 50
     """Replaces `look_again_share` if the folder is not watched."""
     after_watched: float = 1.0
-    """Time from the start of watching to a scan. Setting up the watcher of a large tree takes a second,
-    during which it misses changes."""
+    """The time between the watcher being ready and a scan. The scan finds changes made while the watcher
+    started, which takes a second for a large tree."""
     burst_pause: float = 0.15
-    """Quiet time that ends a burst of changes, longer than the watcher's own debounce."""
+    """A burst of changes ends after this time without a change. The watcher's debounce is shorter."""
     longest_burst: float = 3.0
-    """A burst that goes on for longer is indexed as it is."""
+    """The longest wait for the end of a burst. After it, the changes so far are indexed."""
     saves: float = 0.15
-    """Longest wait of a query for files that were saved before it; indexing a small file takes 3 ms."""
+    """The longest time that a query waits for the indexing of earlier saves. A small file takes 3 ms."""
     after_save: float = 0.15
     """Delay of background work after a save."""
     focus: float = 10.0
-    """Shortest time between scans that an editor triggers by coming to the front."""
+    """The shortest time between scans that an editor triggers when its window gets the focus."""
     count_after: float = 3.0
-    """Time from the latest write to a count of imports, for which a save would have to wait."""
+    """The time from the latest write to a count of imports. A save during the count would have to wait."""
     count_every: float = 60.0
-    """Shortest time between counts of imports. A count reads those of every file, 0.35 s for 13,000 files."""
+    """Shortest time between counts of imports. Each reads all imports: 0.35 s for 13,000 files."""
     model: float = 30.0
     """How often a folder without a model looks for an installed one."""
     tidy_after: float = 60.0
-    """Quiet time before maintenance, because one save is often followed by another."""
+    """The time without work before maintenance, because one save is often followed by another."""
     tidy_every: float = 3600.0
 
 
 @define(eq=False)
 class QueryGate:
-    """A gate at which background work waits for queries. The threads of both share it."""
+    """A gate at which background work waits for queries. The threads of queries and of indexing share it."""
 
     longest_wait: float = 0.25
     """Longest wait in seconds, so that a stream of queries does not stop indexing."""
     _turn: float = 0.5
-    """After a wait, work continues for at least this share of it. Otherwise consecutive queries, as a user
-    types, would let indexing read only one file for each."""
+    """After a wait, work continues for at least this share of the time waited. Otherwise a user who types,
+    with a query at each key, would let indexing read only one file per query."""
     _running: int = field(default=0, init=False)
     _changed: threading.Condition = field(factory=threading.Condition, init=False)
     _turn_ends: float = field(default=0.0, init=False)

@@ -1,4 +1,4 @@
-"""Keeps in the index, for each file, the commits reachable from HEAD that touched it."""
+"""Stores in the index, for each file, the commits reachable from HEAD that touched the file."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from cairn.index.store.meta import raise_generation, read_facts
 from cairn.workspace.history import Commit, FileHistory, follow, head, read_commits
 
 _KEPT_COMMITS = 40_000
-"""The number of newest commits, of all branches, that are kept although HEAD does not reach them, so that
-switching back to a branch reads nothing again."""
+"""The number of commits, those read last, that are kept even if HEAD no longer reaches them. So a switch back
+to a branch need not read its commits again."""
 _NARROW = 9
-"""The maximum number of files of a commit whose subject is indexed: broader commits did not help
-(docs/ranking.md)."""
+"""A commit's subject is indexed if the commit touched at most this many files. The subjects of other commits
+did not help (docs/ranking.md)."""
 
 
 class GitHistory:
@@ -34,12 +34,12 @@ class GitHistory:
         self._db = db
         self._root = root
         self._followed: list[str | int | None] | None = None
-        """The commit and the `paths` fact of the latest update."""
+        """The commit of HEAD and the value of `Facts.paths` at the latest update."""
         self.problem = ""
         """Why some history is missing; "" if it is complete or there is no repository."""
 
     def update(self, stopped: Callable[[], bool]) -> bool:
-        """Update the history if HEAD moved or files came or went; return false if neither happened."""
+        """Update the history if HEAD moved or files were added or removed, else return false."""
         at, paths_version = head(self._root), read_facts(self._db).paths
         if self._followed is None:
             known = self._db.execute("SELECT value FROM meta WHERE key = 'history'").get
@@ -62,7 +62,8 @@ class GitHistory:
         return True
 
     def _read(self, stopped: Callable[[], bool]) -> tuple[list[tuple[int, Commit]], str]:
-        """Store new commits; return those that HEAD reaches with their ids, newest first, and any problem."""
+        """Store new commits. Return the commits that HEAD reaches with their ids, newest first, and the
+        reason why some are missing, or ""."""
         known = {commit.hash: (number, commit) for number, commit in stored_commits(self._db)}
         reading = read_commits(self._root, known, stop=stopped)
         commits = iter(reading)
@@ -122,14 +123,16 @@ class GitHistory:
 
 
 def subject_words(touches: bytes, commits: Mapping[int, Commit]) -> str:
-    """Return the indexed words of a file's commit subjects, given its packed touches and commits by id."""
+    """Return the indexed words of a file's commit subjects. `touches` is the packed list of the file's
+    commits, and `commits` has commits by id."""
     return _words_of(
         (commits[number].subject, files) for number, files in unpacked_touches(touches) if number in commits
     )
 
 
 def _words_of(subjects: Iterable[tuple[str, int]]) -> str:
-    """Return the words of the subjects of narrow commits, given the number of files of each commit."""
+    """Return the words of the commit subjects, given with the number of files of each commit. Subjects of
+    commits of more than `_NARROW` files are left out."""
     narrow = (subject for subject, files in subjects if files <= _NARROW)
     return "\n".join(f"{subject} {' '.join(compound_parts(subject))}" for subject in narrow)
 

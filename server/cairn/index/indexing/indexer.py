@@ -1,4 +1,4 @@
-"""The indexing thread of one folder. It writes the index, or waits for the process that does."""
+"""The indexing thread of one folder. It writes the index, or waits while another process writes it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Indexer:
         return next(filter(None, map(self._state.problems.get, order)), None)
 
     def only_read(self) -> None:
-        """Use the index as it is. Call this instead of `start`."""
+        """Only read the index and never write it. Call this instead of `start`."""
         self.role = Role.READER
         self.queue.drop_rescan()
 
@@ -81,18 +81,18 @@ class Indexer:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread after the current batch. The next scan finds what is not written."""
+        """End the thread after the current batch. A later scan finds the changes that are not written."""
         self.queue.stop()
         if self._thread.is_alive():
             self._thread.join(timeout=30)
 
     def wait_for_saves(self) -> None:
-        """Wait briefly for a few files that were just saved to be indexed."""
+        """Wait briefly until a few files that were just saved are indexed."""
         if self.role is Role.WRITER:
             self.queue.wait_for_saves(self._state.intervals.saves)
 
     def look_again(self) -> None:
-        """Scan for unreported changes, unless there was a scan just now or indexing is paused."""
+        """Scan for changes that the watcher missed, unless one was seconds ago or indexing is paused."""
         if not self.queue.paused and time.monotonic() - self._state.scanned_at > self._state.intervals.focus:
             self.queue.rescan()
 
@@ -115,14 +115,14 @@ class Indexer:
             except IndexUnavailableError as problem:
                 self._fail(str(problem))
             except Exception as problem:
-                # SQLite rolls back a transaction when the disk is full. A second rollback then fails.
+                # SQLite itself rolls back on a full disk. Then a second rollback fails and hides the error.
                 cause = problem if isinstance(problem, UNWRITABLE) else problem.__context__
                 if isinstance(cause, UNWRITABLE):
                     self._fail(str(unwritable(self.data, cause)))
                 else:
                     logger.exception("indexing %s failed", self.root)
                     self._fail(f"Indexing {self.root.name} failed ({problem}). Cairn will try again soon.")
-            if time.monotonic() - began > longest:  # it worked for a while
+            if time.monotonic() - began > longest:  # the thread worked for a while before it failed
                 wait = first
             self.queue.sleep(wait)
             wait = min(longest, wait * 2)
@@ -140,7 +140,7 @@ class Indexer:
             self._write_or_set_aside()
 
     def _read_for_a_while(self) -> None:
-        """Watch the index and leave requests for the writing process, for `Intervals.takeover`."""
+        """Watch the index and pass pending work to the writing process, for `Intervals.takeover` seconds."""
         if self.role is not Role.READER:
             self.queue.drop_rescan()
             self._become(Role.READER)
@@ -153,7 +153,7 @@ class Indexer:
             self._state.on_change()
 
     def _leave_requests(self) -> bool:
-        """Leave all work for the process that writes; return false while there is no index to leave it in."""
+        """Pass all work as requests to the writing process; return false while there is no index for them."""
         work = self.queue.take()
         requests = {RequestKind.REINDEX: work.forced, RequestKind.RECONCILE: work.paths}
         if work.rescan or len(work.paths) > BURST:
@@ -175,7 +175,8 @@ class Indexer:
         except DAMAGE as problem:
             self._remark = set_index_aside(self.data / DATABASE_NAME, problem)
             before, self._damaged_at = self._damaged_at, time.monotonic()
-            if self._damaged_at - before < self._state.intervals.retry[1]:  # repeated: the disk may be faulty
+            # If the index is damaged again so soon, the disk may be faulty.
+            if self._damaged_at - before < self._state.intervals.retry[1]:
                 raise IndexUnavailableError(self._remark) from problem
 
     def _write(self) -> None:

@@ -21,18 +21,17 @@ from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import FileEntry, ScanReport, scan
 
 _FIRST_SECONDS, _BATCH_SECONDS = 0.25, 1.0
-"""Longest time to the first batch, so that keyword search works early, and between later batches. It doubles
-from batch to batch."""
+"""The longest time before the first batch is written, and between later batches. The time is short at first,
+so that keyword search works early, and doubles with each batch."""
 _BATCH_CHUNKS = 2_000
-"""A batch is also written once it has this many chunks: one transaction of about 120 ms. Batches of 500 take
-1.5 times the CPU, because FTS5 writes a segment for each and merges them."""
+"""A batch is also written once it has this many chunks, in a transaction of about 120 ms. Batches of 500
+chunks take 1.5 times the CPU time, because FTS5 writes a segment for each batch and merges the segments."""
 
 _FIRST_FILES, _FIRST_FILE_BYTES = 100, 20_000
-"""The first scan pauses after this many files to index those up to this size in bytes. The first answer for a
-folder of 78,000 files came after 2.5 s instead of 3.7."""
+"""The first scan of a folder pauses after this many files, to index those of at most this size in bytes. In a
+folder of 78,000 files, this gave the first answer after 2.5 s instead of 3.7 s."""
 _WORTH_WORKERS_BYTES = 2_000_000
-"""The number of bytes from which worker processes are started, which takes time. The break-even is not
-measured yet."""
+"""Worker processes are started to read at least this many bytes. The break-even is not measured yet."""
 
 
 @define(eq=False)
@@ -57,7 +56,7 @@ class Intake:
     _projects: Projects = field(factory=Projects, init=False)
     _workers: int = field(default=0, init=False)
     _overtaken: set[str] = field(factory=set, init=False)
-    """Paths indexed since the workers began to read, whose results for these may be outdated."""
+    """The paths indexed since the workers began to read. The workers' results for them may be outdated."""
     scan_seconds: float = field(default=0.0, init=False)
 
     @_rules.default
@@ -80,7 +79,7 @@ class Intake:
                 self._take_in_first(entries, settings)
         self.scan_seconds = time.monotonic() - began
         if self._stopped():
-            return  # an incomplete scan must not look like deleted files
+            return  # the files that the stopped scan did not reach would look deleted
         self._projects = find_projects(self._root, (entry.path for entry in entries), settings.collections)
         known = writer.files()
         changed = [entry for entry in entries if force or not self._is_current(entry, known.get(entry.path))]
@@ -107,13 +106,13 @@ class Intake:
                 trim_memory()
 
     def _take_in_first(self, entries: Sequence[FileEntry], settings: IndexSettings) -> None:
-        """Index the small ones of the first files. Some are read again if their collection changes later."""
+        """Index the small files of `entries`. Some are read again if their collection changes later."""
         self._progress.scanning = True
         self._projects = find_projects(self._root, (entry.path for entry in entries), settings.collections)
         self._take_in([entry for entry in entries if entry.size <= _FIRST_FILE_BYTES], {}, False)
 
     def update(self, paths: Iterable[str], force: bool = False) -> None:
-        """Index single changes. A path may be that of a present or deleted file or directory."""
+        """Index changes of single paths. A path may name a file or a directory, which may be deleted."""
         paths = list(paths)
         report = ScanReport()
         entries: dict[str, FileEntry] = {}
@@ -144,7 +143,7 @@ class Intake:
             return []
         try:
             status = target.lstat()
-        except OSError:  # removed since the rules read it
+        except OSError:  # the file was removed after the rules read it
             return []
         return [FileEntry(path, status.st_size, status.st_mtime_ns)]
 
@@ -197,7 +196,7 @@ class Intake:
         known: Mapping[str, FileRecord],
         step_aside: Callable[[], None] | None,
     ) -> Generator[ReadResult, None, None]:
-        """Yield the result for each file in order. Worker processes read large amounts."""
+        """Yield the result for each file in order. If they are large in total, worker processes read them."""
 
         def requests() -> Iterator[ReadRequest]:
             for entry in entries:
@@ -219,7 +218,7 @@ class Intake:
             yield from (read_file(self._root, request) for request in waiting)
             return
         with closing(WorkerPool(self._root, workers, self._recipe())) as pool:
-            # Files are read here until the first worker is ready, so that early answers are not delayed.
+            # This thread reads files until the first worker is ready, so that early answers are not delayed.
             while not pool.is_ready and (request := next(waiting, None)):
                 yield read_file(self._root, request)
             for request, reading in pool.read(map(self._with_digests, waiting)):
@@ -230,11 +229,10 @@ class Intake:
                 yield read_file(self._root, request) if late else reading
 
     def _with_digests(self, request: ReadRequest) -> ReadRequest:
-        """Add the digests of indexed chunks, for which a worker need not compute rows."""
+        """Add the digests of the file's indexed chunks, for which a worker need not compute rows."""
         before = request.before
-        if (
-            before is None or before.collection != request.collection
-        ):  # the embedded texts contain the collection
+        # Embedded texts contain the name of the collection, so another collection makes all rows new.
+        if before is None or before.collection != request.collection:
             return request
         return evolve(request, indexed=self._writer.chunk_digests(request.entry.path))
 
@@ -252,6 +250,6 @@ class Intake:
 
 
 def _below(unreadable: Iterable[str]) -> Callable[[str], bool]:
-    """Return a test for paths in places that the scan could not read. Such files stay in the index."""
+    """Return a test for paths in directories that the scan could not read. Their files stay in the index."""
     places = [entry.rpartition(": ")[0] for entry in unreadable]
     return lambda path: any(place in (".", path) or path.startswith(f"{place}/") for place in places)

@@ -1,7 +1,7 @@
-"""Facts about all files together: how many others import each file, and which files are copies.
+"""Counts for each file how many others import it, and finds files that are copies of others.
 
 For the Linux kernel, counting takes five seconds and at most 340 MB. Saves would have to wait for it, so a
-folder of many files is counted by a process of its own.
+separate process counts in a folder of many files.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ logger = logging.getLogger(__name__)
 
 _PROGRAM = "from cairn.index.indexing.links import serve; serve()"
 _APART_FROM = 2_000
-"""The number of files from which a process of its own counts. Files of the Linux kernel are counted at a rate
-of this many in 0.15 s; starting a process takes 0.3 s."""
+"""The number of files from which a separate process counts. Counting this many files of the Linux kernel
+takes 0.15 s; starting a process takes 0.3 s."""
 _AFTER_COUNTS, _EVERY_COUNTS = 10, 200
-"""The intervals of counting are at most this many times as long as the latest count. So a small folder is
-counted immediately, and so is any folder at first."""
+"""`Intervals.count_after` and `Intervals.count_every` are limited to these multiples of the time that the
+latest count took. So a small folder is counted almost immediately, and a new folder without any wait."""
 _POLL_SECONDS = 0.1
-"""Interval at which the indexing thread checks whether the process has counted."""
+"""The interval in seconds at which the indexing thread checks whether the process has counted."""
 
 
 @frozen
 class LinkCounts:
     links: int
-    """The value of `Facts.links` in that state."""
+    """The value of `Facts.links` at the time of the count."""
     in_degrees: Collection[tuple[str, int]]
     """Each imported file, and how many files import it."""
     copies: Collection[tuple[str, str, float]]
@@ -96,14 +96,14 @@ class LinkCounter:
         apart_from: int = _APART_FROM,
         program: str = _PROGRAM,
     ) -> None:
-        """Run `program` in a process of its own if there are at least `apart_from` files."""
+        """Run `program` in a separate process if there are at least `apart_from` files."""
         self._writer = writer
         self._intervals = intervals
         self._apart_from = apart_from
         self._program = program
         self._process: subprocess.Popen[bytes] | None = None
         self._answer: Future[LinkCounts | None] | None = None
-        """The counts to come; None while no process counts."""
+        """The future result of the process that counts; None while no process counts."""
         self._thread = ThreadPoolExecutor(1, "cairn-links")
         self._began, self._ended, self._took = 0.0, float("-inf"), 0.0
 
@@ -130,7 +130,7 @@ class LinkCounter:
         return float("inf") if self._writer.facts().is_counted else self._due(written_at)
 
     def close(self) -> None:
-        """End the process, if any. The next writer counts what it has not."""
+        """End the process, if any. The next writer of the index counts instead."""
         if self._process is not None:
             self._process.kill()
         self._thread.shutdown(cancel_futures=True)
@@ -169,7 +169,8 @@ def _counted_apart(process: subprocess.Popen[bytes], index: Path) -> LinkCounts 
 
 
 def serve() -> None:
-    """Read the path of an index, count, and write the counts. The process ends when its input does."""
+    """Read the path of an index from the input, count, and write the counts to the output. The process ends
+    early when its input is closed."""
     requests, answers = set_up_child_process()
     path = pickle.load(requests)
     threading.Thread(target=_end_with, args=(requests,), daemon=True).start()

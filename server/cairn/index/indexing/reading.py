@@ -1,4 +1,4 @@
-"""Reads and chunks one file. Nothing here uses shared state, so worker processes can do it, too."""
+"""Reads and chunks one file. The module uses no shared state, so that worker processes can use it, too."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cairn.workspace.scan import FileEntry, read_text
 logger = logging.getLogger(__name__)
 
 _TICK_NS = 20_000_000
-"""Writes within this time may get the same timestamp: Linux uses a timer tick of 1 to 10 ms."""
+"""Two writes within this time may get the same timestamp: Linux takes it from a timer tick of 1 to 10 ms."""
 
 
 @frozen
@@ -26,13 +26,13 @@ class ReadRequest:
     before: FileRecord | None
     """The record in the index; None to write the file in any case."""
     indexed: frozenset[bytes] = frozenset()
-    """Digests of the texts of its indexed chunks."""
+    """The digests of the texts of the file's indexed chunks."""
 
 
 @frozen
 class ReadResult:
     file: IndexedFile | FileRecord | None = None
-    """The file with its chunks; its record if the text is unchanged; None if there is nothing to write."""
+    """The file with its chunks, only its record if its text is unchanged, or None to write nothing."""
     skipped: str = ""
     unreadable: str = ""
     """The path and the reason why the file could not be read or chunked."""

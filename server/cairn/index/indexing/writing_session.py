@@ -1,4 +1,4 @@
-"""The loop of the writing process's indexing thread: changes first, then scans, then background work."""
+"""The loop of the indexing thread that writes: changes first, then scans, then background work."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ from cairn.settings.tree import Settings
 from cairn.workspace.watch import FolderWatcher
 
 _FLOOD = 1_000
-"""The number of changed paths above which the whole folder is scanned, because the watcher may have lost
-some."""
+"""If more paths than this changed, the whole folder is scanned: the watcher may have lost some paths."""
 
 
 class WritingSession:
@@ -52,12 +51,12 @@ class WritingSession:
             recipe=lambda: self._background.recipe(state.settings()),
         )
         self._has_requests = False
-        """Whether another process left a request while vectors are being made."""
+        """Whether another process left a request during the current background work."""
         self._watcher: FolderWatcher | None = None
         self._watching = False
         self._saved_at = float("-inf")
         self._rescan_at = float("inf")
-        """When to scan again for changes from before the watcher was ready."""
+        """The monotonic time of the next scan for changes that happened before the watcher was ready."""
         self._background.select_models(state.settings())  # so that the status names the vectors to come
 
     def run(self) -> None:
@@ -76,7 +75,7 @@ class WritingSession:
             self._watcher = None
 
     def _watch_once(self) -> None:
-        """Start the watcher after the first comparison, which thousands of new watches would delay."""
+        """Start the watcher after the first comparison, which adding thousands of watches would delay."""
         if self._watcher is None:
             self._watch()
 
@@ -119,9 +118,8 @@ class WritingSession:
         try:
             self._writer.note(paused=paused)
             self._take_in(work, settings)
-            if (
-                not self._queue.is_stopped()
-            ):  # otherwise the work may be incomplete, and the next writer does it
+            # When the queue is stopped, the work may be incomplete. Then the next writer does it.
+            if not self._queue.is_stopped():
                 drop_requests(self._writer.db, [request.id for request in requests])
         except BaseException:
             self._queue.add(work)
@@ -156,7 +154,7 @@ class WritingSession:
             self._state.scanned_at = time.monotonic()
         elif work.paths:
             self._intake.update(work.paths)
-        if work.forced:  # after the scan, which reads the rules again
+        if work.forced:  # forced paths follow the scan, which reads the rules again
             self._intake.update(work.forced, force=True)
         if work.opened:
             self._background.put_first(work.opened)
@@ -193,7 +191,7 @@ class WritingSession:
         waiting = waiting_requests(self._writer.db)
         saves = [each for each in waiting if each.kind is RequestKind.RECONCILE and each.path]
         paths = self._queue.take_saves(request.path for request in saves)
-        if paths:  # none if another scan is necessary, which indexes them
+        if paths:  # there are none if another scan is necessary, which indexes them
             self._intake.update(paths)
             drop_requests(self._writer.db, [request.id for request in saves])
         self._state.on_change()

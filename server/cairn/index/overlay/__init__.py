@@ -1,1 +1,1 @@
-"""Unsaved text: an index in memory over the stored one, read as if every document were saved."""
+"""Search of unsaved text: open documents, indexed in memory, replace their files in the stored index."""

@@ -57,7 +57,7 @@ class OverlaidReader(IndexReader):
         self.overlay = overlay
 
     def show_unsaved(self) -> None:
-        """Apply what was typed so far. Called before each query, so that results match what the user sees."""
+        """Apply the unsaved text. Called before each query, so that results match what the user sees."""
         self.overlay.flush(self)
 
     @property
@@ -115,7 +115,7 @@ class OverlaidReader(IndexReader):
         hits = self._saved.keywords(words, weights, limit, _without(only, hidden), cancelled)
         if not found:
             return hits
-        # Counting a frequent word takes long, so it runs after releasing the unsaved text for other threads.
+        # Counting a frequent word takes long, so other threads may already read the unsaved text meanwhile.
         scores = score(found, self._saved.statistics(words, cancelled), astuple(weights))
         return _merged(hits, list(starmap(Hit, ((-chunk, value) for chunk, value in scores.items()))), limit)
 
@@ -349,13 +349,13 @@ class OverlaidReader(IndexReader):
         return np.concatenate(found), np.concatenate(vectors) if vectors else np.empty((0, 0), np.int8)
 
     def facts(self) -> Facts:
-        """Return the index's facts. The generation also rises with the overlay's."""
+        """Return the facts of the saved index. The generation also rises with each change of the overlay."""
         facts = self._saved.facts()
         shown = self.overlay.generation
         return evolve(facts, generation=facts.generation + shown) if shown else facts
 
     def facts_with_unsaved(self) -> Facts:
-        """Return the facts by which ranking chooses vectors: unsaved chunks without one count as queued."""
+        """Return the facts for ranking, in which unsaved chunks without a vector count as queued."""
         facts = self.facts()
         with self.overlay.shown() as (unsaved, _):
             keys = [key for _, key in unsaved.keys_of(None)] if unsaved else []
@@ -379,8 +379,7 @@ class OverlaidReader(IndexReader):
         return evolve(stats, collections=(*stats.collections, *new)) if new else stats
 
     def _both(self, ask: Callable[[IndexReader], T]) -> tuple[T | None, T, tuple[str, ...]]:
-        """Return the result for unsaved text (None if there is none), that of the index, and the hidden
-        paths."""
+        """Return the result for unsaved text (or None), that for the saved index, and the hidden paths."""
         with self.overlay.shown() as (unsaved, hidden):
             here = ask(unsaved) if unsaved else None
         return here, ask(self._saved), hidden
@@ -399,7 +398,7 @@ class OverlaidReader(IndexReader):
         return ask(self._saved)
 
     def _names(self, ask: Callable[[IndexReader, int], list[FoundName]]) -> list[FoundName]:
-        """Return the results of both; `ask` gets the number of hidden chunks, to find as many more."""
+        """Return the names in both. `ask` gets the number of hidden chunks, to find that many more names."""
         with self.overlay.shown() as (unsaved, hidden):
             here = ask(unsaved, 0) if unsaved else []
         there = ask(self._saved, len(self._saved.chunks_in(hidden)) if hidden else 0)
@@ -421,7 +420,7 @@ def _without(only: ChunkFilter, hidden: tuple[str, ...]) -> ChunkFilter:
 
 
 def _apart(ids: Iterable[int]) -> tuple[list[int], list[int]]:
-    """Return the ids of unsaved chunks as the index in memory has them, and the ids of saved chunks."""
+    """Return the ids of unsaved chunks, positive as in the index in memory, and the ids of saved chunks."""
     every = list(ids)
     return [-each for each in every if each < 0], [each for each in every if each > 0]
 
@@ -431,5 +430,5 @@ def _renumbered(hits: Iterable[H]) -> list[H]:
 
 
 def _merged(hits: list[Hit], unsaved: list[Hit], limit: int) -> list[Hit]:
-    """Merge the hits, best first; of equal ones, the lower id comes first."""
+    """Merge the hits, best first. Of hits with equal scores, the lower id comes first."""
     return sorted([*hits, *unsaved], key=lambda hit: (-hit.score, hit.chunk_id))[:limit] if unsaved else hits

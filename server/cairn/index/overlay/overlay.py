@@ -1,8 +1,8 @@
 """The open documents of one workspace folder whose text differs from the index.
 
-A small index of the same tables in memory contains them. Readers hide the folder's index of these files and
-read here instead (`cairn.index.overlay.overlaid_reader`). A saved document stays here until the index has the
-same text, so that a save never makes the old text reappear.
+They are in a small index in memory with the same tables. For these files, readers read the index in memory
+instead of the folder's index (`cairn.index.overlay.overlaid_reader`). A saved document stays in memory until
+the folder's index has the same text, so that the old text never reappears after a save.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MOST_CHARACTERS = 4_000_000
-"""The limit for the text of all documents: 3.5 million took 28 MB, and 4 s to chunk at once."""
+"""The maximum characters of all documents together: 3.5 million took 28 MB, and 4 s to chunk at once."""
 
 _SNIFFED_CHARACTERS = 8_000
-"""A NUL within this many characters makes a file binary."""
+"""A file is binary if there is a NUL in this many characters at its start."""
 
 _names = itertools.count()
 
@@ -81,7 +81,7 @@ class UnsavedReader(SqliteReader):
     def __init__(
         self, connect: Callable[[], apsw.Connection | None], using: threading.RLock, root: str = ""
     ) -> None:
-        """Take `connect`, which returns the connection, or None before there is any unsaved text."""
+        """`connect` returns the connection, or None if there has been no unsaved text yet."""
         super().__init__(Path("open documents"), root=root)
         self._connect = connect
         self._reading_lock = using
@@ -109,7 +109,7 @@ class UnsavedReader(SqliteReader):
         return [chunk for (chunk,) in self.select(f"SELECT id FROM chunks WHERE {condition}", values)]
 
     def keys_of(self, ids: Sequence[int] | None) -> list[tuple[int, str]]:
-        """Return the ids of these chunks (all for None), each with the key of its embedded text."""
+        """Return the id and the embedding key of each chunk in `ids`, or of all chunks if that is None."""
         which = "WHERE id IN (SELECT value FROM json_each(?))" if ids is not None else ""
         given = (json.dumps(list(ids)),) if ids is not None else ()
         rows = self.select(f"SELECT id, hex(embedding_key) FROM chunks {which}", given)
@@ -128,14 +128,14 @@ class UnsavedReader(SqliteReader):
             return ChunkArrays().columns(db, None)
 
     def _static_rows(self, db: apsw.Connection, facts: Facts, deadline: Cancelled | None = None) -> None:
-        """Return None: there are too few rows to keep them in memory again."""
+        """Return None, because there are too few rows for a matrix."""
 
     def _connection(self) -> apsw.Connection:
         return self._connect() or super()._connection()
 
 
 class Overlay:
-    """Open documents over the index of the folder `root`. Several threads may use it at once."""
+    """The open documents that replace indexed files of a folder. Several threads may use it at once."""
 
     def __init__(self, root: Path, settings: Callable[[], Settings], models: SharedModel) -> None:
         self.hidden: tuple[str, ...] = ()
@@ -143,14 +143,14 @@ class Overlay:
         self.generation = 0
         """Rises with every change of the overlay."""
         self.warnings: tuple[str, ...] = ()
-        """The open documents that are searched as they were saved, and the reasons."""
+        """Sentences about open documents that are searched as they were saved, with the reasons."""
         self.replaced: Mapping[int, StoredChunk] = {}
         """Chunks that the latest change removed, by id, for queries that already found them."""
         self._root = root
         self._settings = settings
         self._models = models
         self._documents: dict[str, _Document] = {}
-        """Documents by path, the last changed one at the end."""
+        """Documents by path; the one changed last is at the end."""
         self._files: dict[str, _Document | None] = {}
         """Files on disk that may differ from the index of a commit, by path; None for deleted ones."""
         self._version = 0
@@ -184,13 +184,13 @@ class Overlay:
                 self._version += 1
 
     def files_differ(self, texts: Mapping[str, str | None]) -> None:
-        """Note that exactly these files may differ from the index; None for deleted files."""
+        """Set the texts of the files that may differ from the index; the text of a deleted file is None."""
         with self._documents_lock:
             self._files = {path: None if text is None else _Document(text) for path, text in texts.items()}
             self._version += 1
 
     def files_changed(self, texts: Mapping[str, str | None]) -> None:
-        """Note that these files may differ from the index, too; None for deleted files."""
+        """Add texts of files that may differ from the index; the text of a deleted file is None."""
         with self._documents_lock:
             self._files |= {path: None if text is None else _Document(text) for path, text in texts.items()}
             self._version += 1
@@ -201,7 +201,7 @@ class Overlay:
         return None if document is None else document.text
 
     def close(self) -> None:
-        """Forget all documents and free the memory. Only the folder's index counts from now on."""
+        """Forget all documents and free the memory. Only the folder's index is read from now on."""
         with self._documents_lock:
             self._closed = True
             self._documents.clear()
@@ -214,7 +214,7 @@ class Overlay:
 
     @contextmanager
     def shown(self) -> Iterator[tuple[UnsavedReader | None, tuple[str, ...]]]:
-        """Yield the reader of unsaved text, for this thread alone, and the paths to hide (or None and ())."""
+        """Yield the reader of unsaved text, locked for this thread, and the paths to hide, or None and ()."""
         if not self.hidden:
             yield None, ()
             return
@@ -222,9 +222,9 @@ class Overlay:
             yield (self.reader, self.hidden) if self.hidden else (None, ())
 
     def flush(self, indexed: IndexReader) -> None:
-        """Apply the documents' current texts where they differ from `indexed`, the folder's index. Runs
-        before each query. It costs nothing while no document is open, and a look at the index while none
-        changed."""
+        """Update the index in memory with the documents that differ from `indexed`, the folder's index. This
+        runs before each query. Without open documents it does nothing; without changes it reads only
+        facts."""
         if not self._documents and not self._files and not self.hidden:
             return
         with self._flush_lock:
@@ -267,7 +267,7 @@ class Overlay:
     def _differing(
         self, documents: Mapping[str, _Document], known: Mapping[str, tuple[str, str]]
     ) -> dict[str, FileRecord]:
-        """Return the documents that differ from the index, the last changed one first."""
+        """Return the documents that differ from the index; the one changed last is first."""
         differing: dict[str, FileRecord] = {}
         for path in reversed(list(documents)):
             document = documents[path]
@@ -278,7 +278,7 @@ class Overlay:
         return differing
 
     def _is_named(self, path: str) -> bool:
-        """Whether the rules admit the file by its name and place. It may not exist on disk yet."""
+        """Return whether the rules admit the file by its name and folder. It may not exist on disk yet."""
         try:
             mode = (self._root / path).lstat().st_mode
         except FileNotFoundError:
@@ -316,7 +316,7 @@ class Overlay:
             self.generation += 1
 
     def _has_vectors_of_ours(self, facts: Facts) -> bool:
-        """Whether the index's vectors come from this static table: other versions may have another one."""
+        """Return whether the index's static vectors are from this Cairn's table: versions may differ."""
         table = self._models.static_table() if facts.has_static else None
         return table is not None and facts.static_key == static_key(table.id)
 
@@ -331,7 +331,7 @@ class Overlay:
 def _within_bounds(
     differing: Mapping[str, FileRecord], documents: Mapping[str, _Document], settings: IndexSettings
 ) -> tuple[dict[str, FileRecord], list[str]]:
-    """Return the last changed documents up to MOST_CHARACTERS, and a warning about the others."""
+    """Return the documents changed last, up to MOST_CHARACTERS, and a warning about the others."""
     kept: dict[str, FileRecord] = {}
     room = MOST_CHARACTERS
     for path, record in differing.items():

@@ -1,4 +1,4 @@
-"""How git history is stored: commits in compressed blocks, and a packed list of its commits for each file."""
+"""The stored form of git history: compressed blocks of commits, and for each file a list of its commits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def unpacked_commits(first: int, packed: bytes) -> Iterator[tuple[int, Commit]]:
 
 
 def packed_touches(touches: Iterable[tuple[int, int]]) -> bytes:
-    """Pack (commit id, number of files in the commit) for each commit that touched a file, newest first."""
+    """Return the packed pairs (commit id, number of files in it) of the commits of a file, newest first."""
     return b"".join(_TOUCH.pack(number, files) for number, files in touches)
 
 

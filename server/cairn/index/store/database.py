@@ -26,7 +26,7 @@ PREVIOUS_NAME = "previous.db"
 """An index of another schema version, kept while its vectors are copied to the new one."""
 
 DAMAGE = (apsw.NotADBError, apsw.CorruptError, zlib.error)
-"""Errors of a file that is not a database, of an inconsistent one, and of broken compressed texts."""
+"""Errors of a file that is not a database, of an inconsistent database, and of damaged compressed text."""
 UNWRITABLE = (
     apsw.FullError,
     apsw.IOError,
@@ -40,15 +40,16 @@ UNWRITABLE = (
 _CREATE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 _BUSY_MS = 5_000
 _MAPPED_BYTES = 64 << 20
-"""Smaller indexes are memory-mapped, which halves the time of a vector scan (docs/design.md). The mappings of
-a larger one, one for each thread's connection, would all count as memory of the process."""
+"""Index files smaller than this are memory-mapped, which halves the time of a vector scan (docs/design.md).
+Each thread's connection would map a larger file, and each mapping would count as memory of the process."""
 _CHECK_EVERY = 10_000
 """The number of SQLite instructions between two calls of a check's `interrupted`."""
 _CHECKED_FIRST_BYTES = 64 << 20
-"""Larger indexes are checked in the background, smaller ones before they are written: 0.8 s for 31 MB.
+"""An index of at most this size is checked before it is written, which takes 0.8 s for 31 MB. A larger one is
+checked in the background.
 
-A million chunks, 2 GB, take 46 s of a core, during which no save would be indexed. Killing a process does not
-by itself damage a database.
+The check of a million chunks, 2 GB, takes 46 s of a core, during which no save would be indexed. It can wait,
+because killing a process does not by itself damage a database.
 """
 
 
@@ -63,7 +64,7 @@ def open_reader(path: Path) -> apsw.Connection | None:
         connection.pragma("mmap_size", _MAPPED_BYTES if identity[-1] else 0)
         return _if_current(connection)
     except (*DAMAGE, apsw.CantOpenError, apsw.BusyError, apsw.ReadOnlyError, apsw.IOError, OSError):
-        return None  # being created or replaced by its writer
+        return None  # the file is being created or replaced by its writer
 
 
 def _if_current(connection: apsw.Connection) -> apsw.Connection | None:
@@ -74,7 +75,7 @@ def _if_current(connection: apsw.Connection) -> apsw.Connection | None:
 
 
 def file_identity(path: Path) -> tuple[int, bool, bool] | None:
-    """Return a value that changes when readers must reopen the file, or None without a file. Takes 9 µs.
+    """Return a value that changes when readers must reopen the file, or None without a file. This takes 9 µs.
 
     It changes when the file is replaced, when its folder becomes writable or read-only, and when the file
     becomes too large to be mapped.
@@ -89,9 +90,9 @@ def file_identity(path: Path) -> tuple[int, bool, bool] | None:
 def open_writer(folder: Path, check: bool) -> tuple[apsw.Connection, str | None]:
     """Open the writing connection to the index in `folder`. The caller must have the writer's lock.
 
-    A damaged file is moved aside, and one of another schema version is kept for its vectors. Either is
-    replaced by a new index, and the second value is a remark for the user. Raises IndexUnavailableError if
-    the folder cannot be used.
+    A damaged file is moved aside, and one of another schema version is kept for its vectors. In both cases a
+    new index replaces the file, and the second value is a remark for the user; otherwise it is None. Raises
+    IndexUnavailableError if the folder cannot be used.
     """
     try:
         connection, remark = _open_or_rebuild(folder / DATABASE_NAME, check)
@@ -111,10 +112,10 @@ def unwritable(folder: Path, problem: Exception) -> IndexUnavailableError:
 
 
 def set_aside(path: Path) -> str:
-    """Rename a damaged database and delete earlier ones; return its new name. No connection may be open."""
+    """Rename a damaged database, delete earlier ones, and return its new name. No connection may be open."""
     remove_set_aside(path)
     ending = f".damaged-{time.strftime('%Y%m%d-%H%M%S')}"
-    # The log or journal first: SQLite would apply one that is left behind to the new database.
+    # The log or journal is renamed first: if it stayed, SQLite would apply it to the new database.
     for file in _files(path)[::-1]:
         if file.exists():
             file.replace(file.with_name(f"{file.name}{ending}"))
@@ -155,7 +156,7 @@ def _open_or_rebuild(path: Path, check: bool) -> tuple[apsw.Connection, str | No
     try:
         with _closed_on_failure(_connect(path, _CREATE)) as connection:
             if connection.pragma("user_version") == SCHEMA_VERSION:
-                if check and read_facts(connection).writing:  # its last writer died
+                if check and read_facts(connection).writing:  # the last writer died
                     if path.stat().st_size <= _CHECKED_FIRST_BYTES:
                         check_soundness(connection)
                     else:
@@ -177,9 +178,9 @@ def _open_or_rebuild(path: Path, check: bool) -> tuple[apsw.Connection, str | No
 
 
 def create(path: Path | str, vfs: str | None) -> apsw.Connection:
-    """Create an index. `vfs` names a virtual file system of SQLite, None the real one."""
+    """Create an index in the virtual file system of SQLite that `vfs` names, or on disk for None."""
     with _closed_on_failure(_connect(path, _CREATE, vfs)) as connection:
-        # Incremental, so that maintenance can free a few pages at a time.
+        # Incremental vacuuming lets maintenance free a few pages at a time.
         connection.pragma("auto_vacuum", "INCREMENTAL")
         if vfs is None:
             connection.pragma("journal_mode", "wal")
@@ -199,8 +200,8 @@ def _closed_on_failure(connection: apsw.Connection) -> Iterator[apsw.Connection]
 
 
 def check_soundness(connection: apsw.Connection, interrupted: Callable[[], bool] = lambda: False) -> bool:
-    """Raise one of DAMAGE if the database is inconsistent. Return false if interrupted before the end. It
-    takes 0.15 s for an index of 7.5 MB without vectors (aiohttp)."""
+    """Raise one of DAMAGE if the database is inconsistent; return false if interrupted before the end. The
+    check takes 0.15 s for an index of 7.5 MB without vectors (aiohttp)."""
     connection.set_progress_handler(interrupted, _CHECK_EVERY)
     try:
         verdict = connection.execute("PRAGMA quick_check(1)").get
@@ -229,15 +230,15 @@ _CONTRADICTIONS = {
         "SELECT value FROM meta WHERE key = 'chunks' EXCEPT SELECT count(*) FROM chunks"
     ),
 }
-"""Queries for inconsistent rows, which no transaction leaves behind and SQLite's own check does not find."""
+"""Queries for contradictory rows. No transaction leaves such rows, and SQLite's check does not find them."""
 
 
 def _connect_to_read(path: Path) -> apsw.Connection:
     log = Path(f"{path}-wal")
     if os.access(path.parent, os.W_OK) or (log.exists() and log.stat().st_size):
         return _connect(path, apsw.SQLITE_OPEN_READONLY)
-    # No process writes there, and the log is empty. An ordinary connection would fail to create the files
-    # beside the database, or would share the existing ones, and then this process could not write later.
+    # No process writes in this folder, and the log is empty. An ordinary connection would fail if it could
+    # not create the files beside the database. If it shared such files, this process could not write later.
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     return _connect(f"{path.absolute().as_uri()}?immutable=1", flags)
 

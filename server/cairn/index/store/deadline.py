@@ -1,4 +1,4 @@
-"""When a query must end: when it is cancelled, or when its time is over."""
+"""The deadline of a query, which must end when it is cancelled or when its time is over."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def never() -> bool:
 
 
 _LONGEST = 4.0
-"""A query ends after this many times its time limit even if its thread worked for less."""
+"""A query ends after this many times its limit by the wall clock, even if it used less CPU time."""
 
 
 @frozen

@@ -13,7 +13,7 @@ V = TypeVar("V")
 
 @define(eq=False)
 class GenerationCache(Generic[K, V]):
-    """Thread-safe cache of at most `most` values by key. It helps because consecutive queries, as a user
+    """A thread-safe cache of at most `most` values by key. It helps because consecutive queries, as a user
     types or browses, find the same chunks and files."""
 
     most: int
@@ -22,12 +22,11 @@ class GenerationCache(Generic[K, V]):
     def get(
         self, version: Hashable, keys: Iterable[K], read: Callable[[list[K]], Mapping[K, V]]
     ) -> dict[K, V]:
-        """Return the values of `keys` in `version` of the index or later. `read` reads those that are not
-        cached. Keys without a value are left out and are read again next time."""
+        """Return the values of `keys` in `version` of the index or a later one. `read` reads the values that
+        are not cached. Keys without a value are left out, and are read again next time."""
         cached = self._known
-        if (
-            cached[0] != version
-        ):  # another thread may still fill the old dictionary, which is not read any more
+        # Another thread may still fill the old dictionary, but none reads it any more.
+        if cached[0] != version:
             cached = self._known = (version, {})
         known, wanted = cached[1], list(keys)
         found = {key: value for key in wanted if (value := known.get(key)) is not None}

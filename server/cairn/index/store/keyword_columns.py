@@ -13,9 +13,9 @@ _PUNCTUATION = re.compile(r"[^\w\s](?: ?[^\w\s])+")
 _ASCII_PUNCTUATION = re.compile(
     r"[!-/:-@\[-^`{-~\0-\x08\x0e-\x1b\x7f](?: ?[!-/:-@\[-^`{-~\0-\x08\x0e-\x1b\x7f])+"
 )
-"""The same pattern for ASCII text, with the characters listed. It takes half the time."""
+"""`_PUNCTUATION` for ASCII text, with the characters listed. It takes half the time."""
 _JOINED = frozenset("!=<>&|?:.+*/%^~-@$#")
-"""Characters of three-character operators. Pairs suffice for brackets and quotes."""
+"""The characters of operators of three characters. For brackets and quotes, pairs are enough."""
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _COMPOUND = re.compile(r"_|\d|[a-z][A-Z]|[A-Z]{2}[a-z]")
 
@@ -38,7 +38,7 @@ def path_words(path: str) -> tuple[str, str]:
 
 
 def _parts_in(run: str) -> str:
-    """Return the parts of the identifier in a run of letters and digits, which may begin with digits."""
+    """Return the parts of the compound identifier in a run of letters and digits, or "" if it is simple."""
     return " ".join(
         " ".join(identifier_words(name)) for name in _IDENTIFIER.findall(run) if _COMPOUND.search(name)
     )
@@ -54,12 +54,12 @@ def compound_parts(text: str) -> Iterable[str]:
 
 
 def operator_words(text: str) -> list[str]:
-    """Return a word for each distinct pair of punctuation, and for each operator of three characters.
+    """Return a word for each distinct pair of punctuation characters and each operator of three characters.
 
-    The characters of a pair may have a space between them. With pairs, a query finds `=>` also in `)=>{`, and
-    there are 2,100 different words; whole runs made 18,000. In a table of their own without positions they
-    take 2.6 % of the text's size. A column of the keyword index would take twice that and would influence
-    BM25.
+    The characters of a pair may have a space between them. Because of pairs, a query for `=>` also finds
+    `)=>{`. There are 2,100 different words; whole runs of punctuation made 18,000. The words are in a
+    separate table without positions, which takes 2.6 % of the text's size. A column of the keyword index
+    would take twice that and would influence BM25.
     """
     pattern = _ASCII_PUNCTUATION if text.isascii() else _PUNCTUATION
     return sorted(set().union(*map(_RUN_WORDS.__getitem__, set(pattern.findall(text)))))

@@ -21,7 +21,7 @@ _NOTE = "writer.json"
 _NOTE_BYTES = 4_096
 _COMMAND = re.compile(r"[a-z]{1,20}")
 _CLOCKS_DIFFER_SECONDS = 2.0
-"""The system's clock and its process start times may differ by this much."""
+"""The system's clock and the start times of processes may disagree by this much."""
 
 
 @frozen
@@ -32,7 +32,7 @@ class Holder:
     command: str
     """`cairn` and the name of the subcommand, without its arguments."""
     since: float
-    """Unix seconds at which it took the lock."""
+    """The time in Unix seconds at which the process took the lock."""
 
 
 def writer_lock(data: Path) -> filelock.BaseFileLock:
@@ -78,7 +78,7 @@ def holder(data: Path) -> Holder | None:
 
 def was_alive_at(pid: int, moment: float) -> bool:
     """Return whether the process with this id started before `moment`: the system reuses process ids."""
-    import psutil  # takes 30 ms
+    import psutil  # the import takes 30 ms
 
     try:
         return bool(psutil.Process(pid).create_time() <= moment + _CLOCKS_DIFFER_SECONDS)

@@ -15,11 +15,11 @@ from cairn.settings.tree import IndexSettings
 
 _DAY = 24 * 3600
 _HOLES = 0.3
-"""Share of deleted rows from which a table of vectors is compacted: sqlite-vec does not reuse their space."""
+"""A table of vectors is compacted if a larger share of its rows is deleted. sqlite-vec does not reuse their
+space."""
 _FEWEST_HOLES = 1_000
 _BLOCK = 1_024
-"""The number of rows in a block of sqlite-vec. It fills holes in the latest block only, and drops an empty
-block."""
+"""The number of rows in a block of sqlite-vec. It fills only the latest block's holes."""
 _ROWS_AT_ONCE = 500
 _PAGES_AT_ONCE = 1_000
 """The number of pages freed in one transaction: 4 MB."""
@@ -55,7 +55,7 @@ class Maintenance:
             yield
 
     def _mark_unreferenced(self) -> None:
-        """Record the day since which a vector has no chunk or belongs to a model that is not in use."""
+        """Record for each vector since which day no chunk uses it or its model is not in use."""
         used = (
             "embeddings.model_id = (SELECT value FROM meta WHERE key = 'model_id')"
             " AND EXISTS (SELECT 1 FROM chunks c WHERE c.embedding_key = embeddings.key)"
@@ -92,8 +92,7 @@ class Maintenance:
         tables = [vectors_table(cast(int, number)) for (number,) in self._db.execute("SELECT id FROM models")]
         return [*tables, STATIC_TABLE] if read_facts(self._db).has_static else tables
 
-    # Tables of sqlite-vec: `_chunks` has a row with the capacity of each block, `_rowids` the block of each
-    # row.
+    # sqlite-vec's table `_chunks` has the capacity of each block, and `_rowids` has the block of each row.
 
     def _has_holes(self, table: str) -> bool:
         rows = int(self._db.execute(f"SELECT count(*) FROM {table}_rowids").get or 0)
@@ -127,7 +126,7 @@ class Maintenance:
         return self._db.total_changes() - before >= _NOTHING_MERGED
 
     def _give_back(self) -> bool:
-        """Return some free pages to the file system; return false once none can be."""
+        """Give some free pages back to the file system; return false once none can be given back."""
         free = int(self._db.pragma("freelist_count"))
         if free:
             self._db.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})").fetchall()

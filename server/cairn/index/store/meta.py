@@ -32,13 +32,13 @@ class Facts:
     files_total: int = 0
     chunks: int = 0
     model_id: int = 0
-    """The model whose vectors searches compare; 0 for none."""
+    """The id of the model whose vectors searches compare; 0 for none."""
     queued: int = 0
-    """Number of chunks without a vector of that model."""
+    """The number of chunks without a vector of that model."""
     embedded: int = 0
     """Whether every chunk has a vector of that model."""
     static_queued: int = 0
-    """Number of chunks without a static vector."""
+    """The number of chunks without a static vector."""
     static: int = 0
     """Whether static vectors are enabled and every chunk has one."""
     paused: int = 0
@@ -87,12 +87,12 @@ def read_facts(db: apsw.Connection) -> Facts:
 
 @lru_cache(maxsize=16)
 def _facts(rows: tuple[tuple[object, object], ...]) -> Facts:
-    """Return the facts of the rows of `meta`. It is cached because one query reads them about ten times."""
+    """Return the facts of the rows of `meta`. They are cached because a query reads them about ten times."""
     return Facts(**{str(key): _number(str(value)) for key, value in rows if key in _NAMES})
 
 
 def _number(value: str) -> int:
-    # The value of `history` is a JSON list: the commit, and the number.
+    # The value of `history` is a JSON list of the commit and the number.
     return int(json.loads(value)[1] if value.startswith("[") else value)
 
 

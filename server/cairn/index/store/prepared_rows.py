@@ -14,7 +14,7 @@ from cairn.index.store.rows import IDENTITY_COLUMNS, chunk_to_row
 
 @frozen
 class ChunkRow:
-    """All values that the index stores of a chunk, without ids."""
+    """All values that the index stores for a chunk, except ids."""
 
     columns: tuple[str | int | bytes, ...]
     hashes: tuple[bytes, bytes]

@@ -1,5 +1,5 @@
-"""Requests of other processes to the writing process: rows in the index, which it reads within a second. The
-index file is all that the processes of one workspace share, so this needs no second channel."""
+"""Requests of other processes to the writing process. They are rows in the index, which the writing process
+reads within a second. The processes of a workspace share that file anyway, so no other channel is needed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cairn.index.store.database import DATABASE_NAME, UNWRITABLE, open_for_reque
 logger = logging.getLogger(__name__)
 
 _CHECK_MARK = "check"
-"""Name of the empty file that requests a check of an index that may be too damaged to take a request."""
+"""The name of an empty file that requests a check, as a damaged index may not be able to store requests."""
 
 
 class RequestKind(enum.StrEnum):
@@ -26,7 +26,7 @@ class RequestKind(enum.StrEnum):
     RECONCILE = "reconcile"
     """Compare the folder with the index and index what changed; with a path, only that file or directory."""
     CHECK = "check"
-    """Check the index, part of which could not be read."""
+    """Check the index, because part of it could not be read."""
     PAUSE = "pause"
     RESUME = "resume"
 

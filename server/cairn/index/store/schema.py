@@ -1,4 +1,4 @@
-"""The tables of the index file. Text, keywords and vectors share it, so one transaction changes all."""
+"""The tables of the index file. One transaction changes text, keywords and vectors together."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ CONTENT_VERSION = 7
 """Increment this with any change of chunking or of the embedded text, so that older indexes are rebuilt."""
 
 # Underscores belong to a token, so that a query finds `add_url_rule` as it is written. The column
-# `identifiers` has its parts and those of camelCase names: a tokenizer in Python that splits them was
-# measured to be 56 times slower. Porter stemming raised NDCG@10 by 0.037.
+# `identifiers` has the parts of such names and of camelCase names. Splitting them in a tokenizer in Python
+# was measured to be 56 times slower. Porter stemming raised NDCG@10 by 0.037.
 TOKENIZER = "porter unicode61 remove_diacritics 2 tokenchars _"
 
 # The text is compressed, and the keyword index has no copy of it (contentless, with deletes): with external
-# content, 13.5 MB of text took 38.5 MB. Triggers delete keywords, so that no caller can forget to.
+# content, 13.5 MB of text took 38.5 MB. Triggers delete the keywords of deleted chunks.
 #
 # Keys and hashes are 16 bytes, not text. `embeddings.unreferenced` is the day (since 1970) from which no
 # chunk used the vector. Static vectors are not shared between chunks, as they are cheap to make. Ids of
-# chunks are not reused, because a queue of chunk ids must not come to mean other chunks.
+# chunks are not reused, because a queue may still have the ids of deleted chunks.
 #
 # Rows of history, imports and copies have the file's path as key, so that they outlive the row of the file.
-# `touches` is a uint32 commit id and a uint8 number of files for each commit, newest first. Commits are in
-# compressed blocks, and `first` is the id of a block's first commit: stored singly, 20,000 commits took a
+# `touches` has the id of each commit (uint32) and its number of files (uint8), newest first. Commits are in
+# compressed blocks, and `first` is the id of a block's first commit: without blocks, 20,000 commits took a
 # third of the text's size.
 #
 # SCHEMA_VERSION depends on every character of SCHEMA, comments included.
@@ -176,15 +176,15 @@ def create_vectors_table(model_id: int, dimension: int) -> str:
 
 
 def static_table_name(table: str, dimension: int) -> str:
-    """Identify comparable static vectors by the table of token vectors and the storage format."""
+    """Return a name for static vectors of one token table and one format, which are comparable."""
     return f"{table} {create_static_table(dimension)}"
 
 
 def create_static_table(dimension: int) -> str:
-    """Return SQL that creates the table of static vectors. Rounding to int8 hardly changes their ranking.
+    """Return SQL that creates the table of static vectors. Rounding to int8 hardly changes the ranking.
 
     The Euclidean distance, sqlite-vec's default, ranks vectors of equal length as the cosine does. For
-    107,000 of them it takes 20 to 37 ms instead of 33 to 55.
+    107,000 vectors it takes 20 to 37 ms, and the cosine 33 to 55 ms.
     """
     return f"CREATE VIRTUAL TABLE {STATIC_TABLE} USING vec0(embedding int8[{int(dimension)}])"
 

@@ -31,7 +31,7 @@ Embed = Callable[[Sequence[Chunk], Sequence[str]], Sequence[bytes]]
 
 @frozen
 class FileRecord:
-    """What the index records of a file to see whether it changed."""
+    """The properties of a file by which the index notices that it changed."""
 
     path: str
     size: int
@@ -56,7 +56,7 @@ class IndexedFile:
 
     @classmethod
     def of(cls, record: FileRecord, text: str) -> IndexedFile:
-        """Chunk a text, on disk or unsaved. Raises any exception of a chunker."""
+        """Return the file with the chunks of `text`. Raises any exception of a chunker."""
         # Imported here because opening an unchanged workspace needs no parser.
         from cairn.chunking.chunker import chunk_file
         from cairn.workspace.imports import import_specs
@@ -66,10 +66,11 @@ class IndexedFile:
         return cls(record, file_kind(record.path), True, tuple(chunks), specs, symbols, sketch(text))
 
     def prepared(self, embed: Embed | None = None, indexed: Set[bytes] = frozenset()) -> IndexedFile:
-        """Compute rows for the chunks, which needs no index, with static vectors if `embed` is given.
+        """Return the file with rows for its chunks, and static vectors if `embed` is given. This needs no
+        index.
 
-        Chunks whose text has one of the digests `indexed` stay as they are, as nearly all of their rows are
-        in the index.
+        Chunks whose text has one of the digests `indexed` get no rows, because the index has nearly all of
+        their rows already.
         """
         place = (self.record.path, self.record.collection)
         chunks = [chunk for chunk in self.chunks if isinstance(chunk, Chunk)]
@@ -99,16 +100,16 @@ class _Change:
     names: Names | None = None
     """The names to be inserted if the symbol table is new."""
     path_words: tuple[str, str] | None = None
-    """The words of its name and folders if the file is new."""
+    """The words of the file's name and folders if the file is new."""
     gone: int = 0
     counters: tuple[str, ...] = ()
     """Facts to increment besides `content`."""
 
 
 _CACHE_KB, _LOG_PAGES = 2_000, 1_000
-"""SQLite's defaults."""
+"""SQLite's defaults for the size of the page cache and the pages of the log before a checkpoint."""
 _BULK_CACHE_KB, _BULK_LOG_PAGES = 64_000, 16_000
-"""64 MB each, because new chunks change pages all over the indexes of keys and names."""
+"""Both sizes are 64 MB, because new chunks change pages all over the indexes of keys and names."""
 
 _SELECT_RECORDS = "SELECT path, size, mtime_ns, lower(hex(content_hash)), collection FROM files"
 
@@ -186,7 +187,7 @@ class IndexWriter:
 
     def files_below(self, path: str) -> list[str]:
         """Return the indexed paths that are `path` or lie in the directory `path`."""
-        # '0' is the character after '/': the range contains every path below, and uses the index.
+        # '0' is the character after '/', so the range contains every path below, and uses the index.
         below = "SELECT path FROM files WHERE path = ?1 OR (path > ?1 || '/' AND path < ?1 || '0')"
         rows = self.db.execute(below, (path,))
         return [str(row[0]) for row in rows]
@@ -227,7 +228,7 @@ class IndexWriter:
         return [chunk_id for chunk_id, _ in written]
 
     def _store_vectors(self, chunks: Sequence[tuple[int, bytes | None]]) -> int:
-        """Store the static vectors that came with their chunks, if these are enabled; return their number."""
+        """Store the static vectors in `chunks`, if static vectors are enabled; return their number."""
         made = [(chunk_id, vector) for chunk_id, vector in chunks if vector is not None]
         if not made or not self.facts().has_static:
             return 0
@@ -295,7 +296,7 @@ class IndexWriter:
         return symbols_id, (symbols_id, symbols.words)
 
     def _stored(self, file_id: int) -> dict[tuple[object, ...], list[tuple[int, tuple[int, ...]]]]:
-        """Return the ids and places of a file's chunks by identity, equal ones in reverse order."""
+        """Return the ids and places of a file's chunks by identity; equal ones are in reverse order."""
         rows = self.db.execute(
             f"""SELECT id, position, start_line, end_line, {", ".join(IDENTITY_COLUMNS)} FROM chunks
                 WHERE file_id = ? ORDER BY position DESC""",
@@ -307,7 +308,7 @@ class IndexWriter:
         return stored
 
     def _move(self, moved: Sequence[tuple[int, Chunk | ChunkRow]]) -> None:
-        # Negative at first, because no two chunks of a file may have the same position even for a moment.
+        # Positions are negative at first, because two chunks of a file may never have the same position.
         self.db.executemany(
             "UPDATE chunks SET position = -1 - position WHERE id = ?", [(chunk_id,) for chunk_id, _ in moved]
         )
@@ -325,9 +326,9 @@ class IndexWriter:
         rows = [(chunk_id, file_id, row) for chunk_id, (file_id, row) in enumerate(new, last + 1)]
         self.db.executemany(_INSERT_CHUNK, ((*ids, *row.columns, *row.hashes) for *ids, row in rows))
         self.db.execute(_INSERT_DEFINITIONS, (last,))
-        # Keyword indexes come last, one after the other. Before any statement that may be rolled back alone,
-        # such as one with a trigger, FTS5 writes its pending entries as a segment, and merging thousands of
-        # segments took longer than everything else.
+        # Keyword indexes are written last, one after the other. FTS5 writes its pending entries as a segment
+        # before each statement that may be rolled back alone, such as one with a trigger. Merging thousands
+        # of segments took longer than everything else.
         names = [change.names for change in changes if change.names]
         self.db.executemany("INSERT INTO names(rowid, words) VALUES (?, ?)", names)
         paths = [(change.file_id, *change.path_words) for change in changes if change.path_words]

@@ -1,9 +1,10 @@
-"""Direct reads of the tables below a vec0 table of sqlite-vec: the rows and vectors of each block.
+"""Reads rows and vectors directly from the tables in which sqlite-vec stores a vec0 table.
 
-A vec0 table T stores 1,024 vectors in one blob, a block. `T_chunks` has the rowids of each block and a bit
-for each place that is in use; `T_rowids` has the block of each row and its place there; `T_vector_chunks00`
-has the vectors. Reading whole blocks is 40 times as fast as selecting rows: 10 ms instead of 410 for 107,000
-rows of int8[128]. Call these functions inside a transaction, because maintenance moves rows between blocks.
+A vec0 table T stores 1,024 vectors in one blob, a block. `T_chunks` has the rowids of each block, and a bit
+for each place that says whether the place is in use; `T_rowids` has the block of each row and its place
+there; `T_vector_chunks00` has the vectors. Reading whole blocks is 40 times as fast as selecting rows: 10 ms
+instead of 410 ms for 107,000 rows of int8[128]. Call these functions inside a transaction, because
+maintenance moves rows between blocks.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class VectorBlock:
     """One block of a vec0 table, without its vectors."""
 
     validity: bytes
-    """A bit for each place, the lowest first, that is set if the place is in use."""
+    """One bit for each place, lowest bit first. It is set if the place is in use."""
     rowids: bytes
 
     def places(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
@@ -50,13 +51,14 @@ class VectorBlock:
 def read_blocks(db: apsw.Connection, table: str, before: Mapping[int, VectorBlock]) -> dict[int, VectorBlock]:
     """Return the blocks of `table` by number, in 0.9 ms for 107,000 rows. Raises UnknownLayoutError.
 
-    Blocks that are unchanged since `before` are reused, because the rowids of a million rows take 8 MB.
-    sqlite-vec adds rows only to the latest block, so in other blocks a place in use still has the same row.
+    Unchanged blocks are taken from `before`, because the rowids of a million rows take 8 MB. sqlite-vec adds
+    rows only to the latest block, so in any other block a place that is still in use has the same row as
+    before.
     """
     latest = max(before, default=0)
     found = db.execute(f"SELECT chunk_id, size, validity FROM {table}_chunks").fetchall()
     rows = cast("list[tuple[int, int, bytes]]", found)
-    if not any(number == latest for number, *_ in rows):  # another block was the latest in the meantime
+    if not any(number == latest for number, *_ in rows):  # the latest was dropped; others may have new rows
         before = {}
     blocks: dict[int, VectorBlock] = {}
     for number, size, bits in rows:
@@ -73,7 +75,7 @@ def read_blocks(db: apsw.Connection, table: str, before: Mapping[int, VectorBloc
 
 @known_layout()
 def read_block_vectors(db: apsw.Connection, table: str, number: int, dimension: int) -> NDArray[np.int8]:
-    """Return int8[places, dimension] of a block, including unused places. Raises UnknownLayoutError."""
+    """Return the vectors of all places of a block, int8[places, dimension]. Raises UnknownLayoutError."""
     vectors = db.execute(f"SELECT vectors FROM {table}_vector_chunks00 WHERE rowid = ?", (number,)).get
     return np.frombuffer(vectors, np.int8).reshape(-1, dimension)
 
@@ -82,10 +84,10 @@ def read_block_vectors(db: apsw.Connection, table: str, number: int, dimension: 
 def read_vectors_at(
     db: apsw.Connection, table: str, places: Sequence[tuple[int, int]], dimension: int
 ) -> NDArray[np.float32]:
-    """Return float32[n, dimension] at `places`, which are n pairs (block, place in the block).
+    """Return the vectors at `places`, n pairs (block, place in the block), as float32[n, dimension].
 
-    It opens one blob for each block, whereas sqlite-vec opens one for each row, and opening a blob of 1.5 MB
-    takes most of the time: 1.3 ms instead of 3.5 for 400 of 107,000 vectors of float32[384]. Raises
+    For 400 of 107,000 vectors of float32[384] it takes 1.3 ms, and sqlite-vec 3.5 ms. Opening a blob of 1.5
+    MB takes most of the time: this function opens one for each block, and sqlite-vec one for each row. Raises
     UnknownLayoutError.
     """
     vectors = np.empty((len(places), dimension), np.float32)

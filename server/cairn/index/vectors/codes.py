@@ -1,4 +1,4 @@
-"""Binary codes of static vectors. Comparing them finds candidates, so that few distances must be computed."""
+"""Binary codes of static vectors. A search computes distances only for rows with near codes."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 CANDIDATES = 24_000
-"""The number of candidates. Their recall@200 is 0.998 for 200,000 rows and 0.994 for 500,000."""
+"""The number of candidates. Their recall@200 is 0.998 for 200,000 rows, and 0.994 for 500,000 rows."""
 BLOCK = 2_048
-"""The number of rows converted to float32 at once: 2 MB for 256 numbers each, which fit the processor's
-cache."""
+"""The number of rows converted to float32 at once. With 256 dimensions they take 2 MB, which fits the
+processor's cache."""
 _CODED = 512
-"""The number of rows coded at once: two arrays of 256 KB for 256 numbers each."""
+"""The number of rows coded at once. With 256 dimensions this takes two arrays of 256 KB."""
 _COMPARED = 32_768
-"""The number of codes compared at once. Each block takes three calls of numpy, which release the GIL and may
-wait for it. Beside a thread that runs Python, a search of a million rows took 717 ms with 1,500 calls and
-takes 25 ms with 100; alone it takes 11."""
+"""The number of codes compared at once. Each such block takes three calls of numpy. A call releases the GIL,
+and then may have to wait for it. While another thread runs Python, a search of a million rows took 717 ms
+with 1,500 calls and takes 25 ms with 100 calls. Without other threads it takes 11 ms."""
 _SAMPLED = 8
 """Every eighth row is sampled to estimate the distance of the farthest candidate."""
 
@@ -25,15 +25,16 @@ _Numbers = TypeVar("_Numbers", NDArray[np.int16], NDArray[np.float32])
 
 
 class Codes:
-    """Codes of the first rows of a store: signs of each vector minus the mean, also after a rotation.
+    """The codes of the first rows of a store. A code has the signs of the vector minus the mean, and the
+    signs of the same vector after a rotation.
 
     Nearer vectors share more signs. The mean is subtracted because any two static vectors of a workspace have
-    a cosine of about 0.2 by the code model. The half from the rotated vector raised recall@200 among 8,000
-    candidates of 107,000 rows from 0.90 to 0.98.
+    a cosine of about 0.2 by the code model. The signs after the rotation raised recall@200 from 0.90 to 0.98,
+    with 8,000 candidates of 107,000 rows.
 
-    The rotation negates random numbers and applies the Walsh-Hadamard transform, sums and differences of
-    integers, so a million rows are coded in 1.6 s of one core. A random matrix has the same recall (0.998 of
-    200 among 24,000 candidates of 300,000), but takes 4 s, and numpy multiplies with it in several threads.
+    The rotation negates randomly chosen dimensions and applies the Walsh-Hadamard transform, which only adds
+    and subtracts integers. A million rows are coded in 1.6 s on one core. Multiplication by a random matrix
+    has the same recall@200 (0.998 with 24,000 candidates of 300,000 rows), but takes 4 s on several cores.
     """
 
     def __init__(self, mean: NDArray[np.float32], capacity: int) -> None:
@@ -51,16 +52,16 @@ class Codes:
         self.words = np.empty((-(-(mean.size + self._rotated) // 64), capacity), np.uint64)
 
     def add(self, start: int, rows: NDArray[np.int8]) -> None:
-        """Store the codes of int8[n, dimension] for the rows from `start` on."""
+        """Store the codes of `rows`, int8[n, dimension], the first of which is row `start` of the store."""
         self.encode(rows, self.words[:, start : start + len(rows)])
 
     def encode(self, rows: NDArray[np.int8], out: NDArray[np.uint64]) -> None:
-        """Write the codes of int8[n, dimension] into `out`, uint64[words, n]."""
+        """Write the codes of `rows`, int8[n, dimension], into `out`, uint64[words, n]."""
         dimension, end = self._dimension, self._dimension + self._rotated
         for start in range(0, len(rows), _CODED):
             block = rows[start : start + _CODED]
             if start == 0 or len(block) < _CODED:
-                # Transposed, so that numpy adds hundreds of adjacent numbers at once.
+                # The arrays are transposed, so that numpy adds hundreds of adjacent numbers at once.
                 numbers, room = np.zeros((2, self._rotated, len(block)), np.int16)
                 above = np.zeros((64 * len(self.words), len(block)), np.bool_)
             numbers[:dimension], numbers[dimension:] = block.T, 0
@@ -73,7 +74,7 @@ class Codes:
     def candidates(
         self, vector: NDArray[np.int8], allowed: NDArray[np.bool_] | None, rows: int
     ) -> NDArray[np.intp]:
-        """Return the places of about `CANDIDATES` allowed rows, of the first `rows`, with near codes."""
+        """Return the places of about `CANDIDATES` allowed rows with near codes, of the first `rows` rows."""
         differing = self._differing(vector, rows)
         never = 64 * len(self.words) + 1
         if allowed is not None:
@@ -83,7 +84,7 @@ class Codes:
         return np.flatnonzero(differing <= min(most, never - 1))
 
     def _differing(self, vector: NDArray[np.int8], rows: int) -> NDArray[np.uint16]:
-        """Return uint16[rows], the number of signs that differ from those of `vector`."""
+        """Return uint16[rows]: how many signs of each row differ from those of `vector`."""
         own = np.empty((len(self.words), 1), np.uint64)
         self.encode(vector[None], own)
         total = np.empty(rows, np.uint16)

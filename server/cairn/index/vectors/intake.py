@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from cairn.embedding.static import StaticTable
 
 _PAGE = 512
-"""The number of chunks taken at once. Texts of similar length are embedded together, as padding costs as much
-as text."""
+"""The number of chunks taken from the queue at once. Of these, texts of similar length are embedded together,
+because padding takes as much time as text."""
 _TEXTS_A_STEP = 4
 """The number of texts embedded between two checks for queries and other work: 50 ms of one core."""
 _STATIC_AT_ONCE = 64
@@ -73,10 +73,10 @@ class _ChunkQueue:
 
 
 def by_importance(waiting: Sequence[Waiting], open_paths: Container[str]) -> list[int]:
-    """Return the chunks' ids: open files, then recently edited ones, entry points, documents, and the rest.
-    Within a class, files in fewer folders come first, and chunks keep their order."""
+    """Return the chunks' ids by priority: chunks of open files first, then of recently edited files, entry
+    points, documents, and the rest. Within such a class, files in fewer folders come first."""
     since = (time.time() - _RECENT_SECONDS) * 1e9
-    # After a clone or a checkout every file is new, and newness does not matter.
+    # After a clone or a checkout every file is new, so the time of its last change means nothing.
     recency_counts = sum(chunk.mtime_ns > since for chunk in waiting) < len(waiting) / 2
 
     def rank(chunk: Waiting) -> tuple[int, int, int]:
@@ -102,7 +102,7 @@ class VectorIntake:
     _models: SharedModel
     _open_paths: Callable[[], Container[str]]
     _on_embedded: Callable[[int, float, int], None]
-    """Called with the number of texts that a step embedded, its seconds, and the number of waiting chunks."""
+    """Called after each step with its number of texts, its seconds, and the number of waiting chunks."""
     _on_problem: Callable[[str | None], None]
     """Called with a sentence for the status if the model cannot be used, otherwise with None."""
     _name: str = field(default="", init=False)
@@ -138,7 +138,7 @@ class VectorIntake:
         self._queue.restart(is_done=self.has_model and bool(self._writer.facts().embedded))
 
     def put_first(self, ids: Iterable[int]) -> None:
-        """Embed next those of these new or opened chunks that have no vector."""
+        """Embed these chunks next, which are new or in opened files, except those that have a vector."""
         if self.has_model and self._queue.is_made:
             self._queue.put_first(self._store.waiting_among(ids, self._model_id))
 
@@ -174,14 +174,13 @@ class VectorIntake:
             self._store.store(self._model_id, [text.key for text in step], vectors, queued)
             self._on_embedded(len(step), time.monotonic() - began, queued)
             on_step()
-        if (
-            len(page) == _PAGE
-        ):  # a smaller page adds little to the log, and truncating that waits for the disk
+        # A smaller page adds little to the log, and truncating the log waits for the disk.
+        if len(page) == _PAGE:
             self._writer.checkpoint()
         return True
 
     def _from_siblings(self, texts: list[ChunkText], waiting: set[int]) -> list[ChunkText]:
-        """Copy vectors from other indexes, remove their chunks from `waiting`, and return the other texts."""
+        """Copy vectors from other indexes and remove their chunks from `waiting`; return the other texts."""
         wanted = {text.key: text for text in texts}
         if not wanted:
             return []

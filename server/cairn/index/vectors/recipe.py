@@ -1,4 +1,4 @@
-"""How the static vectors of an index are made, in a form that can be sent to another process."""
+"""The recipe of an index's static vectors, which can be sent to another process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class StaticRecipe:
     settings: EmbeddingSettings
 
     def vectors(self, chunks: Sequence[Chunk], embedded: Sequence[str]) -> list[bytes]:
-        """Return int8[dimension], as bytes, for each chunk. The first call loads the table in 20 ms."""
+        """Return each chunk's vector, int8[dimension] as bytes. The first call loads the table in 20 ms."""
         texts = list(map(ChunkText.of, chunks, embedded))
         return [row.tobytes() for row in static_vectors(_table(self.folder), texts, self.settings)]
 
@@ -37,7 +37,7 @@ class StaticRecipe:
 def static_vectors(
     table: StaticTable, texts: Sequence[ChunkText], settings: EmbeddingSettings
 ) -> NDArray[np.int8]:
-    """Return int8[n, dimension]. For code, the vector is made of skeleton and body, for prose of the text."""
+    """Return the vectors of `texts`, int8[n, dimension]. Those of code are made of skeleton and body."""
     import numpy as np
 
     vectors = np.empty((len(texts), table.dimension), np.int8)

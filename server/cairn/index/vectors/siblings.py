@@ -21,7 +21,7 @@ _MOST = 64
 
 
 class Siblings:
-    """The indexes in folders beside `folder` that have vectors of the model. Call `close` in the end."""
+    """The indexes in folders beside `folder` that have vectors of the model. Call `close` after use."""
 
     def __init__(self, folder: Path, model: str) -> None:
         beside = (path for path in folder.parent.glob(f"*/{DATABASE_NAME}") if path.parent != folder)
@@ -30,7 +30,7 @@ class Siblings:
         self._databases = [opened for path in paths if (opened := _open(path, model))]
 
     def look_up(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Return float32 vectors, as bytes, by key for those `keys` that another index has."""
+        """Return the vectors that other indexes have for `keys`: float32 as bytes, by key."""
         missing = set(keys)
         found: dict[bytes, bytes] = {}
         for db, model_id in self._databases:
@@ -43,7 +43,7 @@ class Siblings:
                         CROSS JOIN {vectors_table(model_id)} v ON v.rowid = e.id""",
                     (json.dumps([key.hex() for key in missing]),),
                 ).fetchall()
-            except apsw.Error as problem:  # it is being rebuilt, and the texts will be embedded here
+            except apsw.Error as problem:  # the index is being rebuilt; the texts will be embedded instead
                 logger.info("vectors of another index cannot be read: %s", problem)
                 continue
             found.update((bytes(cast(bytes, key)), bytes(cast(bytes, vector))) for key, vector in rows)
@@ -57,12 +57,12 @@ class Siblings:
 
 
 def _open(path: Path, model: str) -> tuple[apsw.Connection, int] | None:
-    """Return a connection and the model's id in that index; None if it has no vectors of the model."""
+    """Return a connection to an index and the model's id there; None if it has no vectors of the model."""
     try:
         db = connect_read_only(path)
         model_id = db.execute("SELECT id FROM models WHERE model = ?", (model,)).get
     except apsw.Error:
-        return None  # it is missing, of a version without these tables, or being created
+        return None  # the index is missing, of a version without these tables, or being created
     if model_id is None:
         db.close()
         return None

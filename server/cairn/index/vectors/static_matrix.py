@@ -1,7 +1,8 @@
 """Keeps the static vectors of a large index in memory, because searching a matrix is faster than sqlite-vec.
 
-sqlite-vec stays the store. The first query that needs the matrix reads it, later ones apply the changes of
-any process, and it is freed after half an hour without use. docs/design.md has the measurements.
+sqlite-vec still stores the vectors. The first query that needs the matrix reads it, later queries apply the
+changes made by any process, and the matrix is freed after half an hour without use. docs/design.md has the
+measurements.
 """
 
 from __future__ import annotations
@@ -26,20 +27,20 @@ from cairn.startup.interpreter import trim_memory
 logger = logging.getLogger(__name__)
 
 FEWEST_ROWS = 5_000
-"""sqlite-vec searches fewer rows in less than 2 ms."""
+"""Fewer rows than this are not kept in memory, because sqlite-vec searches them in less than 2 ms."""
 _CODED_FROM = 130_000
-"""The number of rows from which codes find candidates. Computing all distances takes 5 ms for 128 numbers
-each; codes take a quarter of the rows' memory."""
+"""A matrix of at least this many rows has codes. Computing the distances of so many rows takes 5 ms with 128
+dimensions. Codes take a quarter of the rows' memory."""
 _IDLE_SECONDS = 1_800.0
-"""Time without queries after which rows are freed. Reading and coding a million takes 2 s of a core, and
-users who read an answer search again after some minutes."""
+"""The time without queries after which rows are freed. It is long because reading and coding a million rows
+takes 2 s of a core, and users may read an answer for minutes before they search again."""
 _READ_BEHIND_FROM = 200_000
-"""The number of chunks from which a separate thread reads the rows, so that queries can end at their
-deadlines. It takes 0.4 to 0.7 s for a million, less than one search by sqlite-vec."""
+"""If there are at least this many chunks, a separate thread reads the rows, so that queries can end at their
+deadlines. Reading a million rows takes 0.4 to 0.7 s, less than one search by sqlite-vec."""
 _POLL_SECONDS = 0.02
-"""Interval at which a query that waits for that thread checks its deadline."""
+"""The interval in seconds at which a query that waits for that thread checks its deadline."""
 _LONGEST_WAIT = 0.1
-"""Seconds that a query waits for another thread's update before it uses the old rows or sqlite-vec."""
+"""How many seconds a query waits for another thread's update before it uses the old rows or sqlite-vec."""
 
 
 @frozen
@@ -60,7 +61,7 @@ class _Version:
 class _Current:
     version: _Version
     rows: StaticRows | None = None
-    """None if they are too few or cannot be read."""
+    """None if there are too few rows or they cannot be read."""
     blocks: dict[int, VectorBlock] = field(factory=dict)
 
     def leads_to(self, version: _Version) -> bool:
@@ -79,7 +80,7 @@ class StaticMatrix:
         self._reading = threading.Lock()
         self._beginning = threading.Lock()
         self._behind: threading.Thread | None = None
-        """The latest thread that read all rows."""
+        """The thread that reads, or was the latest to read, all rows."""
         self._coding = False
         self._timer: threading.Timer | None = None
         self._used = 0.0
@@ -89,10 +90,10 @@ class StaticMatrix:
     ) -> StaticRows | None:
         """Return the rows of the generation of `facts`, or None if the caller must search with sqlite-vec.
 
-        Rows may be of an earlier generation while another thread takes long to update them. While a large
-        matrix is read, wait for it to `deadline`, or return None without a deadline. `identity` identifies
-        the index file of `db`. For 107,000 rows, the first call takes 25 ms if the file is cached, and a call
-        after a change 1 to 3 ms.
+        The rows are of an earlier generation if another thread takes long to update them. While another
+        thread reads a large matrix, this waits until `deadline`; without a deadline it returns None.
+        `identity` identifies the index file of `db`. For 107,000 rows, the first call takes 25 ms if the file
+        is cached, and a call after a change 1 to 3 ms.
         """
         self._used = time.monotonic()
         current = self._current
@@ -139,7 +140,7 @@ class StaticMatrix:
             if db is not None:
                 with contextlib.closing(db), self._reading:
                     self._read(db, identity)
-        except apsw.Error as problem:  # the reader raises it in the next query
+        except apsw.Error as problem:  # the next query raises it, too
             logger.warning("static vectors could not be read: %s", problem)
 
     # --- following the index, inside the lock ------------------------------------------------------
@@ -172,7 +173,7 @@ class StaticMatrix:
         except BaseException:
             self._current = None  # an incomplete update is useless
             raise
-        # Freed first, because two matrices would take twice the memory.
+        # The old matrix is freed first, because two would take twice the memory.
         self._current = before = None
         blocks = read_blocks(db, STATIC_TABLE, {})
         return _Current(version, StaticRows.read(db, blocks, facts.content), blocks)
@@ -189,7 +190,7 @@ class StaticMatrix:
             self._wait_idle(self._idle_seconds)
 
     def _code(self, store: RowStore) -> None:
-        """Code the rows, in 1.6 s for a million. Meanwhile queries compute all distances."""
+        """Make the codes of the rows, in 1.6 s for a million. Meanwhile queries compute all distances."""
         try:
             codes, count = store.coded()
             with self._reading:  # rows may have been added meanwhile
@@ -199,7 +200,7 @@ class StaticMatrix:
             with self._reading:
                 self._coding = False
                 if self._current is not None:
-                    self._attend(self._current)  # all rows may have been read again meanwhile
+                    self._attend(self._current)  # another store may have replaced this one meanwhile
 
     # --- freeing memory -------------------------------------------------------------------------------
 

@@ -24,23 +24,20 @@ from cairn.index.vectors.codes import BLOCK, Codes
 from cairn.index.vectors.row_memory import RowMemory
 
 _SPARSE = 0.5
-"""Share of allowed rows up to which they are copied out and compared, instead of comparing all rows."""
+"""If at most this share of the rows is allowed, only the allowed rows are compared, otherwise all rows."""
 _ROOM = 0.25
-"""Share of rows that can be added before all are read again. Memory that was never written is free."""
+"""The share of rows that can be added before all are read again. Room takes no memory until it is used."""
 _HOLES = 0.1
-"""Share of deleted rows from which all are read again."""
+"""All rows are read again if more than this share of them is deleted."""
 _MAPPED_FROM = 130_000
-"""The number of rows from which the rows are in a mapped file. Such rows have codes, so that a query reads
-few rows."""
+"""A matrix of at least this many rows is in a memory-mapped file. Codes let a query read few of its rows."""
 _SAMPLED = 16
 """Every sixteenth row is sampled to estimate the mean."""
 _CODED_AT_ONCE = 65_536
 _RELEASE_EVERY = 64
-"""The number of blocks of sqlite-vec that are read before memory is released: 16 MB for 256 numbers in a
-row."""
+"""The number of blocks of sqlite-vec that are read before memory is released: 16 MB with 256 dimensions."""
 _MASKS = 4
-"""The number of cached filters. A filter of 107,000 chunks takes 30 ms to evaluate and a byte for each
-chunk."""
+"""The number of cached filters. For 107,000 chunks, a filter takes 30 ms to evaluate, and 107 KB."""
 
 _Vectors = NDArray[np.int8]
 _FAR = np.float32(np.inf)
@@ -50,7 +47,7 @@ class RowStore:
     """An append-only matrix of vectors and their ids."""
 
     def __init__(self, rows: int, dimension: int, folder: Path | None = None) -> None:
-        """Make room for a quarter more than `rows`; many rows are in a file in `folder`."""
+        """Make room for `rows` and a quarter more; if they are many, in a file in `folder`."""
         capacity = rows + max(BLOCK, int(rows * _ROOM))
         self.count = 0
         self.ids = np.empty(capacity, np.int64)
@@ -63,7 +60,7 @@ class RowStore:
         self.codes: Codes | None = None
 
     def coded(self) -> tuple[Codes, int]:
-        """Return codes of all rows, and the number of these rows, as more may be added meanwhile."""
+        """Return the codes of the present rows, and their number, because rows may be added meanwhile."""
         count = self.count
         starts = range(0, count, _CODED_AT_ONCE)
         sums = np.zeros(self.vectors.shape[1], np.int64)
@@ -80,7 +77,7 @@ class RowStore:
         return codes, count
 
     def add(self, ids: NDArray[np.int64], vectors: _Vectors) -> None:
-        """Append int8[n, dimension] with the ids int64[n]."""
+        """Append `vectors`, int8[n, dimension], with their ids, int64[n]."""
         start, end = self.count, self.count + len(ids)
         self.ids[start:end], self.vectors[start:end] = ids, vectors
         if len(self._as_float) < len(ids):
@@ -105,7 +102,7 @@ class StaticRows:
     """The argsort of the ids; None if they are sorted."""
     content: int
     masks: GenerationCache[Hashable, NDArray[np.bool_]] = field(factory=partial(GenerationCache, _MASKS))
-    """bool[count] for recent filters, true for the rows that pass."""
+    """The recent filters: bool[count], true for the rows that pass."""
 
     @classmethod
     def read(cls, db: apsw.Connection, blocks: dict[int, VectorBlock], content: int) -> StaticRows:
@@ -129,7 +126,7 @@ class StaticRows:
         other = {number: block for number, block in now.items() if before.get(number) != block}
         old = _ids(block for number, block in before.items() if number in other or number not in now)
         new = _ids(other.values())
-        gone, added = np.setdiff1d(old, new), np.setdiff1d(new, old)  # a moved row is neither
+        gone, added = np.setdiff1d(old, new), np.setdiff1d(new, old)  # a moved row is in neither
         if store.count + len(added) > len(store.ids) or self._places_with_deleted(added).size:
             return None
         for number, block in other.items() if len(added) else ():
@@ -170,7 +167,7 @@ class StaticRows:
         return ids[order], _cosines(distances[found[order]])
 
     def similarities(self, ids: Iterable[int], vector: _Vectors) -> dict[int, float]:
-        """Return the cosine similarities of those rows by id; unknown ids are left out."""
+        """Return the cosine similarities of these rows to `vector` by id. Unknown ids are left out."""
         places = self._places(np.fromiter(ids, np.int64))
         cosines = _cosines(self._squared_distances(vector, places))
         return dict(zip(self.store.ids[places].tolist(), cosines.tolist(), strict=True))
@@ -207,7 +204,7 @@ class StaticRows:
         if not self.count:
             return np.empty(0, np.intp)
         known = self.store.ids[: self.count]
-        order = np.argsort(ids)  # looking up a million sorted ids takes a tenth of the time
+        order = np.argsort(ids)  # sorted ids are found ten times as fast if they are a million
         at = np.empty(len(ids), np.intp)
         at[order] = np.searchsorted(known, ids[order], sorter=self.sorter)
         np.minimum(at, self.count - 1, out=at)
@@ -218,7 +215,8 @@ class StaticRows:
     def _squared_distances(
         self, vector: _Vectors, places: NDArray[np.intp] | None = None
     ) -> NDArray[np.float32]:
-        """Return exact float32[n], integers below 2^24, for the rows at `places`, or for all."""
+        """Return the squared distances, float32[n], of the rows at `places`, or of all rows. They are exact,
+        because they are integers below 2^24."""
         store = self.store
         doubled = vector.astype(np.float32) * np.float32(-2)
         rows = self.count if places is None else len(places)
@@ -257,7 +255,7 @@ def _ids(blocks: Iterable[VectorBlock]) -> NDArray[np.int64]:
 def _add(
     db: apsw.Connection, store: RowStore, number: int, block: VectorBlock, wanted: NDArray[np.int64] | None
 ) -> None:
-    """Add the block's rows, or those with the `wanted` ids if given."""
+    """Add the block's rows to the store, or only the rows with the ids `wanted` if these are given."""
     ids, places = block.places()
     if wanted is not None:
         chosen = np.isin(ids, wanted)
@@ -267,7 +265,7 @@ def _add(
 
 
 def _check(db: apsw.Connection, store: RowStore) -> None:
-    """Raise UnknownLayoutError if sqlite-vec returns another first or last row."""
+    """Raise UnknownLayoutError if sqlite-vec has another vector for the first or the last row."""
     stored = f"SELECT embedding FROM {STATIC_TABLE} WHERE rowid = ?"
     for place in {0, store.count - 1} if store.count else ():
         row = db.execute(stored, (int(store.ids[place]),)).get

@@ -1,4 +1,4 @@
-"""The stored vectors of an index: the model's, shared by equal texts, and each chunk's static vector."""
+"""The stored vectors of an index: the model's for each distinct text, and a static one for each chunk."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _STATIC_IDS = f"{STATIC_TABLE}_rowids"
-"""sqlite-vec's table of their ids. Selecting ids from the table of vectors would read every block."""
+"""sqlite-vec's table of the ids that have a static vector. Selecting ids from the table of vectors would read
+every block."""
 
 
 @frozen
@@ -63,7 +64,7 @@ class VectorStore:
     # --- the model ---------------------------------------------------------------------------------
 
     def use_model(self, model: str, dimension: int) -> int:
-        """Make `model`'s vectors those that searches compare; return the model's id."""
+        """Let searches compare the vectors of `model` from now on; return the model's id."""
         known = self._db.execute("SELECT id FROM models WHERE model = ?", (model,)).get
         if known is None or known != self._current_model():
             with self._db:
@@ -75,7 +76,7 @@ class VectorStore:
         return int(known)
 
     def use_no_model(self) -> None:
-        """Make searches compare no vectors; existing ones are kept."""
+        """Let searches compare no vectors of a model; existing vectors are kept."""
         if self._current_model() != 0:
             with self._db:
                 self._set_model(0)
@@ -84,7 +85,7 @@ class VectorStore:
         return self._waiting(_lacks_vector(model_id))
 
     def waiting_among(self, ids: Iterable[int], model_id: int) -> list[int]:
-        """Return those `ids`, in their order, of chunks whose text has no vector of the model."""
+        """Return the `ids` of chunks whose text has no vector of the model, in the given order."""
         rows = self._db.execute(
             f"""SELECT c.id FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value
                 WHERE {_lacks_vector(model_id)} ORDER BY wanted.key""",
@@ -93,7 +94,7 @@ class VectorStore:
         return [int(row[0]) for row in rows]
 
     def texts(self, ids: Iterable[int], model_id: int | None = None) -> list[ChunkText]:
-        """Return these chunks' embedded texts in order; with a model, only those without its vector."""
+        """Return the chunks' embedded texts in order; with `model_id`, only those without its vector."""
         columns = ", ".join(f"c.{name}" for name in CHUNK_COLUMNS)
         missing = _lacks_vector(model_id) if model_id is not None else "true"
         rows = self._db.execute(
@@ -110,12 +111,12 @@ class VectorStore:
         return found
 
     def store(self, model_id: int, keys: Sequence[bytes], vectors: NDArray[np.float32], queued: int) -> None:
-        """Store float32[n, dimension] for the texts with the n `keys`; `queued` chunks still wait."""
+        """Store float32[n, dimension] for the texts with the n `keys`. `queued` chunks have no vector yet."""
         add_key = "INSERT OR IGNORE INTO embeddings(model_id, key) VALUES (?, ?)"
         add_vector = f"INSERT INTO {vectors_table(model_id)}(rowid, embedding) VALUES (?, ?)"
         with self._db:
             for key, vector in zip(keys, vectors, strict=True):
-                # A vector copied from another index meanwhile is stored already.
+                # The vector may have been copied from another index meanwhile.
                 self._db.execute(add_key, (model_id, key))
                 if self._db.changes():
                     self._db.execute(add_vector, (self._db.last_insert_rowid(), vector.tobytes()))
@@ -138,7 +139,7 @@ class VectorStore:
     # --- the static table ---------------------------------------------------------------------------
 
     def use_static(self, table: str, dimension: int, embedded: str = "") -> None:
-        """Use static vectors of `table`, with the token limits `embedded`, and drop those of another."""
+        """Use static vectors of `table` with the token limits `embedded`, and drop those made with others."""
         names = {"static_table": static_table_name(table, dimension), "static_text": embedded}
         rows = self._db.execute("SELECT key, value FROM meta WHERE key IN ('static_table', 'static_text')")
         if dict(rows) == names:
@@ -166,7 +167,7 @@ class VectorStore:
         return self._waiting(f"c.id NOT IN (SELECT rowid FROM {_STATIC_IDS})")
 
     def lacking_static(self, ids: Iterable[int]) -> list[int]:
-        """Return those `ids`, in their order, of chunks without a static vector."""
+        """Return the `ids` of chunks without a static vector, in the given order."""
         rows = self._db.execute(
             f"""SELECT value FROM json_each(?)
                 WHERE NOT EXISTS (SELECT 1 FROM {_STATIC_IDS} WHERE rowid = value)
@@ -176,7 +177,7 @@ class VectorStore:
         return [int(str(row[0])) for row in rows]
 
     def store_static(self, ids: Sequence[int], vectors: NDArray[np.int8], queued: int) -> None:
-        """Store int8[n, dimension] for the n chunks `ids`; `queued` chunks still wait."""
+        """Store int8[n, dimension] for the n chunks `ids`. `queued` chunks still have no static vector."""
         with self._db:
             self._db.executemany(
                 f"INSERT INTO {STATIC_TABLE}(rowid, embedding) VALUES (?, vec_int8(?))",
@@ -195,6 +196,6 @@ class VectorStore:
 
 
 def _lacks_vector(model_id: int) -> str:
-    """Return an SQL condition on a row `c` of `chunks`."""
+    """Return the SQL condition that the row `c` of `chunks` has no vector of the model."""
     own = f"e.model_id = {int(model_id)} AND e.key = c.embedding_key"
     return f"NOT EXISTS (SELECT 1 FROM embeddings e WHERE {own})"

@@ -1,4 +1,4 @@
-"""The number of worker processes that may run: one for each core that other programs leave idle."""
+"""The number of worker processes that may work at once: one for each core that other programs leave idle."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pathlib import Path
 import psutil
 
 _EVERY_SECONDS = 2.0
-"""Interval of measuring other programs' CPU use. A shorter one would react to a single short process."""
+"""How often other programs' CPU use is measured. More often would react to a single short process."""
 _BUSY = ("user", "nice", "system", "irq", "softirq", "steal", "interrupt", "dpc")
 """Fields of psutil's CPU times that count as busy; each system has some of them."""
 
 
 def most_workers(wanted: int = 0) -> int:
-    """Return `wanted`; if it is 0, one for each core of this process, or on battery for every second core. 1
-    means that the writing thread reads the files and there are no worker processes."""
+    """Return the number of worker processes: `wanted`, or if that is 0, the number of cores that this process
+    may use, halved on battery. With 1, the writing thread reads the files instead."""
     if wanted:
         return wanted
     cores = _own_cores()
@@ -72,7 +72,7 @@ class Turns:
 
 
 def busy_seconds_of_others(own: Iterable[int]) -> float:
-    """Return the CPU seconds used on this machine by all but this process and the processes `own`."""
+    """Return the CPU seconds used on this machine by all processes but this one and `own` (ids)."""
     times = psutil.cpu_times()
     return sum(getattr(times, name, 0.0) for name in _BUSY) - time.process_time() - sum(map(_seconds_of, own))
 

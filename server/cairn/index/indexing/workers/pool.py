@@ -20,7 +20,7 @@ from cairn.index.vectors.recipe import StaticRecipe
 
 _PROGRAM = "from cairn.index.indexing.workers.process import serve; serve()"
 _BATCH_BYTES, _BATCH_FILES = 200_000, 64
-"""A batch ends at either limit, as results that wait for the writer take memory. Not tuned yet."""
+"""The maximum bytes and files of a batch, as results that wait for the writer take memory. Not yet tuned."""
 _AHEAD = 2
 """The number of batches that are queued besides those in progress, so that no worker waits for the writer."""
 
@@ -66,7 +66,7 @@ class WorkerPool:
             self._closed = True
             processes = list(self._processes)
         for process in processes:
-            process.kill()  # or the threads would wait for them
+            process.kill()  # otherwise the threads would wait for the processes
         self._threads.shutdown(wait=True, cancel_futures=True)
         for process in processes:
             end(process)
@@ -81,7 +81,7 @@ class WorkerPool:
         answers = self._exchange(batch)
         if answers is not None:
             return answers
-        # A file crashed the worker. Each file is tried alone, so that only that one is lost.
+        # A file crashed the worker. Each file is now tried alone, so that only that file is lost.
         return [reading for request in batch for reading in (self._exchange([request]) or [_lost(request)])]
 
     def _exchange(self, batch: Sequence[ReadRequest]) -> list[ReadResult] | None:
@@ -100,7 +100,7 @@ class WorkerPool:
         return busy_seconds_of_others(own)
 
     def _process(self) -> subprocess.Popen[bytes]:
-        """Return this thread's worker, started if necessary. Raises OSError or EOFError on failure."""
+        """Return this thread's worker, and start it if necessary. Raises OSError or EOFError on failure."""
         process: subprocess.Popen[bytes] | None = getattr(self._local, "process", None)
         if process is None:
             with self._lock:
@@ -135,6 +135,6 @@ def _batches(requests: Iterable[ReadRequest]) -> Iterator[list[ReadRequest]]:
 
 
 def _lost(request: ReadRequest) -> ReadResult:
-    record = record_of(request, "")  # its text and digest are unknown; it is read again once it changes
+    record = record_of(request, "")  # the digest is unknown; the file is read again once it changes
     reason = f"{request.entry.path}: the process that read it ended"
     return ReadResult(IndexedFile.left_out(record), unreadable=reason)

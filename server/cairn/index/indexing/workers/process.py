@@ -22,11 +22,11 @@ from cairn.index.vectors.recipe import StaticRecipe
 from cairn.startup.interpreter import exempt_from_collection
 
 _NICENESS = 5
-"""Editing and queries have priority. On Windows, `start` sets the priority."""
+"""The niceness of worker processes gives editing and queries priority. On Windows, `start` sets it."""
 
 _COLLECT_EVERY = 50
-"""The number of batches between two garbage collections. The interpreter's automatic ones took a tenth of the
-time, although there is hardly any garbage."""
+"""The number of batches between two garbage collections. Automatic collections took a tenth of the time,
+although there is hardly any garbage."""
 
 Prepare = Callable[[Path, StaticRecipe | None, ReadRequest], ReadResult]
 
@@ -46,14 +46,14 @@ def set_up_child_process() -> tuple[BinaryIO, BinaryIO]:
     if sys.platform != "win32":
         with contextlib.suppress(OSError):
             os.nice(_NICENESS)
-    # Not those of `sys`: with PYTHONUNBUFFERED, a write to them may be incomplete after a signal.
+    # The streams of `sys` are not used: with PYTHONUNBUFFERED, a signal can cut a write short.
     pipes = open(0, "rb", closefd=False), open(1, "wb", closefd=False)  # noqa: SIM115 - open to the end
     sys.stdout = sys.stderr  # a stray print would break the protocol
     return pipes
 
 
 def serve(prepare: Prepare = prepare) -> None:
-    """Handle requests to the end of the input. The first pickle sent is True, after all imports."""
+    """Handle requests until the input ends. The first pickle sent is True, once everything is imported."""
     requests, answers = set_up_child_process()
     with exempt_from_collection():
         import cairn.chunking.chunker

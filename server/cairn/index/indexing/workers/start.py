@@ -15,7 +15,7 @@ _END_SECONDS = 5.0
 
 def start(program: str) -> subprocess.Popen[bytes]:
     """Start an interpreter that runs `program`. Raises OSError on failure."""
-    # It has the same search path, but not the current directory, whose modules are the user's code.
+    # The search path is the same, but without the current directory, whose modules are the user's code.
     path = [entry for entry in sys.path if entry]
     command = [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {path!r}; {program}"]
     flags = 0
