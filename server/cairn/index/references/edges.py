@@ -14,9 +14,10 @@ from cairn.index.references.tables import Symbol
 
 CALLS = frozenset({ReferenceKind.CALL, ReferenceKind.DECORATE})
 _PASSED_AS_VALUES = frozenset({"c", "cpp", "objc", "go"})
-"""Languages in which a mentioned function is going to be called. Elsewhere it may be compared or mocked."""
+"""Languages in which a function that is mentioned but not called is usually called later. In other languages
+it may be compared or mocked."""
 MAYBE = 0.45
-"""Confidence that a function is called where only the function or its type is mentioned."""
+"""The confidence that code calls a function if it only mentions the function or its type."""
 
 
 def as_caller(meaning: Meaning, reference: Reference, is_itself: bool) -> tuple[float, str]:
@@ -59,7 +60,8 @@ def through_another(edge: Edge, between: Place) -> Edge:
 
 
 def best_first(found: Sequence[Edge], limit: int, complete: bool) -> Edges:
-    """Return each reference once, at its highest confidence, in the order of `Edges`."""
+    """Return the first `limit` references in the order of `Edges`. Each occurs once, with its highest
+    confidence."""
     best: dict[tuple[str, int, int], Edge] = {}
     for each in found:
         key = (each.path, each.line, each.character)
