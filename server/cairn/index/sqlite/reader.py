@@ -50,9 +50,10 @@ if TYPE_CHECKING:
     from cairn.index.sqlite.postings import PostingsCache
 
 _MOST_SORTED = 3_000
-"""Matching names to sort; sorting all that match `%est%` took 100 ms."""
+"""The maximum number of matching names to sort by length. Sorting all names that match `%est%` took 100
+ms."""
 _MOST_NAMES = 400
-"""The maximum number of names to return, the shortest first; comparing one takes about 15 µs."""
+"""The maximum number of names to return, the shortest first. The caller takes about 15 µs to compare each."""
 
 
 @frozen(eq=False)
@@ -107,7 +108,8 @@ class SqliteReader(VectorQueries):
     ) -> list[Hit]:
         if not words:
             return []
-        # `+rowid` makes SQLite filter the rows of one keyword query; else it queries for each admitted row.
+        # `+rowid` makes SQLite filter the rows of one keyword query. Without it, SQLite runs a query for each
+        # admitted row.
         condition, values = passes(self, "+rowid", only)
         rows = self.select(
             f"""SELECT rowid, -bm25(chunks_fts, {weights.sql}) AS score
@@ -169,7 +171,8 @@ class SqliteReader(VectorQueries):
         return self._chunks_of(ids) if files else np.sort(ids)
 
     def _chunks_of(self, files: Ids) -> Ids:
-        """Return the chunks of these files, int64[n], ascending. SQLite would take 160 ms to list 630,000."""
+        """Return the chunks of these files, int64[n], ascending. SQLite would take 160 ms to list 630,000
+        chunks."""
         import numpy as np
 
         columns = self.columns()
@@ -226,7 +229,7 @@ class SqliteReader(VectorQueries):
     def neighbours(
         self, places: Iterable[tuple[str, int]], window: int
     ) -> dict[tuple[str, int], list[StoredChunk]]:
-        # Ten places take 0.5 ms in one query, and 1.3 ms in ten.
+        # Ten places take 0.5 ms in one query, and 1.3 ms in ten queries.
         found: dict[tuple[str, int], list[StoredChunk]] = {}
         for *row, position in self.select(_SELECT_NEIGHBOURS, (json.dumps(list(places)), window)):
             found.setdefault((row[1], position), []).append(stored_chunk(row))
@@ -249,7 +252,8 @@ class SqliteReader(VectorQueries):
         return [found for (found,) in self.select(sql, (bytes.fromhex(content_hash), *wanted))]
 
     def _counted_languages(self) -> tuple[LanguageStats, ...]:
-        """Count in 0.5 s for a million chunks in the system's cache, else in some seconds."""
+        """Return the numbers, in 0.5 s for a million chunks in the system's cache, otherwise in some
+        seconds."""
         return tuple(starmap(LanguageStats, self.select(_SELECT_LANGUAGES)))
 
     def has_language(self, language: str) -> bool:
