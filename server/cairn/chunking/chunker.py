@@ -22,8 +22,7 @@ def chunk_text(path: str, text: str) -> list[Chunk]:
 
 
 def chunk_file(path: str, text: str) -> tuple[list[Chunk], SymbolTable | None]:
-    """Return a file's chunks in order (none for blank text), and its symbol table, or None for most
-    languages.
+    """Return a file's chunks in order (none for blank text), and its symbol table, None if it has none.
 
     A chunk is a run of whole lines (ended as in LSP, by `\\n`, `\\r\\n` or `\\r`), and the chunks joined are
     `text`. A notebook's chunks differ: they contain the decoded sources of its cells. Equal input gives equal

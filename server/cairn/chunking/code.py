@@ -201,8 +201,7 @@ def _header_comment(root: Node, syntax: Syntax) -> str:
 
 
 def _main_definition(definitions: list[Definition]) -> Definition | None:
-    """Return the definition that names the chunk: the first outermost type or function, or else another
-    definition."""
+    """Return the outermost definition that names the chunk; None if there is none."""
     outer: list[Definition] = []
     for definition in definitions:
         if definition.kind in _NAMELESS and any(other.name == definition.name for other in outer):

@@ -1,6 +1,5 @@
-"""Read the names that an import adds to a file from its text.
-
-Modules are written as in `cairn.workspace.imports`, so that they are found in the same way.
+"""Read, from the text of an import, the names that it adds to a file. Modules are written as in
+`cairn.workspace.imports`, so that they are found in the same way.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ _Reader = Callable[[str], Iterator[Import]]
 
 
 def import_names(language: str, text: str) -> Iterator[Import]:
-    """Yield the names that an import adds to a file; none for a language that imports only whole files."""
+    """Yield the names that an import adds to a file; none in a language that only imports whole files."""
     reader = _READERS.get(language)
     return reader(text) if reader is not None else iter(())
 
@@ -47,7 +46,7 @@ _AS = re.compile(r"([\w.*]+)(?:\s+as\s+(\w+))?")
 
 
 def _python(text: str) -> Iterator[Import]:
-    """`from .http import web as w` → `w` is `web` of `py:./http`."""
+    """In `from .http import web as w`, `w` is `web` of `py:./http`."""
     text = _COMMENT.sub("", text).replace("\\\n", " ")
     if match := _PY_FROM.match(text):
         dots, module, names = match.groups()
@@ -73,7 +72,7 @@ _JS_REQUIRED = re.compile(r"(?:module\.)?([\w$.]+)\s*=\s*require\([^)]*\)(?:\.([
 _JS_LOCAL_EXPORT = re.compile(r"(?:export\s+default\s+|export\s*=\s*|module\.exports\s*=\s*)([\w$]+)\s*;?\Z")
 _JS_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 DEFAULT = "default"
-"""The module's name for an export without a name."""
+"""The name of a module's export that has no name."""
 
 
 def _javascript(text: str) -> Iterator[Import]:
@@ -106,7 +105,7 @@ _GO_VERSION = re.compile(r"v\d+\Z")
 
 
 def _go(text: str) -> Iterator[Import]:
-    """`import w "example.org/web"` → `w` is the package `go:example.org/web`."""
+    """In `import w "example.org/web"`, `w` is the package `go:example.org/web`."""
     for alias, path in _GO_SPEC.findall(text):
         parts = path.split("/")
         last = parts[-2] if _GO_VERSION.match(parts[-1]) and len(parts) > 1 else parts[-1]
@@ -119,7 +118,7 @@ _RS_TOKEN = re.compile(r"\bas\s+(\w+)|([\w#]+)|(::|[{},*])")
 
 
 def _rust(text: str) -> Iterator[Import]:
-    """`use crate::{a::B, c as d}` → `B` is `B` of `rs:crate/a/B`, `d` is `c` of `rs:crate/c`."""
+    """In `use crate::{a::B, c as d}`, `B` is `B` of `rs:crate/a/B`, and `d` is `c` of `rs:crate/c`."""
     text = re.sub(r"^\s*(?:pub(?:\([^)]*\))?\s+)?(?:use|extern\s+crate)\b", "", text.strip().rstrip(";"))
     path: list[str] = []
     bases = [path]
@@ -158,7 +157,8 @@ _SCALA_AS = re.compile(r"([\w$]+|_|\*)\s*(?:(?:=>|as)\s*(\w+))?")
 
 
 def _jvm(text: str) -> Iterator[Import]:
-    """`import a.b.C` → `C` is `C` of the namespace `a/b`; the module's spec is `jvm:` with the whole name."""
+    """In `import a.b.C`, `C` is `C` of the namespace `a/b`. The module's spec is `jvm:` and the whole
+    name."""
     if (match := _JVM_IMPORT.match(text.strip())) is None:
         return
     name, star, group, alias = match.groups()
@@ -180,7 +180,8 @@ _CS_USING = re.compile(r"(?:global\s+)?using\s+(static\s+)?(?:(\w+)\s*=\s*)?([\w
 
 
 def _csharp(text: str) -> Iterator[Import]:
-    """`using a.b;` adds every type, `using static a.B;` every member, `using x = a.B;` one type."""
+    """`using a.b;` adds every type of a namespace, `using static a.B;` every member of a type, `using x =
+    a.B;` one type."""
     if match := _CS_USING.match(text.strip()):
         _, alias, name = match.groups()
         base = _slashed(name)
@@ -194,7 +195,7 @@ _PHP_MEMBER = re.compile(r"([\w\\]+)(?:\s+as\s+(\w+))?")
 
 
 def _php(text: str) -> Iterator[Import]:
-    """`use A\\B;` → `B` is `B` of `php:A/B`."""
+    """In `use A\\B;`, `B` is `B` of `php:A/B`."""
     for part in re.split(r",(?![^{]*\})", text.strip().rstrip(";")):
         statement = part if part.lstrip().startswith("use") else f"use {part}"
         if match := _PHP_USE.match(statement.strip()):
@@ -213,7 +214,7 @@ _EX_USE = re.compile(
 
 
 def _elixir(text: str) -> Iterator[Import]:
-    """`alias A.{B, C}` → `B` is the module `A.B`; `import A.B` adds its functions."""
+    """In `alias A.{B, C}`, `B` is the module `A.B`. `import A.B` adds the module's functions."""
     if (match := _EX_USE.match(text.strip())) is None:
         return
     word, name, group, alias = match.groups()

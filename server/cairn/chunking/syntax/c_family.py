@@ -11,7 +11,7 @@ from cairn.chunking.syntax.rules import PROTOTYPE, NamedNode, Rule, Syntax, find
 _NAMES = frozenset(
     "identifier field_identifier type_identifier operator_name destructor_name operator_cast".split()
 )
-# Macros between keywords make the parser take these for names.
+# If macros are between keywords, the parser takes these keywords for names.
 _KEYWORDS = frozenset("namespace class struct enum union friend void if return else".split())
 
 _TYPE_KINDS = {"struct_specifier": "struct", "union_specifier": "union", "enum_specifier": "enum"}
@@ -70,7 +70,7 @@ def _declared_function(kind: str, node: Node) -> NamedNode | None:
 
 
 def _with_body(kind: str, node: Node) -> NamedNode | None:
-    """Name a type only where it has a body."""
+    """Return the named type if it has a body, else None."""
     name = find(node, "name")
     if find(node, "body") is None:
         return None
@@ -100,7 +100,7 @@ _C_SECTIONS = (
 C = Syntax(
     {
         **_C_RULES,
-        # Structs of C have no functions: after a macro the parser takes a prototype for a member.
+        # Structs in C have no functions, but after a macro, the parser takes a prototype for a member.
         "field_declaration": partial(_declared_function, PROTOTYPE),
     },
     sections=_C_SECTIONS,
@@ -112,7 +112,7 @@ CPP = Syntax(
         **_C_RULES,
         "alias_declaration concept_definition": "type",
         "class_specifier": partial(_with_body, "class"),
-        # The text of a class covers its data members.
+        # Data members are found by the text of their class.
         "field_declaration": partial(_declared_function, "method"),
     },
     wrappers="template_declaration export_declaration",

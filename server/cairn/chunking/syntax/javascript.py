@@ -14,12 +14,13 @@ _STRINGS = frozenset({"string", "template_string"})
 
 
 def _value_kind(value: Node | None) -> str:
-    """Return `function` or `class` for such a value, "" for data."""
+    """Return `function` or `class` if the value is one, "" for data."""
     while type_of(value) == "assignment_expression":
         # Follow `a = b = function …`.
         value = find(value, "right")
     if type_of(value) == "call_expression":
-        # A call may wrap a function, `memo(() => …)`; method calls such as `list.map(…)` give data.
+        # A call such as `memo(() => …)` may wrap a function, but method calls such as `list.map(…)` return
+        # data.
         if type_of(find(value, "function")) != "identifier":
             return ""
         value = find(value, "arguments", 0)
@@ -73,7 +74,7 @@ def _field(name_field: str, node: Node) -> NamedNode | None:
 
 
 def _test(node: Node) -> NamedNode | None:
-    """Name a test such as `describe("router", () => …)`, for headings and not as a symbol."""
+    """Name a test such as `describe("router", () => …)`. The name is for headings, and is not a symbol."""
     callee, first = find(node, "function"), find(node, "arguments", 0)
     if type_of(callee) == "member_expression":
         callee = find(callee, "object")
