@@ -1,5 +1,4 @@
-"""Cut source code by syntax if there is a grammar, and find the names, signature and comment of each
-chunk."""
+"""Cut source code by its syntax tree, and find the names, signature and comment of each chunk."""
 
 from __future__ import annotations
 
@@ -31,8 +30,7 @@ _MINIFIED = 500
 # Kinds of definitions whose names users do not search for: an impl's type is defined elsewhere, a test's name
 # is a sentence.
 _NAMELESS = frozenset({"impl", "extension", "test"})
-# The ranks by which one of several definitions names the chunk: types before functions, functions before
-# others.
+# The ranks of definitions: a chunk is named after a type rather than a function, or else after any other.
 _RANKS = (
     dict.fromkeys(CALLABLE | {"test"}, 1)
     | dict.fromkeys(CONTAINERS | {"table"}, 0)
@@ -109,8 +107,7 @@ def symbols_of(code: Code) -> SymbolTable | None:
 
 
 def _with_scripts(marks: list[Mark], root: Node, language: str, lines: Lines, source: bytes) -> list[Mark]:
-    """Return `marks` of a host file, in which the marks in its scripts are replaced by those of an outline as
-    TypeScript."""
+    """Return `marks` of a host file, with marks of TypeScript in place of those inside its scripts."""
     for script, _, tree in _parsed_scripts(root, language, source):
         syntax = syntax_of("typescript")
         first, last = script.start_point[0], script.end_point[0]
@@ -190,8 +187,7 @@ def _header_comment(root: Node, syntax: Syntax) -> str:
     for node in root.named_children[:_HEADER_NODES]:
         if node.type in COMMENTS:
             if node.start_point[0] > next_row:
-                # A licence is often a separate comment, with a blank line between it and the file's
-                # description.
+                # A licence is often a separate comment, a blank line before the file's description.
                 texts.append("")
             texts.append(_comment_lines(node))
         elif node.type not in _BEFORE_HEADERS:
@@ -239,7 +235,7 @@ def _leading_comment(definition: Definition) -> str:
 
 
 def _comment_lines(node: Node) -> str:
-    """Return the lines of a comment without the line end that some grammars include. It would end a
+    """Return a comment without its last line end, which only some grammars include and which would end a
     paragraph."""
     return text_of(node).rstrip("\r\n")
 

@@ -8,8 +8,7 @@ from itertools import groupby
 
 from cairn.text.verbatim import lines_of
 
-# Patterns of the marks at either end of a line that open, continue or close a comment, for all languages with
-# a grammar.
+# The marks that open, continue or close a comment at either end of a line, in all languages with a grammar.
 _OPENERS = re.compile(
     r"""^\s*(?:
         /\*+!? | \*+/ | \*(?=\s|$) | //[/!]* | \#+[!'|:]?(?=\s|$) | \#(?=\w) | --+(?:[ ]?[|^])? | ;+ | %+ |

@@ -32,8 +32,7 @@ def definition_at(chunk: Chunk, first: int, last: int) -> str:
 
 
 def _unlike_definition(name: str, line: str) -> int:
-    """Return how unlikely it is that a line defines the name, from 0 (a keyword before the name) to 4 (a
-    comment)."""
+    """Return how unlikely a line is to define the name, from 0 (after a keyword) to 4 (in a comment)."""
     head = _HEAD.match(line)
     if head and name in (head["name"], head["name"] + head["mark"]):
         return 0
@@ -46,15 +45,13 @@ def _unlike_definition(name: str, line: str) -> int:
 
 
 def _is_head(line: str, head: str) -> bool:
-    """Return whether the line contains the definition's head (given without spaces) or the first line of that
-    head."""
+    """Return whether the line contains the definition's head, given without spaces, or its first line."""
     squeezed = "".join(line.split())
     return head in squeezed or head.startswith(squeezed)
 
 
 def kind_at(chunk: Chunk, line: int) -> str:
-    """Return the kind of definition by the keyword in a line of the file; "" if the line has no such
-    keyword."""
+    """Return the kind of definition by the keyword in a line of the file; "" without such a keyword."""
     lines = chunk.text.split("\n")
     found = _DEFINING.match(lines[min(line - chunk.start_line, len(lines) - 1)])
     return _KINDS[found["keyword"]] if found else ""

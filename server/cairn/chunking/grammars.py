@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 # The grammars of semble-grammars 0.1.2 that are not used, and the reasons.
 UNUSED = {
-    # The scanner of this grammar starts with undefined state: it reads `"}\n"` now as a string, now as an
-    # error.
+    # Its scanner starts with undefined state, and reads `"}\n"` now as a string, now as an error.
     "jsonnet": "parses one text in different ways",
     "markdown_inline": "what is inside a paragraph makes no chunk",
     "php_only": "for texts without `<?php`, which files have",

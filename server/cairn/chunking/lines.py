@@ -89,8 +89,8 @@ class Lines:
         return result
 
     def _cut_quality(self, index: int) -> tuple[int, int]:
-        """Return the rating of line `index` as the beginning of a chunk. Of several lines with equal ratings,
-        the last wins."""
+        """Return how well a chunk could begin at line `index`. Of equal ratings, that of the last line
+        wins."""
         line = self.lines[index]
         stripped = line.strip()
         if not stripped:

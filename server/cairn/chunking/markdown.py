@@ -29,8 +29,7 @@ _ANCHOR = re.compile(r"\s*<a\s+(?:name|id)=[^>]*>\s*(?:</a>)?\s*$")
 # A line that cannot be a setext heading, because another element starts on it.
 _NOT_A_TITLE = re.compile(r"[ \t]*+(?:[#>|<]|[-*+][ \t]|\d{1,9}[.)][ \t]|[-=*_ \t]+$)| {4}|\t")
 
-# The maximum length of a title in characters. A longer title is a mistake, and cleaning it would take too
-# long.
+# The maximum length of a title in characters. A longer title is a mistake, and takes too long to clean.
 TITLE_LIMIT = 300
 # The lines between two `---` are metadata if they match this pattern, and otherwise text between two rules.
 _METADATA = re.compile(r"^[\"']?[\w.-]+[\"']?[ \t]*[:=]", re.MULTILINE)
@@ -120,8 +119,7 @@ def _fence_end(lines: Lines, index: int, before: str, marks: str) -> int:
             return at + 1
         if before and at < heading and line.startswith("#") and _ATX.match(line):
             heading = at
-    # A heading ends an unclosed fence only, because unindented code in a list has comments that look like
-    # headings.
+    # A heading only ends an unclosed fence, because comments in code may look like headings.
     return heading
 
 

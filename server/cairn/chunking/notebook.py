@@ -27,8 +27,7 @@ from cairn.text.unicode import well_formed
 _CELL_MAGIC = re.compile(
     r"%%(bash|sh|script\s+bash|cmd|html|javascript|js|latex|markdown|perl|r|ruby|sql|svg)\b", re.I
 )
-# The pattern of IPython's commands, such as `%timeit f()` and `!pip install x`, which the grammar cannot
-# parse.
+# The pattern of IPython's commands, which the grammar cannot parse: `%timeit f()`, `!pip install x`.
 _COMMAND = re.compile(r"^[ \t]*(?:%{1,2}[A-Za-z]|!).*$", re.MULTILINE)
 # The pattern of data in the text itself, mostly an image pasted into a paragraph. Shorter runs may be tokens.
 _EMBEDDED_DATA = re.compile(r"(;base64,)[A-Za-z0-9+/=]{100,}")
@@ -156,8 +155,8 @@ def read_json(text: str) -> Value:
 
 
 def members(text: str, value: Value) -> dict[str, Value]:
-    """Return the values in an object of `text`, none if the value is not an object. Of equal keys, the last
-    one counts."""
+    """Return an object's values in `text`, none if `value` is not an object. The last of equal keys
+    counts."""
     parts = _parts(text, value) if isinstance(value.content, dict) else iter(())
     return {str(key.content): member for key, member in zip(parts, parts, strict=True)}
 

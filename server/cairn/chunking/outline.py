@@ -16,8 +16,7 @@ from tree_sitter import Node
 from cairn.chunking.lines import Lines
 from cairn.chunking.syntax.rules import COMMENTS, PROTOTYPE, NamedNode, Rule, Syntax, generic_rule, last_row
 
-# The desired maximum length of a chunk in characters, about 375 tokens. The ranking was measured with this
-# value.
+# The desired maximum length of a chunk in characters: about 375 tokens, with which ranking was measured.
 MAXIMUM = 1500
 # Kinds of definitions whose bodies contain definitions.
 CONTAINERS = frozenset(

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from cairn.chunking.lines import Lines
 from cairn.chunking.outline import MAXIMUM, VALUES, Mark
 
-# The number of characters from which a chunk is full, about 190 tokens. The ranking was measured with this
-# value.
+# The number of characters from which a chunk is full: about 190 tokens, with which ranking was measured.
 MINIMUM = 750
 # An end of a type or function with fewer characters joins the chunk before it, which may then exceed the
 # maximum by this number.
@@ -20,8 +19,7 @@ _PREAMBLE = 300
 
 
 def pack(marks: Sequence[Mark], lines: Lines) -> list[Mark]:
-    """Return the marks of pieces that cover `lines`. Each piece becomes one chunk. The given marks are
-    changed."""
+    """Return the marks of pieces that cover `lines`, one for each chunk. The given marks are changed."""
     pieces: list[Mark] = []
     for block in _blocks(marks, lines):
         if pieces and block.scope[: len(pieces[-1].scope)] != pieces[-1].scope:

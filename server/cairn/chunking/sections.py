@@ -154,7 +154,7 @@ def _cut(section: _Part, lines: Lines) -> list[_Part]:
 
 
 def _introduction(part: _Part, element: Element, lines: Lines) -> list[Element]:
-    """Remove from the end of `part`, and return, the headings and the short paragraph that introduce
+    """Remove and return the headings and the short paragraph at the end of `part` that introduce
     `element`."""
     taken: list[Element] = []
     # A part that is too long with its introduction is cut anyway.

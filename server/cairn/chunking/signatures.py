@@ -60,8 +60,7 @@ def signature_of(definition: Definition, source: bytes) -> str:
 
 
 def _first_line(head: str) -> str:
-    """Return the head of a definition without a body: its first line, or all lines up to the end of its
-    parameters."""
+    """Return the head of a definition without a body: its first line, or all up to its parameters' end."""
     line = head.strip().partition("\n")[0]
     if line.startswith("("):
         match = _LISP_HEAD.match(head.strip())

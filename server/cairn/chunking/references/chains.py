@@ -31,8 +31,7 @@ _CHAIN = re.compile(r"[\w$@]+(?:\(\)|\[\])*(?:\.[\w$@]+(?:\(\)|\[\])*)*")
 
 @lru_cache(20_000)
 def chain(code: str) -> str:
-    """Return the expression for a piece of code; UNKNOWN if the code contains more than names, calls and
-    elements."""
+    """Return the expression for code; UNKNOWN if it contains more than names, calls and elements."""
     if len(code) > LONGEST:
         return UNKNOWN
     code = code.strip()
@@ -57,8 +56,7 @@ def chain(code: str) -> str:
 
 
 def _hollow(code: str) -> str:
-    """Return the code without the content of its outermost brackets, and without parentheses around all of
-    it."""
+    """Return the code without parentheses around all of it and without the content of its outer brackets."""
     out: list[str] = []
     closing: list[str] = []
     content = 0
@@ -133,8 +131,7 @@ def type_expression(code: str) -> str:
 
 
 def _type_names(code: str, depth: int) -> list[str]:
-    """Return the names of the possible types of a value whose type is this code, followed by the type
-    arguments."""
+    """Return the possible types of a value whose type is this code, followed by the type arguments."""
     if depth > 6 or len(code) > LONGEST:
         return []
     code = code.strip().strip("\"'`").strip()

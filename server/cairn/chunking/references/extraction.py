@@ -45,8 +45,7 @@ _MOST = 40_000
 than users search for."""
 
 _LONGEST_CLOSURE = 20_000
-"""The number of bytes from the beginning of a function without a name within which its variables count as its
-own."""
+"""The number of bytes at the beginning of an unnamed function in which it has variables of its own."""
 
 _LONGEST_HEAD = 500
 """The number of bytes at the beginning of a definition in which its name is searched for."""
@@ -200,10 +199,8 @@ class _Extraction:
         return start + (places[0] if places else 0)
 
     def _return(self, written: Sequence[Node], results: Sequence[Node]) -> None:
-        """Set the return type of each function: the written type, or else the value that it returns at its
-        end."""
-        # The first written type is the function's. If a macro hides a brace, `else` may look like another
-        # one.
+        """Set the return type of each function: the written type, or the value returned at its end."""
+        # The first written type is the function's. If a macro hides a brace, `else` may look like one.
         in_order = sorted(written, key=lambda node: node.start_byte)
         returned = {node.start_byte: type_expression(self._text(node)) for node in in_order}
         for node in sorted(results, key=lambda each: -each.start_byte):
@@ -256,8 +253,7 @@ class _Extraction:
         return list(variables.values())
 
     def _end_of_closure(self, start: int, scope: Scope | None) -> int:
-        """Return the last row of the innermost function without a name around a byte offset; EVERYWHERE if
-        there is none."""
+        """Return the last row of the innermost unnamed function around a byte offset, or EVERYWHERE."""
         outside = scope.start if scope is not None else -1
         for place in range(bisect_right(self._closures, (start, 1 << 62)) - 1, -1, -1):
             first, end, row = self._closures[place]
@@ -281,8 +277,7 @@ class _Extraction:
         is_php = self.language == "php"
         text = self.source.decode() if self.source.isascii() else None
         scopes = Sweep(self._scopes)
-        # The offsets are sorted, so rows can be counted along the way. Reading the row of each node takes
-        # longer.
+        # The offsets are sorted, so rows can be counted. Reading the row of each node takes longer.
         line, line_start = 0, 0
         line_end = self._end_of_line(0)
         for start in sorted(uses)[:_MOST]:

@@ -157,8 +157,7 @@ _SCALA_AS = re.compile(r"([\w$]+|_|\*)\s*(?:(?:=>|as)\s*(\w+))?")
 
 
 def _jvm(text: str) -> Iterator[Import]:
-    """In `import a.b.C`, `C` is `C` of the namespace `a/b`. The module's spec is `jvm:` and the whole
-    name."""
+    """In `import a.b.C`, `C` is `C` of the namespace `a/b`; the spec is `jvm:` and the whole name."""
     if (match := _JVM_IMPORT.match(text.strip())) is None:
         return
     name, star, group, alias = match.groups()
@@ -180,8 +179,8 @@ _CS_USING = re.compile(r"(?:global\s+)?using\s+(static\s+)?(?:(\w+)\s*=\s*)?([\w
 
 
 def _csharp(text: str) -> Iterator[Import]:
-    """`using a.b;` adds every type of a namespace, `using static a.B;` every member of a type, `using x =
-    a.B;` one type."""
+    """`using a.b;` adds a namespace's types, `using static a.B;` a type's members, `using x = a.B;` a
+    type."""
     if match := _CS_USING.match(text.strip()):
         _, alias, name = match.groups()
         base = _slashed(name)

@@ -1,5 +1,4 @@
-"""The symbol table of a file: the names in its syntax tree. It depends only on the file's text and
-language."""
+"""The symbol table of a file: the names in its syntax tree. It depends only on the text and language."""
 
 from __future__ import annotations
 
@@ -53,8 +52,7 @@ class Definition:
     character: int
     """The character at which the name begins in `line`."""
     type: str = ""
-    """The type of a function's return value, or of a value, as an expression of `chains`; "" if the code does
-    not state it."""
+    """The type of a value or of a function's return value, an expression of `chains`; "" if unwritten."""
     is_private: bool = False
     """Whether no other file can refer to the definition, as for `static` in C."""
     is_declaration: bool = False
@@ -64,7 +62,7 @@ class Definition:
 
 
 class Reference(NamedTuple):
-    """A use of a name. A file has thousands, and creating a tuple takes a third of the time of an attrs
+    """A use of a name. A file has thousands, and a tuple is created three times as fast as an attrs
     object."""
 
     name: str
@@ -74,8 +72,7 @@ class Reference(NamedTuple):
     enclosing: int
     """The number of the innermost enclosing definition, or TOP_LEVEL."""
     receiver: str = ""
-    """The expression of `chains` before the name's dot; "" if there is none, "?" for code that is not
-    understood."""
+    """The expression of `chains` before the name's dot; "" for none, "?" for code that is not understood."""
 
 
 @frozen
@@ -106,8 +103,7 @@ class Import:
 class SymbolTable:
     language: str = ""
     definitions: tuple[Definition, ...] = ()
-    """The definitions in the order in which they begin, so that an enclosing one comes before the enclosed
-    ones."""
+    """The definitions in the order in which they begin: an enclosing one comes before the enclosed ones."""
     references: tuple[Reference, ...] = ()
     variables: tuple[Variable, ...] = ()
     imports: tuple[Import, ...] = ()

@@ -15,8 +15,7 @@ _ACCESSOR = re.compile(rb"property\b|\.(?:setter|getter|deleter)\b|\breify\b")
 
 
 def occurrences(word: bytes, text: bytes) -> Iterator[int]:
-    """Yield the offsets of `word` as a whole word in `text`. Compiling a pattern for each name would take
-    longer."""
+    """Yield the offsets of the whole word `word`. Compiling a pattern for each word would take longer."""
     at = text.find(word)
     while at >= 0:
         before, after = text[at - 1 : at] if at else b"", text[at + len(word) : at + len(word) + 1]
@@ -40,8 +39,7 @@ def declared_name(node: Node) -> Node | None:
 
 
 def head_of_call(node: Node) -> str:
-    """Return the text of an expression. If it is too long, return the text of the function that it calls,
-    with `()`."""
+    """Return the text of an expression. For one that is too long, return what it calls, followed by `()`."""
     calls = ""
     while node.end_byte - node.start_byte >= LONGEST:
         called = next(filter(None, map(node.child_by_field_name, _CALLED)), None)

@@ -26,8 +26,7 @@ _WORD = re.compile(r"[\w$]+")
 
 
 def names_of(table: SymbolTable) -> str:
-    """Return the words by which a table is found: the names that it uses, and with `=` before them, those
-    that it defines."""
+    """Return the words by which a table is found: the names used in it, and after `=`, the names defined."""
     used = {each.name for each in table.references}.union(each.member for each in table.imports)
     defined = {each.name for each in table.definitions}
     words = set(words_of(" ".join(used))).union(f"={word}" for word in words_of(" ".join(defined)))

@@ -35,8 +35,7 @@ class Patterns:
     """The queries of a language."""
 
     names: Query
-    """The patterns that do not bind a name. They are used with `captures`, which takes a third of the time of
-    `matches`."""
+    """The patterns that do not bind a name, for `captures`, which is three times as fast as `matches`."""
     bindings: Query
 
     def captures(self, root: Node) -> dict[str, list[Node]]:

@@ -41,8 +41,7 @@ class Sweep:
             self._coming += 1
         around[:] = [scope for scope in around if scope.end > place]
         self.number = around[-1].number if around else TOP_LEVEL
-        # Most places are inside just one definition. Its names need not be copied, which took most of the
-        # time.
+        # Most places are inside just one definition, whose names need not be copied. Copying is slow.
         self.local = around[0].bound if len(around) == 1 else set().union(*(scope.bound for scope in around))
         ends = [scope.end for scope in around]
         coming = [scopes[self._coming].start] if self._coming < len(scopes) else []

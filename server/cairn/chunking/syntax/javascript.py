@@ -19,8 +19,7 @@ def _value_kind(value: Node | None) -> str:
         # Follow `a = b = function …`.
         value = find(value, "right")
     if type_of(value) == "call_expression":
-        # A call such as `memo(() => …)` may wrap a function, but method calls such as `list.map(…)` return
-        # data.
+        # A call such as `memo(() => …)` may wrap a function, but a method call, `list.map(…)`, returns data.
         if type_of(find(value, "function")) != "identifier":
             return ""
         value = find(value, "arguments", 0)

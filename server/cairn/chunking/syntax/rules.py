@@ -21,8 +21,7 @@ class NamedNode:
     kind: str
     node: Node
     owner: str = ""
-    """The type that the definition belongs to, if the node is not inside it: a receiver's type, or `Owner` in
-    `Owner::name`."""
+    """The type that the definition belongs to, if the node is outside it: a receiver's, or `Owner::name`."""
 
 
 Rule = Callable[[Node], NamedNode | None]
@@ -49,17 +48,14 @@ def _by_type(rules: Mapping[str, str | Rule]) -> dict[str, Rule]:
 
 @frozen
 class Syntax:
-    """The node types of definitions in one language. A string may name several node types, with spaces
-    between."""
+    """The node types of definitions in one language. A string may name several, with spaces between."""
 
     rules: Mapping[str, Rule] = field(factory=dict, converter=_by_type)
     """For node types of definitions, the kind, if the node's field `name` has the name, or else a rule."""
     wrappers: frozenset[str] = field(default="", converter=_types)
-    """The types of nodes around definitions that are not definitions themselves: `export`, decorated,
-    declaration lists."""
+    """Node types that only surround definitions: `export`, decorated definitions, declaration lists."""
     sections: frozenset[str] = field(default="", converter=_types)
-    """Node types that are wrappers outside functions only, around whole parts of a file: `#ifdef`, `if
-    TYPE_CHECKING`."""
+    """Node types of parts of a file that are wrappers outside functions: `#ifdef`, `if TYPE_CHECKING`."""
     leading: frozenset[str] = field(default="", converter=_types)
     """Node types, besides comments, that belong to the next definition."""
     leading_if: Mapping[str, Callable[[Node], bool]] = field(factory=dict)

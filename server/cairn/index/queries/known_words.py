@@ -68,8 +68,7 @@ class IndexVocabulary:
     readers: Sequence[IndexReader]
 
     def unknown(self, words: Sequence[str]) -> Collection[str]:
-        """Return the `words` that occur nowhere, in no inflection and in no identifier. `words` are in lower
-        case."""
+        """Return the lower-case words that occur nowhere, in no inflection and in no identifier."""
         left = list(dict.fromkeys(words))
         try:
             for source in chain.from_iterable(reader.sources for reader in self.readers):
@@ -103,8 +102,7 @@ class IndexVocabulary:
         return ""
 
     def near(self, word: str, errors: int) -> Sequence[KnownWord]:
-        """Return words that differ from the lower-case `word` by about `errors` letters, best first in each
-        index."""
+        """Return words about `errors` letters away from the lower-case `word`, best first in each index."""
         found: list[KnownWord] = []
         for reader in self.readers:
             with suppress(CairnError):
@@ -177,8 +175,7 @@ def unlikeness(word: str, meant: str) -> tuple[int, bool, int]:
 
 
 def _prefix_length(word: str) -> int:
-    """Return the length of the prefix that all candidates share. The terms with a short prefix take long to
-    read."""
+    """Return the length of the prefix that all candidates share. A short prefix takes long to read."""
     return min(4, max(2, len(word) - 3))
 
 
@@ -187,8 +184,7 @@ def _stem(word: str) -> str:
 
 
 def _early_errors_undone(word: str) -> set[str]:
-    """Return the words that result from correcting one error within the shared prefix, except in the first
-    letter."""
+    """Return the words with one error corrected within the shared prefix, except in the first letter."""
     spelled = {word[1] + word[0] + word[2:]}
     for place in range(1, _prefix_length(word) + 1):
         before, here, after = word[:place], word[place], word[place + 1 :]
@@ -199,8 +195,7 @@ def _early_errors_undone(word: str) -> set[str]:
 
 
 def _terms_starting(source: IndexReader, prefix: str) -> dict[str, int]:
-    """Return the terms with this prefix and the number of chunks and paths with each; empty if reading takes
-    too long."""
+    """Return the terms with this prefix and their numbers of chunks and paths; empty if it takes too long."""
     deadline = Deadline(never, _LONGEST_MS)
     found = Counter(source.stems_starting(prefix, deadline))
     if found or not deadline.is_over:

@@ -58,8 +58,7 @@ def passage_vector(reader: IndexReader, ids: Sequence[int]) -> PassageVector:
 
 
 def vector_of_texts(table: str, rows: NDArray[np.int8]) -> PassageVector:
-    """Return the mean of `rows`, int8[n, dimension], the vectors of the static table `table` for some
-    texts."""
+    """Return the mean of `rows`, int8[n, dimension], vectors of some texts from the static table `table`."""
     return PassageVector(static_table=static_table_name(table, rows.shape[1]), static=_static_mean([*rows]))
 
 
@@ -90,8 +89,7 @@ def spread_ids(reader: IndexReader, count: int) -> list[int]:
 
 
 def same_stem(reader: IndexReader, path: str) -> list[str]:
-    """Return other files whose names differ only by suffix or by a mark of tests: `foo.c`, `foo.h`,
-    `test_foo.c`."""
+    """Return other files whose names differ only by suffix or a mark of tests: `foo.h`, `test_foo.c`."""
     stem = file_stem(path)
     if not stem:
         return []
@@ -120,8 +118,7 @@ _NAMED_BY_FOLDER = frozenset(
 
 
 def imports_around(reader: IndexReader, path: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the files that the file at `path` imports, in its unsaved text if any, and the indexed files
-    that import it."""
+    """Return the files that the file at `path` imports, unsaved text included, and its indexed importers."""
     specs = reader.select_all("SELECT imports FROM files WHERE path = ?", (path,))
     with _graphs_lock:
         graph = _import_graph(reader)
@@ -134,8 +131,7 @@ def importers_of(reader: IndexReader, path: str) -> tuple[str, ...]:
 
 
 def import_resolver(reader: IndexReader) -> Callable[[str, str], tuple[str, ...]]:
-    """Return a function that takes a file's path and an import spec in it, and returns the files that the
-    spec means."""
+    """Return a function that takes a file's path and an import spec in it, and returns the files meant."""
     with _graphs_lock:
         return _import_graph(reader).resolve
 

@@ -37,8 +37,7 @@ def names_like(reader: IndexReader, letters: str, cancelled: Cancelled) -> list[
 
 
 def defining(reader: IndexReader, names: Sequence[str], cancelled: Cancelled) -> list[FoundName]:
-    """Return up to 300 chunks that define these names in any case, up to 60 for each, in the order of the
-    names."""
+    """Return up to 300 chunks that define the names in any case, up to 60 for each, in the names' order."""
     return reader.definitions(names, _MOST_PLACES, _MOST_OF_EACH, cancelled)
 
 

@@ -28,13 +28,11 @@ from cairn.index.text.bm25 import K1, B
 Floats = NDArray[np.float64]
 
 _SEVERAL = 2
-"""A word gives a lower bound of the best scores if it is in this many times as many chunks as are
-requested."""
+"""A word in this many times as many chunks as are requested gives a lower bound of the best scores."""
 _MOST_WEIGHTED = 48
 """The maximum number of words of a weighted query to search for: those of the highest weighted idf."""
 _FEW = 50_000
-"""The maximum number of admitted chunks to score alone. With more of them, all chunks of the index are
-scored."""
+"""The maximum number of admitted chunks to score alone. If there are more, all chunks are scored."""
 
 
 @frozen(eq=False)
@@ -82,8 +80,7 @@ class FoundWords:
         return self._summed(chunks, Postings.names_at)
 
     def _summed(self, chunks: Ids, times: Callable[[Postings, NDArray[np.intp]], NDArray[Any]]) -> Floats:
-        """Return BM25 scores, float64[n]. `times` returns the number of occurrences at places of a word's
-        postings."""
+        """Return BM25 scores, float64[n]. `times` counts the occurrences at places of a word's postings."""
         worth, damping = np.zeros(len(chunks)), self._damping(chunks)
         for word in self._occurring:
             places, there = word.postings.at(chunks)
@@ -177,7 +174,7 @@ def with_one_idf(found: Sequence[FoundWords]) -> list[FoundWords]:
 
 
 def _rarest(rows: Sequence[int], most: int) -> list[int]:
-    """Return the positions of the rarest words that are in up to `most` chunks together, at least one that
+    """Return the positions of the rarest words: up to `most` chunks together, but at least one that
     occurs."""
     chosen: list[int] = []
     so_far = 0

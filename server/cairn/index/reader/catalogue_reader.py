@@ -1,5 +1,4 @@
-"""The base class of both readers of a team's snapshots. They keep the catalogue in memory, and have static
-vectors only."""
+"""The base class of both readers of a team's snapshots, which keep the catalogue in memory."""
 
 from __future__ import annotations
 
@@ -39,8 +38,7 @@ class CatalogueMemory(IndexMemory):
 
 @define(eq=False, slots=False)
 class CatalogueReader(IndexReader):
-    """Reads a snapshot's catalogue. A shared index has no vectors of the larger model: computing them takes
-    too long."""
+    """Reads a snapshot's catalogue. A shared index has no vectors of the larger model: it is too slow."""
 
     memory: CatalogueMemory = field(kw_only=True)
 

@@ -111,8 +111,7 @@ class ConnectedReader:
     folder: Path
     memory: IndexMemory = field(factory=IndexMemory, kw_only=True)
     root: str = field(default="", kw_only=True)
-    """The real path of the indexed folder, by which a filter selects folders; "" where there is only one
-    folder."""
+    """The real path of the indexed folder, by which a filter selects folders; "" for a single folder."""
 
     @contextmanager
     def reading(self, cancelled: Cancelled | None = None) -> Iterator[apsw.Connection]:

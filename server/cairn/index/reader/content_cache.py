@@ -1,5 +1,4 @@
-"""Caches of values derived from a whole index. The values of a large index are refreshed only from time to
-time."""
+"""Caches of values derived from a whole index. Those of a large index are only refreshed now and then."""
 
 from __future__ import annotations
 
@@ -25,8 +24,7 @@ T = TypeVar("T")
 
 
 def due_again(began: float) -> float:
-    """Return when to refresh a value of a large index whose computation started at `began` and has just
-    ended."""
+    """Return when to refresh a value of a large index, computed from the time `began` until now."""
     now = time.monotonic()
     return now + max(_FEWEST_SECONDS, (now - began) / _SHARE)
 

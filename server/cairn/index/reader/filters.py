@@ -61,8 +61,7 @@ def _read_named(db: apsw.Connection, patterns: Sequence[str]) -> str:
     return json.dumps(selection.named(found))
 
 
-# '0' is the character after '/', so the range contains every path below a folder, and SQLite finds it by its
-# index.
+# '0' is the character after '/', so the range has every path below a folder, and SQLite can use an index.
 _SELECT_BELOW = """SELECT DISTINCT f.id, f.path FROM json_each(?) place CROSS JOIN files f
     ON f.path = place.value OR (f.path > place.value || '/' AND f.path < place.value || '0')
     ORDER BY f.path"""

@@ -62,8 +62,7 @@ class IndexReader(ConnectedReader, ABC):
 
     @property
     def key(self) -> Hashable:
-        """The reader's part of a cache key. Readers with equal keys and equal generations return equal
-        results."""
+        """The reader's part of a cache key. Readers of equal key and generation return equal results."""
         return self
 
     # --- unsaved text -------------------------------------------------------------------------------
@@ -75,8 +74,7 @@ class IndexReader(ConnectedReader, ABC):
 
     @property
     def sources(self) -> Sequence[IndexReader]:
-        """The readers that this one combines: the reader of the index, and the reader of unsaved text if
-        there is any."""
+        """The readers that this one combines: that of the index, and that of unsaved text if any."""
         return (self,)
 
     @property
@@ -139,8 +137,7 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def stems_starting(self, prefix: str, deadline: Deadline) -> dict[str, int]:
-        """Return the stems with this prefix and the number of chunks that contain each; empty if the deadline
-        passes."""
+        """Return the stems with this prefix and their numbers of chunks; empty if the deadline passes."""
 
     @abstractmethod
     def is_named(self, word: str) -> bool:
@@ -160,8 +157,7 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
-        """Return the chunks that pass `only`, hidden ones included, int64[n], ascending; None if all chunks
-        pass."""
+        """Return the chunks that pass, hidden ones included, int64[n], ascending; None if all pass."""
 
     @abstractmethod
     def chunks_in(self, paths: Sequence[str]) -> Ids:
@@ -177,8 +173,7 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def leading_chunks(self, paths: Iterable[str], per_file: int, only: ChunkFilter) -> list[int]:
-        """Return up to `per_file` chunks of each file: chunks with definitions, or the first chunks if none
-        has any."""
+        """Return up to `per_file` chunks of each file: those with definitions, or else the first chunks."""
 
     @abstractmethod
     def opening_chunks(self, paths: Sequence[str], lines: int, only: ChunkFilter) -> list[int]:
@@ -204,8 +199,7 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def files_with_chunk(self, content_hash: str, path: str = "") -> list[str]:
-        """Return the files that have a chunk with this content hash. With `path`, only that file is
-        considered."""
+        """Return the files that have a chunk with this content hash. `path` limits this to one file."""
 
     @abstractmethod
     def has_language(self, language: str) -> bool:
@@ -262,8 +256,7 @@ class IndexReader(ConnectedReader, ABC):
     def vectors(
         self, ids: Sequence[int], dimension: int, model: str
     ) -> tuple[list[int], NDArray[np.float32]]:
-        """Return the ids of the chunks that have a vector of the model, and the vectors, float32[n,
-        dimension] of length 1."""
+        """Return the ids of the chunks with a vector, and the unit vectors, float32[n, dimension]."""
 
     @abstractmethod
     def model_in_use(self) -> tuple[str, int]:
@@ -293,7 +286,7 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def static_vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-        """Return the ids of the chunks that have a static vector, int64[n], and the vectors, int8[n,
+        """Return the ids of the chunks with a static vector, int64[n], and the vectors, int8[n,
         dimension]."""
 
     def similarities(self, ids: Sequence[int], vector: NDArray[np.float32], model: str) -> dict[int, float]:
@@ -312,8 +305,7 @@ class IndexReader(ConnectedReader, ABC):
         return [row for source in self.sources for row in source.select(sql, values, cancelled)]
 
     def symbols_at(self, paths: Sequence[str]) -> list[tuple[int, str]]:
-        """Return the id of the symbol table and the path of each file, without files that have no symbol
-        table."""
+        """Return the id of the symbol table and the path of each file that has a symbol table."""
         sql = """SELECT f.symbols_id, f.path FROM json_each(?) w CROSS JOIN files f ON f.path = w.value
             WHERE f.symbols_id IS NOT NULL"""
         return [(number, path) for number, path in self.select(sql, (json.dumps(list(paths)),))]
@@ -356,14 +348,12 @@ class IndexReader(ConnectedReader, ABC):
         return bool(self.select("SELECT 1 FROM requests LIMIT 1"))
 
     def stats(self) -> IndexStats:
-        """Return the current facts of the index, and counts of files and chunks, which a ContentCache may
-        return late."""
+        """Return the current facts of the index, and counts of files and chunks from a ContentCache."""
         facts = self.facts()
         return evolve(self._counts.get(self.memory.local.identity, facts, self._counted), facts=facts)
 
     def languages(self) -> tuple[LanguageStats, ...]:
-        """Return the numbers of files and chunks of the saved index by collection and language, from a
-        ContentCache."""
+        """Return the numbers of files and chunks by collection and language, from a ContentCache."""
         return self.cached("languages", self._counted_languages)
 
     @abstractmethod

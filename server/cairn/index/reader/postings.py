@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from cairn.index.reader.arrays import Ids
 
 NAMES_WEIGHT = 2.5
-"""The weight of an occurrence in the names that a chunk defines (docs/ranking.md). One in the text weighs
-1."""
+"""The weight of an occurrence in the names that a chunk defines, instead of 1 (docs/ranking.md)."""
 
 
 @frozen(eq=False)
@@ -18,8 +17,7 @@ class Postings:
     ids: NDArray[np.int32]
     """int32[n], the ids of the chunks, ascending. An index never has more than 2³¹ chunks."""
     counts: NDArray[np.uint8]
-    """uint8[n], the number of occurrences in each chunk's text and in the parts of its compound
-    identifiers."""
+    """uint8[n], the number of occurrences in each chunk's text and the parts of compound identifiers."""
     names: NDArray[np.uint8]
     """uint8[n], the number of occurrences in the names that each chunk defines."""
     _last: tuple[Ids, NDArray[np.intp], NDArray[np.bool_]] | None = field(default=None, init=False)
@@ -35,8 +33,7 @@ class Postings:
         return self.names[places]
 
     def at(self, chunks: Ids) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Return the place of each of `chunks` in `ids`, intp[m], and whether the chunk contains the word,
-        bool[m]."""
+        """Return the place of each chunk in `ids`, intp[m], and whether it contains the word, bool[m]."""
         if not len(self.ids):
             return np.zeros(len(chunks), np.intp), np.zeros(len(chunks), np.bool_)
         last = self._last

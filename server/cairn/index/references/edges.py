@@ -60,8 +60,7 @@ def through_another(edge: Edge, between: Place) -> Edge:
 
 
 def best_first(found: Sequence[Edge], limit: int, complete: bool) -> Edges:
-    """Return the first `limit` references in the order of `Edges`. Each occurs once, with its highest
-    confidence."""
+    """Return the first `limit` references in the order of `Edges`, each once, with its highest confidence."""
     best: dict[tuple[str, int, int], Edge] = {}
     for each in found:
         key = (each.path, each.line, each.character)

@@ -113,8 +113,7 @@ class ReferenceGraph:
         return self._shown_scope(path, table, numbers[-1]) if table is not None and numbers else None
 
     def lines_alone(self, path: str, line: int, first: int, last: int) -> tuple[int, int]:
-        """Return the range of lines around `line`, within `[first, last)`, that have the same innermost
-        definition."""
+        """Return the range of lines around `line` in `[first, last)` with the same innermost definition."""
         here = self.around(path, line)
         start, end = line, line + 1
         while start > first and self.around(path, start - 1) == here:
@@ -126,8 +125,7 @@ class ReferenceGraph:
     # --- edges --------------------------------------------------------------------------------------
 
     def callers(self, targets: Sequence[Place], limit: int) -> Edges:
-        """Return the calls of the targets, also through macros. Macros that very many files use are not
-        followed."""
+        """Return the calls of the targets, also through macros, but not through very common macros."""
         direct = self._to(targets, limit, CALLS)
         found, complete = list(direct.found), direct.complete
         through = [each for each in found if _is_macro(each)]
@@ -153,8 +151,7 @@ class ReferenceGraph:
         return self._to(targets, limit, _EVERY)
 
     def tests(self, targets: Sequence[Place], limit: int, most_files: int = _MOST_FILES) -> Edges:
-        """Return the references from tests to a target, directly or through another function that few files
-        mention."""
+        """Return references from tests to a target, direct or through a function that few files mention."""
         direct = self._to(targets, limit, _EVERY)
         found = [each for each in direct.found if _is_test(each.path)]
         between = {
@@ -274,8 +271,7 @@ class ReferenceGraph:
             yield from table.references_to(alias)
 
     def _same(self, symbol: Symbol) -> list[Symbol]:
-        """Return the symbol and other definitions of the same thing: prototypes of a C function,
-        overloads."""
+        """Return the symbol and other definitions of the same thing: prototypes in C, overloads."""
         definition = symbol.definition
         alike = [
             each

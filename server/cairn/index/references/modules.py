@@ -175,8 +175,7 @@ class Modules:
 
 
 def names_elsewhere(tables: SymbolTables, symbol: Symbol) -> set[tuple[str, str]]:
-    """Return the files that know a definition by an alias or a re-export, each with the name that it uses
-    there."""
+    """Return the files that know a definition by an alias or a re-export, each with the name used there."""
     found: set[tuple[str, str]] = set()
     # Each entry is a file, the name that it exports, and the name that importing files write, such as `moor`
     # in `checks.moor` for a module `checks`.

@@ -39,8 +39,7 @@ class Names:
         return self._found[key]
 
     def _defined_here(self, path: str, table: PackedTable, name: str) -> dict[int, list[Symbol]]:
-        """Return the file's definitions of a name by enclosing definition: each of many tests may define a
-        `handler`."""
+        """Return the file's definitions of a name by enclosing definition: many tests define a `handler`."""
         if (path, name) not in self._here:
             here: defaultdict[int, list[Symbol]] = defaultdict(list)
             for each in symbols_named(path, table, name):
@@ -85,8 +84,7 @@ class Names:
     def _in_visible_files(
         self, path: str, table: PackedTable, name: str, outer: Sequence[Symbol]
     ) -> list[Meaning]:
-        """Return the meanings of a name in files that need no import. `outer` are the file's own declarations
-        of it."""
+        """Return the meanings of a name in files that need no import; `outer` are the file's declarations."""
         rules = scoping_of(table.language)
         free = [
             each

@@ -1,5 +1,4 @@
-"""Resolves references by their scope, their imports, the type of their receiver, or else by their name
-alone."""
+"""Resolves references by scope, imports and the type of the receiver, or else by the name alone."""
 
 from __future__ import annotations
 
@@ -41,15 +40,13 @@ class Resolver:
 
     def __attrs_post_init__(self) -> None:
         self.modules = Modules(self.tables)
-        # Types and values need each other: a type can be named by any expression, and an expression has a
-        # type.
+        # Types and values need each other: an expression can name a type, and each expression has a type.
         self.types = Types(self.tables, lambda *given: self.values.types_named(*given))
         self.names = Names(self.tables, self.modules, self.types)
         self.values = Values(self.tables, self.modules, self.types, self.names)
 
     def resolve(self, path: str, table: PackedTable, reference: Reference) -> list[Meaning]:
-        """Return the possible meanings of the reference, likeliest first; empty for a target outside the
-        workspace."""
+        """Return the reference's meanings, likeliest first; empty for a target outside the workspace."""
         if reference.kind is ReferenceKind.IMPORT:
             found = self.modules.imported(path, table, reference.name)
         elif reference.receiver:

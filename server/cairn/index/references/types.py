@@ -21,8 +21,7 @@ class Types:
 
     tables: SymbolTables
     _find: Callable[[str, PackedTable, str], list[Symbol]]
-    """A function that returns the types that a name means in a file, given the file's path and table and the
-    name."""
+    """A function from a file's path, its table and a name to the types that the name means in the file."""
     _named: dict[tuple[str, str], tuple[Symbol, ...]] = field(factory=dict, init=False)
     _ancestors: dict[Symbol, tuple[Symbol, ...]] = field(factory=dict, init=False)
 

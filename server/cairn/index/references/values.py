@@ -43,8 +43,7 @@ class Values:
     def value(
         self, path: str, table: PackedTable, scope: int, line: int, expression: str, depth: int
     ) -> Value:
-        """Return the value of `expression`, in the notation of `chunking.references.chains`, at a line of a
-        definition."""
+        """Return the value at a line of the definition `scope` of an expression of `chains`."""
         if depth > _DEEPEST or expression in ("", UNKNOWN):
             return UNKNOWN_VALUE
         if expression.startswith(":"):
@@ -56,8 +55,7 @@ class Values:
         return self._values[key]
 
     def types_named(self, path: str, table: PackedTable, name: str) -> list[Symbol]:
-        """Return the types that a name means in a file, and for each alias among them also the types behind
-        it."""
+        """Return the types that a name means in a file, and the types behind each alias among them."""
         found: list[Symbol] = []
         for each in self._find_types(path, table, name):
             found.append(each)
@@ -98,8 +96,7 @@ class Values:
     def _first(
         self, path: str, table: PackedTable, scope: int, line: int, parts: Sequence[str], depth: int
     ) -> tuple[Value, int]:
-        """Return the value of the beginning of an expression, and the number of parts that form this
-        beginning."""
+        """Return the value of the first parts of an expression, and the number of these parts."""
         rules = scoping_of(table.language)
         name, suffix = _suffix(parts[0])
         name = name.lstrip("$") if table.language == "php" else name
@@ -307,8 +304,7 @@ def _types(symbols: Iterable[Symbol]) -> list[Symbol]:
 
 
 def _known_at(line: int, variables: Sequence[Variable]) -> Sequence[Variable]:
-    """Return those of several variables with one name that the name can mean at a line, the likeliest
-    last."""
+    """Return the variables, of several with one name, that it can mean at a line, the likeliest last."""
     inside = [each for each in variables if each.line <= line <= each.end_line]
     if inside:  # of anonymous functions, the innermost one counts
         first = min(each.end_line for each in inside)

@@ -72,8 +72,7 @@ class TeamClone:
         self._wake, self._stopped = threading.Event(), threading.Event()
         self._looked = threading.Event()
         self._stale = False
-        """Whether the next look must compare all files again, because HEAD or a folder moved, or a read
-        failed."""
+        """Whether the next look must compare all files: HEAD or a folder moved, or a read failed."""
         self._is_watched = True
         self._shared: Shared | None = None
         self._problem = ""
@@ -197,8 +196,7 @@ class TeamClone:
             self._touched |= texts
             if self._shared is not None:
                 self._overlay.files_changed(texts)
-        # The watcher does not list the files of a moved folder. Of very many changed files, most may not be
-        # indexed.
+        # The watcher does not list the files of a moved folder. Of very many files, most may not be indexed.
         if folders or len(self._touched) > _MOST_FILES:
             self.look_again()
 
@@ -213,8 +211,7 @@ class TeamClone:
 
 
 def _file_name(url: str, at: Located) -> str:
-    """Return the file name of a catalogue. The name changes when another database replaces the database at
-    the URL."""
+    """Return the file name of a catalogue, which changes with each new database at the URL."""
     named = "\n".join((url, str(at.snapshot), at.repository, at.commit, at.indexed_at))
     return hashlib.blake2b(named.encode(), digest_size=16).hexdigest()
 

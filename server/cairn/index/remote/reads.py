@@ -63,8 +63,7 @@ READS: Mapping[str, Read] = {
 
 
 def read(reader: PostgresReader, request: Any) -> Any:
-    """Return the reader's answer to the request `[name, arguments]`. Raises WireError for an invalid
-    request."""
+    """Return the reader's answer to a request `[name, arguments]`. Raises WireError for an invalid one."""
     if not isinstance(request, list) or len(request) != 2 or not isinstance(request[1], list):
         raise WireError("A read is a name and a list of arguments.")
     name, given = request

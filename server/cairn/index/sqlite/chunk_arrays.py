@@ -41,8 +41,7 @@ def _extended(db: apsw.Connection, before: ChunkColumns, last: int) -> ChunkColu
         file_of, tokens = (np.zeros(int(last * _ROOM) + 1, column.dtype) for column in (file_of, tokens))
         file_of[: len(before.file_of)], tokens[: len(before.tokens)] = before.file_of, before.tokens
     between = (before.upto, last)
-    # An index of SQLite has both numbers without the texts. For a few new chunks, reading the table's rows is
-    # faster.
+    # An SQLite index has both numbers without the texts. For a few new chunks, the table itself is faster.
     source = "chunks INDEXED BY sqlite_autoindex_chunks_1" if before is NO_CHUNKS else "chunks"
     ((ids, files),) = db.execute(
         f"SELECT group_concat(id), group_concat(file_id) FROM {source} WHERE id > ? AND id <= ?", between

@@ -50,8 +50,7 @@ if TYPE_CHECKING:
     from cairn.index.sqlite.postings import PostingsCache
 
 _MOST_SORTED = 3_000
-"""The maximum number of matching names to sort by length. Sorting all names that match `%est%` took 100
-ms."""
+"""The maximum number of matching names to sort. Sorting all names that match `%est%` took 100 ms."""
 _MOST_NAMES = 400
 """The maximum number of names to return, the shortest first. The caller takes about 15 µs to compare each."""
 
@@ -171,7 +170,7 @@ class SqliteReader(VectorQueries):
         return self._chunks_of(ids) if files else np.sort(ids)
 
     def _chunks_of(self, files: Ids) -> Ids:
-        """Return the chunks of these files, int64[n], ascending. SQLite would take 160 ms to list 630,000
+        """Return the chunks of these files, int64[n], ascending. SQLite takes 160 ms to list 630,000
         chunks."""
         import numpy as np
 
@@ -252,8 +251,7 @@ class SqliteReader(VectorQueries):
         return [found for (found,) in self.select(sql, (bytes.fromhex(content_hash), *wanted))]
 
     def _counted_languages(self) -> tuple[LanguageStats, ...]:
-        """Return the numbers, in 0.5 s for a million chunks in the system's cache, otherwise in some
-        seconds."""
+        """Return the numbers, in 0.5 s for a million chunks in the system's cache, or else some seconds."""
         return tuple(starmap(LanguageStats, self.select(_SELECT_LANGUAGES)))
 
     def has_language(self, language: str) -> bool:

@@ -31,11 +31,9 @@ whole literal."""
 _MOST_TERMS = 1_000
 """The maximum number of terms that contain a part of a word. A part in more terms is not selective."""
 _MOST_IDS = 20_000
-"""The maximum number of chunks that one of several conditions may propose; a condition with more is
-skipped."""
+"""One of several conditions is skipped if it proposes this number of chunks or more."""
 _FEW = 200
-"""The number of proposed chunks up to which reading their texts is faster than evaluating another
-condition."""
+"""The number of chunks up to which reading their texts is faster than evaluating another condition."""
 _MOST_MORE = 400
 """The maximum number of chunks to search for the literal inside longer words, if other chunks contain it as
 whole words. This takes 8 ms."""
@@ -138,8 +136,7 @@ def _proposals(
 
 
 def _is_open(beyond: bytes) -> bool:
-    """Whether the literal's first or last word may be part of a longer word, given the literal's bytes beyond
-    it."""
+    """Whether the literal's first or last word may be part of a longer word, given the bytes beyond it."""
     return not any(byte < 128 for byte in beyond)
 
 
@@ -158,8 +155,7 @@ def _all(
     operators: str,
     parts: list[list[str]],
 ) -> Iterable[int]:
-    """Return the chunks that contain these words of `data` as a phrase, the operators, and a term of each of
-    `parts`."""
+    """Return the chunks with these words of `data` as a phrase, the operators, and a term of each part."""
     conditions = [(_BY_OPERATORS, "+rowid", operators)] if operators else []
     conditions += [(_BY_TERMS, "o.doc", json.dumps(terms)) for terms in parts]
     if words:  # A phrase of several words proposes the fewest chunks, and a single word often the most.

@@ -61,8 +61,7 @@ def look(literal: Literal, text: str, chunk_id: int, start_line: int) -> TextHit
 
 
 def _places(text: str, wanted: str, word: bool) -> Iterator[tuple[int, bool]]:
-    """Yield the offsets at which `wanted` occurs, and whether it is a whole word there. With `word`, only
-    yield whole words."""
+    """Yield where `wanted` occurs and whether it is a whole word there. With `word`, others are left out."""
     place = text.find(wanted)
     for _ in range(_MOST_COUNTED):
         if place < 0:

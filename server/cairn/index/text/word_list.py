@@ -42,8 +42,7 @@ _SUFFIXES = (
     "ity", "ous", "ive", "ion", "al", "er", "ic", "ou", "li", "ly", "e", "es", "s", "eed", "ed", "d", "ing",
     "y", "i",
 )  # fmt: skip
-"""The endings that Porter's stemmer removes from a word, one after another: `conflating` loses `ing`, then
-`at`."""
+"""The endings that Porter's stemmer removes one after another: `conflating` loses `ing`, then `at`."""
 _LONGEST_CUT = 20
 """An upper bound of the number of letters that the stemmer removes from a word; `ibilities` has 9."""
 _ENDINGS = frozenset({"", "e", "i", "l", "le"})
@@ -71,13 +70,11 @@ def _may_be_cut(end: str) -> bool:
 
 @frozen
 class Words:
-    """The words of the chunks between two ids, with newlines around each word. Some words may no longer
-    exist."""
+    """The words of the chunks between two ids, with newlines around each. Some may no longer exist."""
 
     upto: int
     text: bytes
-    """The words in UTF-8, in bytewise order. Four million words take 73 MB; as a string they would take 146
-    MB."""
+    """The words in UTF-8, in bytewise order. Four million take 73 MB, where a string would take 146 MB."""
     size: int = 0
     """The packed size in bytes."""
 
@@ -160,8 +157,7 @@ def newest_chunk(db: apsw.Connection) -> int:
 
 
 def read_word_list(db: apsw.Connection, known: WordList) -> WordList:
-    """Return the stored word list; an empty one if none is stored. Lists that `known` has are not read
-    again."""
+    """Return the stored word list, an empty one if none is stored. The lists of `known` are reused."""
     stored = db.execute("SELECT upto, length(words) FROM vocabulary ORDER BY upto").fetchall()
     kept = {(words.upto, words.size): words for words in known.lists}
     if stored == list(kept):
