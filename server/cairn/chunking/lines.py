@@ -89,8 +89,7 @@ class Lines:
         return result
 
     def _cut_quality(self, index: int) -> tuple[int, int]:
-        """Return how well a chunk could begin at line `index`. Of equal ratings, that of the last line
-        wins."""
+        """Return how well a chunk could begin at line `index`. Of equal lines, the last one wins."""
         line = self.lines[index]
         stripped = line.strip()
         if not stripped:

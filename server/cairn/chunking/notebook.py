@@ -155,8 +155,7 @@ def read_json(text: str) -> Value:
 
 
 def members(text: str, value: Value) -> dict[str, Value]:
-    """Return an object's values in `text`, none if `value` is not an object. The last of equal keys
-    counts."""
+    """Return the values of an object, none if `value` is not an object. The last of equal keys counts."""
     parts = _parts(text, value) if isinstance(value.content, dict) else iter(())
     return {str(key.content): member for key, member in zip(parts, parts, strict=True)}
 

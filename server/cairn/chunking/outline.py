@@ -82,7 +82,7 @@ class _Span:
     start_row: int
     end_row: int
     starts_row: bool
-    """Whether only whitespace is before it in its first row."""
+    """Whether only whitespace is before the span in its first row."""
 
 
 def _children(node: Node) -> Iterator[Node]:

@@ -124,8 +124,7 @@ _HEAD = re.compile(r"[\w$.:\\]+")
 
 @lru_cache(20_000)
 def type_expression(code: str) -> str:
-    """Return `:Foo` for the code of a type, `:Foo|Bar` for one of several types; "" for a type without a
-    name."""
+    """Return `:Foo` for the code of a type, `:Foo|Bar` for one of two types; "" for one without a name."""
     names = dict.fromkeys(_type_names(code, 0))
     return f":{'|'.join(list(names)[:_MOST_TYPES])}" if names else ""
 

@@ -153,7 +153,7 @@ def value(kind: str, *steps: str | int) -> Rule:
 
 
 def value_kind(name: str, otherwise: str = "variable") -> str:
-    """Return `constant` for a name in capitals, which are the convention, or else `otherwise`."""
+    """Return `constant` for a name in capitals, the convention for constants, or else `otherwise`."""
     return "constant" if name.isupper() else otherwise
 
 

@@ -9,12 +9,12 @@ from cairn.index.reader.records import FoundName
 from cairn.index.store.deadline import Cancelled
 
 _ENOUGH = 200
-"""The number of names beginning with the letters from which no other matches are searched for."""
+"""If this many names begin with the letters, no other names are searched for."""
 _MOST_PLACES, _MOST_OF_EACH = 300, 60
 _MOST_DEFINITIONS = 12
 """The maximum number of chunks that define a distinctive name. `get` would cause thousands of lookups."""
 _FEWEST_SCATTERED = 4
-"""The minimum number of letters to search for scattered in a name. Fewer letters match very many names, of
+"""The minimum number of letters that a name may contain scattered. Fewer letters match very many names, of
 which the first 3,000 would be an arbitrary choice."""
 _MEMBERS = ("method", "field", "variable", "constant")
 

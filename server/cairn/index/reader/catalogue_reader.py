@@ -38,7 +38,7 @@ class CatalogueMemory(IndexMemory):
 
 @define(eq=False, slots=False)
 class CatalogueReader(IndexReader):
-    """Reads a snapshot's catalogue. A shared index has no vectors of the larger model: it is too slow."""
+    """Reads a snapshot's catalogue. A shared index has no vectors of the larger, slow model."""
 
     memory: CatalogueMemory = field(kw_only=True)
 

@@ -286,8 +286,7 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def static_vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-        """Return the ids of the chunks with a static vector, int64[n], and the vectors, int8[n,
-        dimension]."""
+        """Return the ids of the chunks with a static vector, int64[n], and these, int8[n, dimension]."""
 
     def similarities(self, ids: Sequence[int], vector: NDArray[np.float32], model: str) -> dict[int, float]:
         """Return the cosine similarity of these chunks' vectors of the model to `vector`."""

@@ -88,9 +88,8 @@ class Modules:
 
     def _by_full_name(self, full: str) -> list[Symbol]:
         """Return the definitions of a qualified name such as `a/b/C`, in files that declare its namespace."""
-        if modules := self.tables.definitions(
-            full.replace("/", ".")
-        ):  # Elixir defines modules by qualified names.
+        # Elixir defines modules by qualified names.
+        if modules := self.tables.definitions(full.replace("/", ".")):
             return list(modules)
         around, _, name = full.rpartition("/")
         found = []

@@ -46,8 +46,7 @@ class Symbol:
         return family_of(self.table.language)
 
     def is_known_in(self, path: str) -> bool:
-        """Whether the file at `path` can use the definition. Other files can use even a header's private
-        ones."""
+        """Whether the file at `path` can use the definition, as any file can a header's private ones."""
         return path == self.path or not self.definition.is_private or self.path.endswith(_HEADERS)
 
 

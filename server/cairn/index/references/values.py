@@ -43,7 +43,7 @@ class Values:
     def value(
         self, path: str, table: PackedTable, scope: int, line: int, expression: str, depth: int
     ) -> Value:
-        """Return the value at a line of the definition `scope` of an expression of `chains`."""
+        """Return the value of `expression` (see `chains`) at a line of the definition `scope`."""
         if depth > _DEEPEST or expression in ("", UNKNOWN):
             return UNKNOWN_VALUE
         if expression.startswith(":"):

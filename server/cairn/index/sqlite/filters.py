@@ -33,8 +33,8 @@ def admitted(reader: ConnectedReader, only: ChunkFilter, *, even_all: bool = Fal
 
 
 def admitted_files(reader: ConnectedReader, only: ChunkFilter) -> tuple[str, list[str]] | None:
-    """Return SQL for the ids of the files whose chunks all pass, and its values; None if the filter tells
-    chunks of one file apart."""
+    """Return SQL for the ids of the files whose chunks all pass, and its values; None if only some chunks of
+    a file may pass."""
     if only.types or only.languages:
         return None
     conditions = _conditions(reader, only)

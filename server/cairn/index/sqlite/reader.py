@@ -170,8 +170,7 @@ class SqliteReader(VectorQueries):
         return self._chunks_of(ids) if files else np.sort(ids)
 
     def _chunks_of(self, files: Ids) -> Ids:
-        """Return the chunks of these files, int64[n], ascending. SQLite takes 160 ms to list 630,000
-        chunks."""
+        """Return the chunks of these files, int64[n], ascending. SQLite would take 160 ms for 630,000."""
         import numpy as np
 
         columns = self.columns()

@@ -55,7 +55,8 @@ def read_statistics(db: apsw.Connection, match: str) -> Statistics:
 
 def score(found: Sequence[Occurrences], statistics: Statistics, weights: Sequence[float]) -> dict[int, float]:
     """Return the score of each chunk by id, comparable with bm25 in the index of `statistics`. `weights` are
-    the weights of the columns. A word that is not in `statistics` counts as frequent as it is in `found`."""
+    the weights of the columns. A word that is not in `statistics` is taken to be as frequent as in
+    `found`."""
     if not found:
         return {}
     by_phrase = zip(*(chunk.counts for chunk in found), strict=True)
