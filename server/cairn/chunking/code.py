@@ -225,7 +225,8 @@ def _leading_comment(definition: Definition) -> str:
     for node in reversed(definition.leading):
         blank_rows = row - _next_row(node)
         text = _comment_lines(node)
-        # A block comment may be one blank line away; a more distant line comment describes something else.
+        # A block comment may be one blank line above. A line comment above a blank line describes something
+        # else.
         if blank_rows > (1 if text.startswith("/*") and not texts else 0):
             break
         if node.type in COMMENTS or node.type == "string_literal" or text.startswith(("@doc", "@typedoc")):

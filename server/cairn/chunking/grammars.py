@@ -1,4 +1,4 @@
-"""Load tree-sitter grammars and parse with them; no other module does."""
+"""Load tree-sitter grammars and parse with them. No other module does this."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class _Cell:
     source: str
     first: int
     last: int
-    """The lines of the file where its source starts and ends."""
+    """The lines of the file in which the source starts (`first`) and ends (`last`)."""
     is_by_lines: bool
     """Whether line i of the source is alone on line `first` + i of the file, as nbformat writes it."""
     language: str = ""

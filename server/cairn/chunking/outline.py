@@ -101,7 +101,7 @@ class _Frame:
     """Whether all of these nodes belong to the last mark."""
     in_function: bool = False
     first: bool = False
-    """Whether the next node is the first of a body, which stays with the head before it."""
+    """Whether the next node is the first node of a body. It stays with the head before the body."""
     head: bool = False
     """Whether the nodes are the parts of a head and its body: a chunk may begin only inside a long one."""
 

@@ -19,7 +19,7 @@ from cairn.protocol.chunk_type import ChunkType
 # four characters per token.
 TARGET = 1600
 MAXIMUM = 2000
-# all-MiniLM-L6-v2 has 512 positions: a code fence of up to this many characters is never cut.
+# A code fence of up to this many characters is never cut. The model all-MiniLM-L6-v2 has 512 positions.
 FENCE_LIMIT = 2048
 # A paragraph of up to this many characters before a fence introduces the fence, and stays with it.
 _INTRODUCTION = 300

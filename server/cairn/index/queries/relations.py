@@ -201,9 +201,9 @@ def _refresh_graph(reader: IndexReader, before: _KnownGraph) -> None:
 
 
 def changed_together(reader: IndexReader, path: str) -> dict[str, float]:
-    """Return how often other files changed in the same commits of at most nine files, 0 to 1. The value is
-    the cosine of the two files' commits: 1 if neither file ever changed without the other. Files with a
-    single common commit are left out, because it proves nothing."""
+    """Return how often other files changed in the same commits, from 0 to 1. Only commits of up to nine files
+    count. The value is the cosine of the two files' commits: 1 if neither file ever changed without the
+    other. Files with a single common commit are left out, because it proves nothing."""
     histories = reader.select("SELECT path, touches FROM file_history WHERE count > 1")
     paths: list[str] = [each for each, _ in histories]
     if path not in paths:

@@ -152,7 +152,7 @@ class ConnectedReader:
         return file_identity(self.folder / DATABASE_NAME)
 
     def _connection(self) -> apsw.Connection:
-        """Return the calling thread's connection, reopened where another file has replaced the index."""
+        """Return the calling thread's connection, reopened if another file has replaced the index."""
         local = self.memory.local
         now = time.monotonic()
         if local.db is None or local.identity is None or now >= local.looked + _LOOK_SECONDS:

@@ -50,7 +50,7 @@ class ContentCache(Generic[T]):
         if not self._making.acquire(blocking=not is_usable):
             return cast(T, self._value)
         try:
-            if version != self._version:  # no other thread made it while this one waited
+            if version != self._version:  # No other thread made it meanwhile.
                 began = time.monotonic()
                 value = make()
                 self._due = due_again(began)

@@ -22,13 +22,13 @@ MAYBE = 0.45
 
 def as_caller(meaning: Meaning, reference: Reference, is_itself: bool) -> tuple[float, str]:
     """Return the confidence (0 for no call) that the reference calls the function, and the reason.
-    `is_itself` is False where the reference names the type whose constructor the function is."""
+    `is_itself` is False if the reference names a type, and the function is that type's constructor."""
     symbol, sure = meaning.symbol, meaning.confidence
     language = symbol.table.language
     if reference.kind in CALLS:
         if is_itself or language != "python":
             return sure, meaning.via
-        return min(sure, MAYBE), f"makes a `{symbol.name}`"  # another constructor may run instead
+        return min(sure, MAYBE), f"makes a `{symbol.name}`"  # Another constructor may run instead.
     if symbol.definition.is_accessor:
         return (sure, meaning.via) if reference.receiver else (0.0, "")
     if symbol.kind not in CALLABLE or reference.kind is not ReferenceKind.READ:

@@ -130,7 +130,7 @@ class ReferenceGraph:
         found, complete = list(direct.found), direct.complete
         through = [each for each in found if _is_macro(each)]
         seen = set(targets)
-        for edge in through:  # the loop appends to it
+        for edge in through:  # The loop appends to `through`.
             macro = edge.enclosing
             if macro is None or macro in seen or len(seen) > _MOST_MACROS:
                 continue

@@ -53,7 +53,7 @@ ELSEWHERE = Value(ValueKind.ELSEWHERE)
 
 
 def parent_of(symbol: Symbol) -> int:
-    """Return the number of the enclosing definition; `TOP_LEVEL` where there is none."""
+    """Return the number of the enclosing definition; `TOP_LEVEL` if there is none."""
     return symbol.table.parent(symbol.number)
 
 

@@ -36,7 +36,7 @@ class Edge:
     enclosing: Place | None
     """The innermost function or type around the reference; None at the top level of its file."""
     target: Place | None
-    """The definition that the reference means; None where the workspace has none."""
+    """The definition that the reference means; None if it is not in the workspace."""
     confidence: float
     """A number from 0 to 1."""
     via: str
