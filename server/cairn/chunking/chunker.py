@@ -22,11 +22,11 @@ def chunk_text(path: str, text: str) -> list[Chunk]:
 
 
 def chunk_file(path: str, text: str) -> tuple[list[Chunk], SymbolTable | None]:
-    """Return a file's chunks in order (none for blank text), and its symbol table if its language has one.
+    """Return a file's chunks in order (none for blank text), and its symbol table, None if it has none.
 
     A chunk is a run of whole lines (ended as in LSP, by `\\n`, `\\r\\n` or `\\r`), and the chunks joined are
-    `text`. Only a notebook's chunks differ: they hold the decoded sources of its cells. Equal input gives
-    equal output. `path` is relative to the workspace folder.
+    `text`. A notebook's chunks differ: they contain the decoded sources of its cells. Equal input gives equal
+    output. `path` is relative to the workspace folder.
     """
     if not text.strip():
         return [], None
@@ -47,7 +47,7 @@ def chunk_file(path: str, text: str) -> tuple[list[Chunk], SymbolTable | None]:
 def _symbols(path: str, code: Code) -> SymbolTable | None:
     try:
         return symbols_of(code)
-    except Exception:  # a file without references can still be found by its text
+    except Exception:  # A file without references can still be found by its text.
         logger.exception("the references of %s cannot be read", path)
         return None
 
@@ -57,5 +57,5 @@ def is_parsed(language: str) -> bool:
     return language in _PARSED_CONFIG or (language != "" and category(language) is Category.CODE)
 
 
-# Configuration languages that define names.
+# These are configuration languages that define names.
 _PARSED_CONFIG = frozenset({"cmake", "hcl"})

@@ -7,9 +7,9 @@ import re
 from cairn.protocol.chunk_type import ChunkType
 from cairn.text.languages import Category, category
 
-# Languages that describe interfaces and nothing else.
+# Languages that only describe interfaces.
 _API_LANGUAGES = frozenset({"capnproto", "flatbuffers", "graphql", "http", "proto", "thrift"})
-# Languages that list commands to run, and names that fences give to a command line or its output.
+# Languages whose files list commands, and languages that fences declare for a command line or its output.
 _CMD_LANGUAGES = frozenset({"just", "make"})
 _CMD_FENCES = frozenset({"bash", "batch", "cmd", "console", "fish", "powershell", "zsh"})
 
@@ -19,7 +19,7 @@ _ENDPOINT = re.compile(
     r"(?:^|[\s`(>*])(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)`?\s+`?(?:https?://[^\s/]+)?/[\w{:/]"
 )
 
-# A prompt and a command at the beginning of a code block.
+# This matches a prompt and a command at the beginning of a code block.
 _PROMPT = re.compile(r"\A(?:[^\n]*\n)?\s*[$%] \S")
 
 

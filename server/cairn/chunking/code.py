@@ -1,4 +1,4 @@
-"""Cut source code by syntax where there is a grammar, with the names, signature and comment of each chunk."""
+"""Cut source code by its syntax tree, and find the names, signature and comment of each chunk."""
 
 from __future__ import annotations
 
@@ -24,19 +24,21 @@ from cairn.chunking.syntax import syntax_of
 from cairn.chunking.syntax.rules import COMMENTS, Syntax, find, text_of
 
 _DOC_COMMENT = re.compile(rb"^([ \t]*)/\*\*(?!/)", re.MULTILINE)
-# Average characters a line above which a program wrote the file, so that it cannot be cut by syntax.
+# The maximum average number of characters per line. A file with more was written by a program, and is not cut
+# by syntax.
 _MINIFIED = 500
-# Kinds whose name is not searched for: an impl's type is defined elsewhere, a test's name is a sentence.
+# Kinds of definitions whose names users do not search for: an impl's type is defined elsewhere, a test's name
+# is a sentence.
 _NAMELESS = frozenset({"impl", "extension", "test"})
-# Which definition of several names the chunk: types come before functions, functions before the rest.
+# The ranks of definitions: a chunk is named after a type rather than a function, or else after any other.
 _RANKS = (
     dict.fromkeys(CALLABLE | {"test"}, 1)
     | dict.fromkeys(CONTAINERS | {"table"}, 0)
     | dict.fromkeys(("impl", "extension", "module"), 2)
 )
-# A definition of a lower rank names the chunk after all if it has this many times as many rows.
+# A definition of a later rank names the chunk if it has this many times as many rows.
 _MUCH_LONGER = 3
-# A header comment begins in these first rows and nodes, possibly after one of these node types.
+# A header comment begins within these numbers of rows and nodes, possibly after nodes of these types.
 _HEADER_ROWS = 5
 _HEADER_NODES = 40
 _BEFORE_HEADERS = frozenset(
@@ -45,7 +47,8 @@ _BEFORE_HEADERS = frozenset(
 # Languages whose files embed scripts.
 _HOSTS = frozenset({"astro", "html", "svelte", "vue"})
 _SCRIPTS = frozenset({"script_element", "frontmatter"})
-# Levels of elements searched for a script (<html><body><div>…); more deeply nested pages define little there.
+# The number of levels of elements to search for a script (<html><body><div>…). Scripts nested more deeply
+# define little.
 _DEPTH = 5
 _TYPESCRIPT = ('lang="ts', "lang='ts", 'lang="tsx', "text/typescript")
 
@@ -64,10 +67,10 @@ def parse_code(language: str, lines: Lines) -> Code | None:
     """Return the parsed source file, or None if it is minified or cannot be parsed."""
     if lines.size(0, len(lines)) > _MINIFIED * len(lines):
         return None
-    # The parser knows only \n as a line end. \r and \n have equal length, so positions do not move.
+    # For the parser, only \n ends a line. \r and \n have equal length, so positions stay the same.
     source = re.sub(rb"\r(?!\n)", b"\n", lines.text(0, len(lines)).encode("utf-8", "surrogatepass"))
     if language == "groovy":
-        # After some doc comments, its grammar takes the rest of the file for their text.
+        # After some doc comments, the grammar takes the rest of the file for the comment's text.
         source = _DOC_COMMENT.sub(rb"\1/* ", source)
     tree = parse(language, source)
     return None if tree is None else Code(language, tree, source)
@@ -93,7 +96,7 @@ def code_chunks(path: str, code: Code, lines: Lines) -> list[Chunk]:
 
 
 def symbols_of(code: Code) -> SymbolTable | None:
-    """Return the symbol table of a source file, or None for a language whose references are not read."""
+    """Return the symbol table of a source file, or None for a language without queries for references."""
     if code.language in _HOSTS:
         scripts = (
             symbol_table(language, tree, code.source)
@@ -104,7 +107,7 @@ def symbols_of(code: Code) -> SymbolTable | None:
 
 
 def _with_scripts(marks: list[Mark], root: Node, language: str, lines: Lines, source: bytes) -> list[Mark]:
-    """Return `marks` of a host file with the lines of its scripts outlined as TypeScript."""
+    """Return `marks` of a host file, with marks of TypeScript in place of those inside its scripts."""
     for script, _, tree in _parsed_scripts(root, language, source):
         syntax = syntax_of("typescript")
         first, last = script.start_point[0], script.end_point[0]
@@ -138,7 +141,7 @@ def _scripts(root: Node) -> list[Node]:
 def _described(
     make: Callable[..., Chunk], is_first: bool, piece: Mark, syntax: Syntax, source: bytes
 ) -> Chunk:
-    """Build the chunk of a piece with `make`, and describe the definitions in it."""
+    """Return the chunk of a piece, created by `make`, with a description of the definitions in it."""
     main = _main_definition(piece.definitions)
     if is_first and main is not None and main.kind in VALUES:
         # Imports and constants at the top of a file describe the file.
@@ -162,7 +165,7 @@ def _described(
         symbol=about.name,
         symbol_kind=about.kind,
         parent=about.owner,
-        # Later parts of a long definition do not contain its signature.
+        # The later parts of a long definition do not contain the definition's signature.
         signature=signature_of(main, source) if main is not None else "",
     )
 
@@ -184,7 +187,7 @@ def _header_comment(root: Node, syntax: Syntax) -> str:
     for node in root.named_children[:_HEADER_NODES]:
         if node.type in COMMENTS:
             if node.start_point[0] > next_row:
-                # A licence is often a comment of its own, a blank line above the file's description.
+                # A licence is often a separate comment, a blank line before the file's description.
                 texts.append("")
             texts.append(_comment_lines(node))
         elif node.type not in _BEFORE_HEADERS:
@@ -194,7 +197,7 @@ def _header_comment(root: Node, syntax: Syntax) -> str:
 
 
 def _main_definition(definitions: list[Definition]) -> Definition | None:
-    """Return the definition that names the chunk: the first outermost type or function, if there is one."""
+    """Return the outermost definition that names the chunk; None if there is none."""
     outer: list[Definition] = []
     for definition in definitions:
         if definition.kind in _NAMELESS and any(other.name == definition.name for other in outer):
@@ -222,7 +225,8 @@ def _leading_comment(definition: Definition) -> str:
     for node in reversed(definition.leading):
         blank_rows = row - _next_row(node)
         text = _comment_lines(node)
-        # A block comment may be one blank line away; a more distant line comment describes something else.
+        # A block comment may be one blank line above. A line comment above a blank line describes something
+        # else.
         if blank_rows > (1 if text.startswith("/*") and not texts else 0):
             break
         if node.type in COMMENTS or node.type == "string_literal" or text.startswith(("@doc", "@typedoc")):
@@ -232,7 +236,8 @@ def _leading_comment(definition: Definition) -> str:
 
 
 def _comment_lines(node: Node) -> str:
-    """Return a comment without the line end that some grammars include, and which would end a paragraph."""
+    """Return a comment without its last line end, which only some grammars include and which would end a
+    paragraph."""
     return text_of(node).rstrip("\r\n")
 
 

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from cairn.text.verbatim import lines_of
 
-# The marks that open, continue or close a comment, at either end of a line, in any language with a grammar.
+# The marks that open, continue or close a comment at either end of a line, in all languages with a grammar.
 _OPENERS = re.compile(
     r"""^\s*(?:
         /\*+!? | \*+/ | \*(?=\s|$) | //[/!]* | \#+[!'|:]?(?=\s|$) | \#(?=\w) | --+(?:[ ]?[|^])? | ;+ | %+ |
@@ -45,10 +45,12 @@ _DIRECTIVE = re.compile(
     re.VERBOSE,
 )
 
-# Limits in characters of the comment and of each line: a licence may precede the text of a header.
+# The maximum numbers of characters to read of a comment and of each line. A licence may precede the text of a
+# header.
 _RAW_LIMIT = 20_000
 _LINE_LIMIT = 1000
-# About 150 tokens: more than is embedded, and enough for evidence and ranking.
+# The maximum number of characters to keep of a comment, about 150 tokens. This is more than is embedded, and
+# enough for evidence and ranking.
 COMMENT_LIMIT = 600
 
 
@@ -70,7 +72,7 @@ def comment_text(raw: str, *, is_header: bool = False) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Cut `text` at a space so that it has at most `limit` characters."""
+    """Return `text`, cut at a space if it has more than `limit` characters."""
     if len(text) <= limit:
         return text
     cut = max(text.rfind(" ", 0, limit), text.rfind("\n", 0, limit))
@@ -79,7 +81,7 @@ def shortened(text: str, limit: int) -> str:
 
 def _unmarked(raw: str) -> Iterator[str]:
     for line in lines_of(raw[:_RAW_LIMIT]):
-        # Testing for a character is cheaper than running a pattern, and most lines match none.
+        # Most lines match no pattern, and testing for a character is faster than running a pattern.
         line = line[:_LINE_LIMIT].strip()
         if line[:1] in _FIRST_OF_OPENERS:
             line = _OPENERS.sub("", line, count=1)

@@ -10,13 +10,14 @@ from cairn.chunking.model import Chunk
 from cairn.text.identifiers import identifier_words, words_in
 from cairn.text.languages import Category, category, detect_language
 
-# The model reads about 64 tokens of a skeleton: the folders next to the file say more than those above.
+# The maximum number of folders of the path in a skeleton. The model reads about 64 tokens of it, and the
+# folders nearest to the file say most.
 _FOLDERS = 3
 _NAMES = 12
 _SIGNATURE = 160
 _SENTENCES = 240
 _FIRST_LINES = 400
-# Enough characters to get past a licence.
+# The number of characters to read of a chunk, enough to get past a licence.
 _PROBE = 4000
 
 
@@ -38,7 +39,7 @@ def composite_text(path: str, source: str, chunk: Chunk) -> str:
 def _skeleton(path: str, chunk: Chunk) -> str:
     parts = [_path_words(path), _names(chunk), _first_sentences(chunk.comment), chunk.signature[:_SIGNATURE]]
     if not chunk.signature and not chunk.comment:
-        # A licence does not describe the file.
+        # A licence at the top of a file does not describe the file.
         text = comment_text(chunk.text[:_PROBE], is_header=chunk.position == 0)
         parts.append(" ".join(text.split())[:_FIRST_LINES])
     return "\n".join(filter(None, parts))

@@ -10,7 +10,7 @@ from cairn.text.verbatim import find_words, starts_with_mark
 
 def definition_lines(chunk: Chunk, name: str) -> tuple[int, int]:
     """Return the lines `[start, end)` of the file in which the chunk defines `name`. The main definition
-    extends to the chunk's end; for another one, only the line that names it is returned."""
+    extends to the chunk's end. For any other definition, only the line that names it is returned."""
     is_main = name == chunk.symbol
     lines = chunk.text.split("\n")
     candidates = [n for n, line in enumerate(lines) if name in line and find_words(name, line) >= 0]
@@ -23,8 +23,8 @@ def definition_lines(chunk: Chunk, name: str) -> tuple[int, int]:
 
 
 def definition_at(chunk: Chunk, first: int, last: int) -> str:
-    """Return the first definition that begins in the file's lines `[first, last)`, or else the nearest above.
-    A chunk of several small definitions is named after its main one, which may be another."""
+    """Return the name of the first definition that begins in the file's lines `[first, last)`, or else of the
+    nearest definition above. The chunk's main definition may be another one."""
     places = sorted((definition_lines(chunk, name)[0], name) for name in chunk.defines)
     within = [name for line, name in places if first <= line < last]
     above = [name for line, name in places if line < first]
@@ -32,7 +32,7 @@ def definition_at(chunk: Chunk, first: int, last: int) -> str:
 
 
 def _unlike_definition(name: str, line: str) -> int:
-    """Rate how unlike a definition of the name a line is, from 0 (a keyword before it) to 4 (a comment)."""
+    """Return how unlikely a line is to define the name, from 0 (after a keyword) to 4 (in a comment)."""
     head = _HEAD.match(line)
     if head and name in (head["name"], head["name"] + head["mark"]):
         return 0
@@ -45,13 +45,13 @@ def _unlike_definition(name: str, line: str) -> int:
 
 
 def _is_head(line: str, head: str) -> bool:
-    """Return whether the line contains the definition's head (given without spaces) or its first line."""
+    """Return whether the line contains the definition's head, given without spaces, or its first line."""
     squeezed = "".join(line.split())
     return head in squeezed or head.startswith(squeezed)
 
 
 def kind_at(chunk: Chunk, line: int) -> str:
-    """Return the kind of definition that a keyword in a line of the file announces; "" without a keyword."""
+    """Return the kind of definition by the keyword in a line of the file; "" without such a keyword."""
     lines = chunk.text.split("\n")
     found = _DEFINING.match(lines[min(line - chunk.start_line, len(lines) - 1)])
     return _KINDS[found["keyword"]] if found else ""
@@ -69,6 +69,6 @@ _HEAD = re.compile(
     r"|defp|defmacrop?|\#[ \t]*define|@callback|typealias|protocol|object|get|set)[ \t]+"
     r"(?:\([^()]*\)[ \t]*)?(?:\w+[.:]+)*(?P<name>[\w$]+)(?P<mark>[?!]?)"
 )
-"""A keyword, perhaps a receiver in Go or an owner in C++ or Lua, and the name."""
+"""The pattern of a keyword and the name, with an optional receiver (Go) or owner (C++, Lua) between them."""
 _VALUE = re.compile(r"\??(?:\[\w*\])?[ \t]*(?:[:;,<{(]|=(?!=))")
-"""The text after a name that is given a type, a value, parameters or a body."""
+"""The pattern of the text after a name that is given a type, a value, parameters or a body."""

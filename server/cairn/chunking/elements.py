@@ -71,8 +71,8 @@ def read_elements(
 
 
 def _with_paragraphs(lines: Lines, special: list[Element]) -> list[Element]:
-    """Return `special` in order, with a `TextElement` for each paragraph of the other lines. Blank lines next
-    to a special element belong to it: no element is blank, unless the whole text is."""
+    """Return `special` in order, with a `TextElement` for each paragraph between them. Blank lines next to a
+    special element belong to it, so that no element is blank unless the whole text is."""
     elements: list[Element] = []
     at = 0
     for element in special:
@@ -92,12 +92,12 @@ def _with_paragraphs(lines: Lines, special: list[Element]) -> list[Element]:
 
 
 def _paragraphs(lines: Lines, start: int, end: int) -> Iterator[TextElement]:
-    """Yield paragraphs of the lines `[start, end)`; each ends before an unindented line after a blank one.
-    Blank lines at the start belong to the first paragraph."""
+    """Yield the paragraphs of the lines `[start, end)`. A paragraph ends before an unindented line that
+    follows a blank line. Blank lines at the start belong to the first paragraph."""
     block = start
     for index in range(start + 1, end):
         line, before = lines[index], lines[index - 1]
-        # An indented line after a blank one continues a list item or an indented code block.
+        # An indented line after a blank line continues a list item or an indented code block.
         starts = line.strip() and not before.strip() and not line.startswith((" ", "\t"))
         if starts and not lines.is_blank(block, index):
             yield TextElement(block, index)

@@ -1,4 +1,4 @@
-"""Load tree-sitter grammars and parse with them; no other module does."""
+"""Load tree-sitter grammars and parse with them. No other module does this."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 # The grammars of semble-grammars 0.1.2 that are not used, and the reasons.
 UNUSED = {
-    # Its scanner starts with undefined state: even `"}\n"` is a string at one time and an error at another.
+    # Its scanner starts with undefined state, and reads `"}\n"` now as a string, now as an error.
     "jsonnet": "parses one text in different ways",
     "markdown_inline": "what is inside a paragraph makes no chunk",
     "php_only": "for texts without `<?php`, which files have",
@@ -29,24 +29,24 @@ UNUSED = {
     ),
 }
 
-# Time explodes for a text that is mostly errors to the grammar: 64 kB of Ruby take the Lua grammar 4 s, 300
-# hostile bytes the Kotlin grammar two minutes, 3.6 kB of MUMPS the Objective-C grammar four. So the parser's
-# progress steps are counted, each a hundred of its operations and some 40 µs. Of 5,583 files, none needed
-# more than 0.08 steps a byte or 6,300 in all.
+# A text that is not in the grammar's language can take very long: 64 kB of Ruby take 4 s in the Lua grammar,
+# 300 hostile bytes two minutes in the Kotlin grammar, 3.6 kB of MUMPS four minutes in the Objective-C
+# grammar. So the parser's progress steps are limited. A step is a hundred operations of the parser and takes
+# about 40 µs. None of 5,583 files needed more than 0.08 steps per byte, or 6,300 in all.
 _STEPS = 10_000
 _STEPS_PER_BYTE = 0.1
 _SLICE = 4096
-# Nodes read their text in slices too, and names are short.
+# The size of the slices in which nodes read their text, in bytes. Names are short.
 _NODE_SLICE = 256
 
 
 class _ThreadState(threading.local):
-    """State of one thread, since a parser is not safe to share."""
+    """The state of one thread, because threads must not share a parser."""
 
     def __init__(self) -> None:
         self.parsers: dict[str, Parser | None] = {}
         self.buffer = memoryview(bytearray(_SLICE))
-        """One buffer suffices: a parser is done with a slice when it requests the next."""
+        """One buffer suffices, because a parser no longer needs a slice when it requests the next one."""
 
 
 _thread = _ThreadState()
@@ -68,7 +68,7 @@ def parse(language: str, source: bytes, ranges: Sequence[Range] = ()) -> Tree | 
     steps = iter(range(_STEPS + int(_STEPS_PER_BYTE * len(source))))
     try:
         tree = parser.parse(reader, progress_callback=lambda _offset, _has_error: next(steps, None) is None)
-    except ValueError:  # the callback stopped the parser
+    except ValueError:  # The callback stopped the parser.
         parser.reset()
         return None
     reader.is_parsed = True
@@ -78,8 +78,8 @@ def parse(language: str, source: bytes, ranges: Sequence[Range] = ()) -> Tree | 
 class _SourceSlices:
     """The text as a callback that returns slices, for a parser and for the nodes of its tree.
 
-    tree-sitter's binding never frees what a parser received: each parse of 19 KB leaked 26 KB as slices of
-    bytes. So the parser gets views of one buffer, refilled each time.
+    tree-sitter's binding never frees the slices that a parser received: as `bytes`, each parse of 19 KB
+    leaked 26 KB. So the parser gets views of one buffer, which is filled again for each slice.
     """
 
     def __init__(self, source: bytes) -> None:
@@ -98,7 +98,7 @@ class _SourceSlices:
 def _load(language: str) -> Parser | None:
     if language in UNUSED:
         return None
-    # Imported late: a process that only answers from the index never parses.
+    # The import is late because a process that only reads the index never parses.
     import semble_grammars
 
     # Grammars are unpacked into a folder on first use: Cairn's own, unless the user has chosen one. Its name

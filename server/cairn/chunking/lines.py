@@ -11,20 +11,21 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 
-# No chunk should begin at a line that starts with one of these: it closes the lines above it.
+# A line that starts with one of these closes the lines above it, so no chunk should begin there.
 _CLOSERS = ("}", ")", "]", "end", "else", "fi", "done", "esac", "*/", "</", '"""', "'''")
 _COMMENT_MARKS = "/*#-;!%"
-# The share of the maximum that a piece must reach, which leaves room for a better cut.
+# The minimum size of a piece, as a share of the maximum. It leaves room to choose a good cut.
 _LEAST_FILL = 0.5
-# A run of up to this many times the maximum is cut into two pieces, each with at least this share of it.
+# A run of lines of up to _TWO_PIECES times the maximum is cut into two pieces, each with at least
+# _LEAST_SHARE of the run.
 _TWO_PIECES = 1.7
 _LEAST_SHARE = 0.3
-# Deeper indentation does not make a cut worse.
+# The indentation beyond which a cut does not become worse.
 _DEEPEST_INDENT = 12
 
 
 class Lines:
-    """The lines of a text, each with its line end, and the sizes of runs of them in characters."""
+    """The lines of a text, each with its line end, and the sizes of runs of lines in characters."""
 
     def __init__(self, text: str) -> None:
         # newline="" splits at all three line ends and keeps them.
@@ -59,8 +60,8 @@ class Lines:
         """Return the lines at which to cut `[start, end)` into pieces of at most `maximum` characters.
 
         Cuts prefer to follow blank lines and to have little indentation. A line longer than `maximum` becomes
-        a piece alone. Blank lines at either end of a piece do not count, and no piece is blank. The result is
-        sorted and contains neither `start` nor `end`.
+        a piece of its own. Blank lines at either end of a piece do not count, and no piece is blank. The
+        result is sorted and contains neither `start` nor `end`.
         """
         while start < end and not self.lines[start].strip():
             start += 1
@@ -88,7 +89,7 @@ class Lines:
         return result
 
     def _cut_quality(self, index: int) -> tuple[int, int]:
-        """Rate line `index` as the beginning of a chunk; of equal ratings the later line wins."""
+        """Return how well a chunk could begin at line `index`. Of equal lines, the last one wins."""
         line = self.lines[index]
         stripped = line.strip()
         if not stripped:

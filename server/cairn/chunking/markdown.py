@@ -15,22 +15,23 @@ _ATX = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _CLOSING_MARKS = re.compile(r"(?:\A|(?<=[ \t]))#+\Z")
 _UNDERLINE = re.compile(r" {0,3}(?:(=+)|-{2,})[ \t]*$")
 _HTML_HEADING = re.compile(r"[ \t]*<h([1-6])\b[^>]*>(.*?)</h\1>", re.IGNORECASE | re.DOTALL)
-# Logos and badges make a README's title a block of markup; a longer block is not a title.
+# The maximum number of lines of an HTML heading. Logos and badges make a README's title a block of markup,
+# but a longer block is not a title.
 _HTML_HEADING_LINES = 15
-# A fence may follow the marks of lists and quotes, at any indentation, since lists nest. The quantifiers are
-# possessive so that a long line is not tried in many ways.
+# A fence may follow the marks of lists and quotes, at any indentation, because lists nest. Possessive
+# quantifiers prevent slow backtracking in a long line.
 _CONTAINERS = r"[ \t]*+(?:>[ \t]?+)*+[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+"
 _FENCE = re.compile(_CONTAINERS + r"(?:(`{3,})(?=[^`]*$)|(~{3,}))(.*)$")
 _COMMENTS = (("<!--", "-->"), ("{/*", "*/}"))
-# HTML elements whose text is not Markdown, if they start a line.
+# HTML elements whose text is not Markdown if they are at the start of a line.
 _VERBATIM = re.compile(r"[ \t]*<(pre|script|style|textarea)\b", re.IGNORECASE)
 _ANCHOR = re.compile(r"\s*<a\s+(?:name|id)=[^>]*>\s*(?:</a>)?\s*$")
 # A line that cannot be a setext heading, because another element starts on it.
 _NOT_A_TITLE = re.compile(r"[ \t]*+(?:[#>|<]|[-*+][ \t]|\d{1,9}[.)][ \t]|[-=*_ \t]+$)| {4}|\t")
 
-# In characters. A longer title is a mistake, and cleaning it would take too long.
+# The maximum length of a title in characters. A longer title is a mistake, and takes too long to clean.
 TITLE_LIMIT = 300
-# The lines between two `---` must match this to be metadata and not text between two rules.
+# The lines between two `---` are metadata if they match this pattern, and otherwise text between two rules.
 _METADATA = re.compile(r"^[\"']?[\w.-]+[\"']?[ \t]*[:=]", re.MULTILINE)
 _TITLE_KEY = re.compile(r"""^title\s*[:=]\s*(?:"([^"]*)"|'([^']*)'|(.*?))\s*$""", re.MULTILINE)
 
@@ -64,7 +65,8 @@ def plain_title(markup: str) -> str:
 
 
 def _element_at(lines: Lines, index: int, floor: int) -> Heading | Fence | None:
-    """Return the heading or fence that starts at a line; lines before `floor` belong to other elements."""
+    """Return the heading or fence that starts at a line. The lines before `floor` belong to earlier
+    elements."""
     line = lines[index].rstrip("\r\n")
     first = line.lstrip()[:1]
     if not first:
@@ -104,8 +106,8 @@ def _html_heading(lines: Lines, index: int) -> Heading | None:
 
 
 def _fence_end(lines: Lines, index: int, before: str, marks: str) -> int:
-    """Return the line after the fence that line `index` opens, with `before` before its marks. An unclosed
-    fence ends with the quote around it, or before the next heading outside its list."""
+    """Return the line after the fence that line `index` opens. `before` is the text before its marks. An
+    unclosed fence ends with the quote around it, or before the next heading outside its list."""
     closing = re.compile(rf"[ \t>]*{re.escape(marks[0])}{{{len(marks)},}}[ \t]*$")
     is_quoted = before.lstrip().startswith(">")
     heading = len(lines)
@@ -117,12 +119,12 @@ def _fence_end(lines: Lines, index: int, before: str, marks: str) -> int:
             return at + 1
         if before and at < heading and line.startswith("#") and _ATX.match(line):
             heading = at
-    # A heading ends only an unclosed fence: unindented code in a list has comments like headings.
+    # A heading only ends an unclosed fence, because comments in code may look like headings.
     return heading
 
 
 def _after_comment(lines: Lines, index: int) -> int:
-    """Return the line after a comment that line `index` opens, or the next line."""
+    """Return the line after the comment that line `index` opens, or the next line if there is no comment."""
     line = lines[index]
     if "<" not in line and "{" not in line:
         return index + 1

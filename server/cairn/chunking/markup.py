@@ -28,7 +28,7 @@ class _Markup:
     """An optional line before the opening that names the language."""
 
 
-# Headings and the first lines of blocks are at most this long.
+# The maximum length in characters of a heading and of the first line of a block.
 _LINE_LIMIT = 300
 _LATEX_LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5}
 
@@ -98,7 +98,7 @@ def _element_at(markup: _Markup, lines: Lines, index: int) -> Element | None:
 
 def _heading_at(lines: Lines, index: int, floor: int, styles: list[tuple[str, bool]]) -> Heading | None:
     """Return the title that starts at a line, including labels above it down to line `floor`. Its level is
-    the position of its style in `styles`, which are in the order of their first use."""
+    the position of its style in `styles`, the document's styles of titles in the order of first use."""
     has_overline = _ADORNMENT.match(lines[index]) is not None
     at = index + 1 if has_overline else index
     if at + 1 >= len(lines) or (index and lines[index - 1].strip()):

@@ -1,4 +1,4 @@
-"""The model of a chunk: a run of whole lines of one file, with all that later stages need."""
+"""The model of a chunk: a run of whole lines of one file, with all data that later stages need."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from cairn.protocol.chunk_type import ChunkType
 
 
 def content_key(text: str) -> str:
-    """Return a hex digest of `text` that depends on nothing else."""
+    """Return a hexadecimal digest of `text` alone."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 @frozen
 class Chunk:
-    """Lines `[start_line, end_line)` of a file, 0-based, with these lines unchanged as `text`.
+    """The lines `[start_line, end_line)` of a file, 0-based; `text` contains them unchanged.
 
     In a notebook, `text` is the decoded source: line i of the text is in line `start_line` + i of the file.
-    If the file does not have a line for each line of source, the chunk cites all lines of the cell.
+    If the file has no separate line for each line of source, the chunk has the line numbers of the whole
+    cell.
     """
 
     position: int
-    """The 0-based position in the file."""
+    """The 0-based position among the file's chunks."""
     start_line: int
     end_line: int
     text: str
@@ -35,7 +36,7 @@ class Chunk:
     header_path: str = ""
     """The headings or enclosing definitions, outermost first, joined by " > "."""
     symbol: str = ""
-    """The name of the main definition; this, its kind and its parent are "" for none."""
+    """The name of the main definition. Without a main definition, its name, kind and parent are ""."""
     symbol_kind: str = ""
     parent: str = ""
     defines: tuple[str, ...] = ()

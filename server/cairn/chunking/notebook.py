@@ -23,19 +23,19 @@ from cairn.chunking.sections import HeadingPath, section_chunks
 from cairn.text.languages import detect_language, language_of_fence
 from cairn.text.unicode import well_formed
 
-# The first line of a cell in another language: `%%bash`, `%%javascript --isolated`.
+# The pattern of the first line of a cell in another language: `%%bash`, `%%javascript --isolated`.
 _CELL_MAGIC = re.compile(
     r"%%(bash|sh|script\s+bash|cmd|html|javascript|js|latex|markdown|perl|r|ruby|sql|svg)\b", re.I
 )
-# IPython's commands, which are errors to the grammar: `%timeit f()`, `!pip install x`.
+# The pattern of IPython's commands, which the grammar cannot parse: `%timeit f()`, `!pip install x`.
 _COMMAND = re.compile(r"^[ \t]*(?:%{1,2}[A-Za-z]|!).*$", re.MULTILINE)
-# Data in the text itself, mostly an image pasted into a paragraph; shorter runs may be tokens.
+# The pattern of data in the text itself, mostly an image pasted into a paragraph. Shorter runs may be tokens.
 _EMBEDDED_DATA = re.compile(r"(;base64,)[A-Za-z0-9+/=]{100,}")
 
-# Programs that write notebooks leave control characters in strings.
+# The decoder accepts control characters, which some programs that write notebooks leave in strings.
 _DECODER = json.JSONDecoder(strict=False)
 _BEFORE = re.compile(r"\ufeff?[ \t\r\n]*")
-# The whole text has been parsed by then, so the characters between two values need no check.
+# The whole text has been parsed before this is used, so the characters between two values need no check.
 _BETWEEN = re.compile(r"[ \t\r\n,:]*")
 
 
@@ -46,7 +46,7 @@ class _Cell:
     source: str
     first: int
     last: int
-    """The lines of the file where its source starts and ends."""
+    """The lines of the file in which the source starts (`first`) and ends (`last`)."""
     is_by_lines: bool
     """Whether line i of the source is alone on line `first` + i of the file, as nbformat writes it."""
     language: str = ""
@@ -56,9 +56,9 @@ class _Cell:
 def notebook_chunks(path: str, lines: Lines) -> list[Chunk] | None:
     """Return the chunks of a notebook's cells in order, or None if the text is not a notebook.
 
-    A chunk's text is decoded source: whole lines of one cell, with a line end after the last one too. If the
-    file has each of them on its own line, the chunk cites exactly those; otherwise every chunk of the cell
-    cites all lines of the cell's source, which may be fewer than the lines of its text.
+    A chunk's text is decoded source: whole lines of one cell, each with a line end. If the file has a
+    separate line for each of them, the chunk has the numbers of exactly those lines. Otherwise every chunk of
+    the cell has the line numbers of the cell's whole source, which may be fewer than the lines of the text.
     """
     text = lines.text(0, len(lines))
     try:
@@ -76,7 +76,7 @@ def notebook_chunks(path: str, lines: Lines) -> list[Chunk] | None:
 
 
 def _cells(text: str, top: Mapping[str, Value], lines: Lines) -> Iterator[_Cell]:
-    # nbformat 3 and older has sheets of cells.
+    # In nbformat 3 and older versions, cells are in sheets.
     sheets = [members(text, sheet) for sheet in items(text, top["worksheets"])] if "worksheets" in top else []
     for place in (
         cell for sheet in (top, *sheets) if "cells" in sheet for cell in items(text, sheet["cells"])
@@ -126,7 +126,7 @@ def _kernel_language(notebook: Any) -> str:
 
 
 def _first_language(*names: str) -> str:
-    """Return the language of the first name with letters; versions of kernels (`c++17`) do not count."""
+    """Return the language of the first name that is not empty, without a version such as in `c++17`."""
     return next(filter(None, (language_of_fence(name.rstrip("0123456789.")) for name in names)), "")
 
 
@@ -155,18 +155,18 @@ def read_json(text: str) -> Value:
 
 
 def members(text: str, value: Value) -> dict[str, Value]:
-    """Return the values in an object of `text`, none for another value; of equal keys the last one counts."""
+    """Return the values of an object, none if `value` is not an object. The last of equal keys counts."""
     parts = _parts(text, value) if isinstance(value.content, dict) else iter(())
     return {str(key.content): member for key, member in zip(parts, parts, strict=True)}
 
 
 def items(text: str, value: Value) -> list[Value]:
-    """Return the values in an array of `text`, none for another value."""
+    """Return the values in an array of `text`, none if the value is not an array."""
     return list(_parts(text, value)) if isinstance(value.content, list) else []
 
 
 def _parts(text: str, value: Value) -> Iterator[Value]:
-    """Yield the values in an array, or the keys and values of an object in turn."""
+    """Yield the values in an array, or alternately the keys and values in an object."""
     at = _skip(_BETWEEN, text, value.start + 1)
     while text[at] not in "]}":
         part = _value_at(text, at)
@@ -185,7 +185,7 @@ def _skip(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 
 def _cell_chunks(path: str, cell: _Cell, language: str, headings: HeadingPath) -> Iterator[Chunk]:
-    """Yield the chunks of one cell, with lines that count from its first."""
+    """Yield the chunks of one cell, with line numbers relative to the cell's first line."""
     source = Lines(cell.source)
     if magic := _CELL_MAGIC.match(cell.source):
         language = language_of_fence(magic.group(1).split()[-1])
@@ -210,7 +210,7 @@ def _cell_chunks(path: str, cell: _Cell, language: str, headings: HeadingPath) -
 def _code(path: str, language: str, source: Lines) -> list[Chunk]:
     text = source.text(0, len(source))
     if language == "python":
-        # Lines of equal length, so that positions do not move.
+        # The commands are replaced by spaces of equal length, so that positions stay the same.
         text = _COMMAND.sub(lambda command: " " * len(command.group()), text)
     lines = Lines(text)
     code = parse_code(language, lines) if text.strip() else None

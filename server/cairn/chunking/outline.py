@@ -1,7 +1,8 @@
-"""Turn a syntax tree into marks: the lines at which a chunk may begin, and the definitions there.
+"""Turn a syntax tree into marks. A mark is a line at which a chunk may begin, with the definitions that begin
+there.
 
 The walk enters only types, for their members, and nodes too long for one chunk. It keeps its own stack, so
-that deep nesting costs memory and not the interpreter's recursion.
+that deep nesting does not exceed the interpreter's recursion limit.
 """
 
 from __future__ import annotations
@@ -15,22 +16,23 @@ from tree_sitter import Node
 from cairn.chunking.lines import Lines
 from cairn.chunking.syntax.rules import COMMENTS, PROTOTYPE, NamedNode, Rule, Syntax, generic_rule, last_row
 
-# The desired maximum length of a chunk in characters; the ranking was measured with it (about 375 tokens).
+# The desired maximum length of a chunk in characters: about 375 tokens, with which ranking was measured.
 MAXIMUM = 1500
-# Kinds whose bodies contain definitions.
+# Kinds of definitions whose bodies contain definitions.
 CONTAINERS = frozenset(
     {"class", "interface", "struct", "union", "trait", "enum", "object", "impl", "extension", "module"}
 )
 # Kinds that make a function inside them a method.
 TYPES = CONTAINERS - {"module"}
 CALLABLE = frozenset({"function", "method", "macro", "constructor", PROTOTYPE})
-# Kinds that count at the top of a file and in types, but not in functions.
+# Kinds that count as definitions at the top of a file and in types, but not in functions.
 VALUES = frozenset({"constant", "variable", "field", "property", "target"})
-# Characters of a comment that does not fit into one chunk with its definition. A long one becomes its own
-# chunk, a short one stays with its definition. One in between stays if the definition is cut anyway.
+# The numbers of characters from which a comment is long, and up to which it is short, if it does not fit into
+# one chunk with its definition. A long comment becomes a chunk of its own, and a short one stays with its
+# definition. A comment in between stays if the definition is cut anyway.
 _LONG_COMMENT = 750
 _SHORT_COMMENT = 250
-# Node types of bodies: a cut there would separate a head from its body.
+# The pattern of the node types of bodies. A cut there would separate a head from its body.
 _BODY = re.compile(
     r"(?:^|_)(?:block|body|statements|statement_list|compound_statement|declarations|suite|then)$"
 )
@@ -38,37 +40,37 @@ _BODY = re.compile(
 
 @define(eq=False)
 class Definition:
-    """A named definition, its place and its surroundings."""
+    """A named definition, its place, and the definitions around it."""
 
     name: str
     kind: str
     owner: str
-    """The name of the type or module that it belongs to, "" for none."""
+    """The name of the type or module that the definition belongs to, "" for none."""
     path: tuple[str, ...]
     node: Node
     leading: list[Node]
-    """Comments, attributes and the like directly before it."""
+    """The comments, attributes and similar nodes directly before the definition."""
     start_row: int
     end_row: int
 
     @property
     def rows(self) -> int:
-        """The number of rows, including what leads it."""
+        """The number of rows, including those of leading nodes."""
         first_row = self.leading[0].start_point[0] if self.leading else self.start_row
         return self.end_row - first_row + 1
 
 
 @define(eq=False)
 class Mark:
-    """A line at which a chunk may begin. Its piece extends to the next mark, or to `end`."""
+    """A line at which a chunk may begin. The piece from this line extends to the next mark, or to `end`."""
 
     line: int
     depth: int
-    """The number of opened nodes around it; a cut at a lower depth is better."""
+    """The number of opened nodes around the mark. A cut at a lower depth is better."""
     scope: tuple[Definition, ...]
     definitions: list[Definition] = field(factory=list)
     opens: bool = False
-    """Whether it is the head of an opened node."""
+    """Whether the mark is the head of an opened node."""
     end: int = 0
     """The line before which the piece ends, set when the marks are packed."""
 
@@ -76,18 +78,18 @@ class Mark:
 @define(eq=False)
 class _Span:
     first_row: int
-    """The first row, of leading comments if there are any."""
+    """The first row, including leading comments."""
     start_row: int
     end_row: int
     starts_row: bool
-    """Whether only whitespace precedes it on its first row."""
+    """Whether only whitespace is before the span in its first row."""
 
 
 def _children(node: Node) -> Iterator[Node]:
     return iter(node.named_children)
 
 
-# Without NO_OP the converter runs whenever `first` is set, which took longer than setting it.
+# Without NO_OP, attrs also runs code whenever `first` is set, which took longer than setting it.
 @define(eq=False, on_setattr=setters.NO_OP)
 class _Frame:
     """The children of a node that are still to be visited, and how to treat them."""
@@ -96,17 +98,17 @@ class _Frame:
     depth: int
     scope: tuple[Definition, ...]
     quiet: bool = False
-    """Whether everything here belongs to the last mark."""
+    """Whether all of these nodes belong to the last mark."""
     in_function: bool = False
     first: bool = False
-    """Whether the next node is the first of a body, which stays with the head before it."""
+    """Whether the next node is the first node of a body. It stays with the head before the body."""
     head: bool = False
     """Whether the nodes are the parts of a head and its body: a chunk may begin only inside a long one."""
 
 
 def outline(root: Node, syntax: Syntax, lines: Lines, source: bytes) -> list[Mark]:
-    """Return the marks of a tree in order of their lines; the first is at line 0. `source` is the UTF-8 text
-    that was parsed, with `\\n` wherever `lines` ends a line."""
+    """Return the marks of a tree in the order of their lines. The first mark is at line 0. `source` is the
+    UTF-8 text that was parsed, with `\\n` wherever `lines` ends a line."""
     return _Walk(syntax, lines, source).walk(root)
 
 
@@ -148,7 +150,7 @@ class _Walk:
         if node_type in syntax.detached_bodies:
             self._enter_detached_body(node, frame, end_row)
             return
-        # Nodes that lead this one, if only blank lines are between.
+        # These nodes lead the current one if there are only blank lines between.
         leading, self._leading = self._leading, []
         if leading and not self._touches(leading[-1], start_row):
             leading = []
@@ -193,7 +195,7 @@ class _Walk:
             comment = self._lines.size(line, span.start_row)
             fits_alone = not self._is_long(span.start_row, span.end_row)
             if comment >= _LONG_COMMENT or (fits_alone and comment >= _SHORT_COMMENT):
-                # The comment becomes a piece, and then the definition.
+                # The comment becomes one piece, and the definition becomes the next.
                 self._mark(line, span, frame, opens=True).scope += (definition,)
                 line = span.start_row
             is_long = not fits_alone
@@ -215,7 +217,7 @@ class _Walk:
         return True
 
     def _enter_detached_body(self, node: Node, frame: _Frame, end_row: int) -> None:
-        """Enter the body of the function whose head is the previous node."""
+        """Visit the body of the function whose head is the previous node."""
         definitions = self._marks[-1].definitions
         scope = frame.scope
         if definitions:

@@ -7,18 +7,19 @@ from collections.abc import Sequence
 from cairn.chunking.lines import Lines
 from cairn.chunking.outline import MAXIMUM, VALUES, Mark
 
-# A chunk of this many characters is full; the ranking was measured with it (190 tokens).
+# The number of characters from which a chunk is full: about 190 tokens, with which ranking was measured.
 MINIMUM = 750
-# A shorter end of a type or function joins the chunk before it, which may then exceed the maximum by this.
+# An end of a type or function with fewer characters joins the chunk before it, which may then exceed the
+# maximum by this number.
 _SCRAP = 250
-# A shorter piece, a line or two, joins any neighbour.
+# A piece with fewer characters, which is a line or two, joins any neighbour.
 _LINE = 125
-# Imports at the top of a file of at least this length become a chunk of their own.
+# Imports at the top of a file with at least this many characters become a chunk of their own.
 _PREAMBLE = 300
 
 
 def pack(marks: Sequence[Mark], lines: Lines) -> list[Mark]:
-    """Return marks of pieces that cover `lines`, each of which becomes one chunk; change the given marks."""
+    """Return the marks of pieces that cover `lines`, one for each chunk. The given marks are changed."""
     pieces: list[Mark] = []
     for block in _blocks(marks, lines):
         if pieces and block.scope[: len(pieces[-1].scope)] != pieces[-1].scope:
@@ -36,15 +37,16 @@ def pack(marks: Sequence[Mark], lines: Lines) -> list[Mark]:
 
 
 def _blocks(marks: Sequence[Mark], lines: Lines) -> list[Mark]:
-    """Set the ends of the marks, and cut by lines each piece that is too long and has no marks inside."""
+    """Return the marks with their ends set, and further marks for pieces that are too long and are cut by
+    lines."""
     blocks = []
     ends = [mark.line for mark in marks[1:]] + [len(lines)]
     for mark, end in zip(marks, ends, strict=True):
         is_long = lines.size(mark.line, end) > MAXIMUM + _SCRAP
         (_, stop), *others = lines.pieces(mark.line, end, MAXIMUM) if is_long else [(mark.line, end)]
-        mark.end = stop  # changed in place: a copy of each cost more than the cutting
+        mark.end = stop  # Copying each mark would take longer than cutting.
         blocks.append(mark)
-        # The later parts of a definition that was cut are inside it.
+        # The later parts of a definition that was cut are inside this definition.
         inside = (*mark.scope, *mark.definitions[-1:])
         blocks += [Mark(start, mark.depth, inside, end=stop) for start, stop in others]
     return blocks
@@ -65,7 +67,8 @@ def _joins(piece: Mark, block: Mark, lines: Lines, is_first: bool) -> bool:
         return False
     if is_first and size >= _PREAMBLE and _is_preamble(piece) and not _is_preamble(block):
         return False
-    # A type's head may join its first members, and members each other, but nothing crosses a type's end.
+    # A type's head may be joined with its first members, and members with each other, but not with text after
+    # the type's end.
     return block.scope[: len(piece.scope)] == piece.scope
 
 

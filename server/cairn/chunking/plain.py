@@ -13,7 +13,7 @@ from cairn.chunking.model import Chunk
 from cairn.chunking.outline import MAXIMUM
 from cairn.protocol.chunk_type import ChunkType
 
-# The key or section that a chunk of configuration begins with.
+# The patterns of the keys or section headers by which chunks of configuration are named.
 _SECTIONS = {
     language: re.compile(pattern, re.MULTILINE)
     for languages, pattern in {
@@ -23,7 +23,7 @@ _SECTIONS = {
     }.items()
     for language in languages.split()
 }
-# Definitions as most languages without a grammar write them.
+# The pattern of definitions in most languages without a grammar.
 _DEFINITION = re.compile(
     r"""^[ \t]*(?:(?:public|private|protected|internal|static|abstract|final|override|export|inline|pub|async)
         \s+)*
@@ -39,7 +39,7 @@ _KINDS = {
 }  # fmt: skip
 
 _SIGNATURE_LIMIT = 200
-# A line that is not blank, a comment, or a bracket.
+# The pattern of a line that is not blank, a comment or a bracket.
 _CONTENT = re.compile(r"^[ \t]*[^\s#;/{\[]", re.MULTILINE)
 
 
@@ -65,14 +65,15 @@ def plain_chunks(path: str, language: str, lines: Lines) -> list[Chunk]:
 
 
 def _configuration(chunk: Chunk, found: list[re.Match[str]], before: str, name: str) -> Chunk:
-    """Name the chunk by the section or key that it starts in: the first `found`, or the last one `before`."""
+    """Return the chunk, named by the section or key in which it starts: the first of `found`, or the last one
+    `before` it."""
     starts_new = found and (not before or not _CONTENT.search(chunk.text, 0, found[0].start()))
     header = found[0]["name"].strip() if starts_new else before
     return evolve(chunk, title=f"{name}: {header}" if header else name, header_path=header)
 
 
 def _code(chunk: Chunk) -> Chunk:
-    """Add to the chunk the definitions that it seems to contain."""
+    """Return the chunk with the definitions that it seems to contain."""
     found = list(_DEFINITION.finditer(chunk.text))
     if not found:
         return chunk

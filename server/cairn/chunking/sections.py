@@ -15,16 +15,17 @@ from cairn.chunking.lines import Lines
 from cairn.chunking.model import Chunk
 from cairn.protocol.chunk_type import ChunkType
 
-# 400 to 500 tokens; English prose has about four characters a token.
+# The desired and the maximum length of a chunk in characters: 400 to 500 tokens of English prose, at about
+# four characters per token.
 TARGET = 1600
 MAXIMUM = 2000
-# all-MiniLM-L6-v2 has 512 positions: a code fence of up to this many characters is never cut.
+# A code fence of up to this many characters is never cut. The model all-MiniLM-L6-v2 has 512 positions.
 FENCE_LIMIT = 2048
-# A paragraph of up to this length before a fence introduces it and moves with it.
+# A paragraph of up to this many characters before a fence introduces the fence, and stays with it.
 _INTRODUCTION = 300
-# A shorter end of a section joins the part before it.
+# An end of a section with fewer characters joins the part before it.
 _SCRAP = 250
-# A section with fewer words below its heading says nothing alone.
+# A section with fewer words below its heading is almost empty, and is joined to the next section.
 _EMPTY_WORDS = 6
 _NO_WORDS = re.compile(r"<[^>]*>|!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])|\]\([^)]*\)|https?://\S+")
 # A chunk is code if fences have this share of its characters.
@@ -66,8 +67,8 @@ class HeadingPath:
 def section_chunks(
     path: str, language: str, lines: Lines, elements: Sequence[Element], headings: HeadingPath | None = None
 ) -> list[Chunk]:
-    """Return the chunks of a document whose lines are all covered by `elements`, in order. For a document
-    that continues another one, `headings` is the path at the other's end, and is updated."""
+    """Return the chunks of a document in order. `elements` cover all its lines. For a document that continues
+    another one, `headings` is the heading path at the end of the other document, and is updated."""
     sections = _join_empty(_sections(elements, headings or HeadingPath()), lines)
     parts = [part for section in sections for part in _cut(section, lines)]
     title = _document_title(elements) or PurePosixPath(path).stem
@@ -76,7 +77,7 @@ def section_chunks(
 
 
 def _sections(elements: Sequence[Element], headings: HeadingPath) -> Iterator[_Part]:
-    """Yield a part for each heading, and one for the text before the first."""
+    """Yield a part for each heading, and one part for the text before the first heading."""
     section = _Part(0, 0, headings.path)
     for element in elements:
         if isinstance(element, FrontMatter) and element.title:
@@ -92,7 +93,8 @@ def _sections(elements: Sequence[Element], headings: HeadingPath) -> Iterator[_P
 
 
 def _join_empty(sections: Iterator[_Part], lines: Lines) -> list[_Part]:
-    """Join almost empty sections to the next: a title to its first section, bare headings to each other."""
+    """Return the sections, with each almost empty one joined to the next: a title to its first section, and
+    headings without text to each other."""
     joined: list[_Part] = []
     for section in sections:
         if section.start == section.end:
@@ -152,9 +154,10 @@ def _cut(section: _Part, lines: Lines) -> list[_Part]:
 
 
 def _introduction(part: _Part, element: Element, lines: Lines) -> list[Element]:
-    """Remove and return the headings and the short paragraph at the end of `part` that lead to `element`."""
+    """Remove and return the headings and the short paragraph at the end of `part` that introduce
+    `element`."""
     taken: list[Element] = []
-    # A part that is too long is cut anyway, with its introduction.
+    # A part that is too long with its introduction is cut anyway.
     left = max(MAXIMUM - lines.size(element.start, element.end), 0) + _SCRAP
     while part.elements:
         last = part.elements[-1]
@@ -189,7 +192,7 @@ def _chunk(position: int, part: _Part, lines: Lines, language: str, title: str, 
 
 
 def _type_of_fences(part: _Part, lines: Lines, language: str) -> tuple[ChunkType, str]:
-    """Return the type and language of most of the part: fences of one type, or prose."""
+    """Return the type and language of most of the part's text: those of fences, or prose."""
     content = 0
     sizes: Counter[tuple[ChunkType, str]] = Counter()
     for element in part.elements:

@@ -17,7 +17,8 @@ _BODY_TYPE = re.compile(
     r"computed_property|column_definitions|recipe)$"
 )
 _OTHER_CODE = re.compile(rb"[{};()]")
-# Annotations, attributes, comments and GraphQL's descriptions. After @, some languages have keywords.
+# The patterns of annotations, attributes, comments and GraphQL's descriptions. Some languages have keywords
+# after @.
 _BEFORE_HEAD = re.compile(
     r"""\s*(?:
         (?: @(?!(?:interface|implementation|protocol|mixin|function)\b)[\w.]+ (?:\((?:[^()]|\([^()]*\))*\))?
@@ -41,7 +42,7 @@ def signature_of(definition: Definition, source: bytes) -> str:
             return shortened(" ".join(text_of(node).split()), _SIGNATURE_LIMIT)
     node = definition.node
     start, column = node.start_byte, node.start_point[1]
-    # `export const` or `private` before it on its line is part of it.
+    # `export const` or `private` before it on the same line is part of the head.
     prefix = source[start - column : start]
     if not _OTHER_CODE.search(prefix):
         start -= len(prefix.lstrip())

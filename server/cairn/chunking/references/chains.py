@@ -1,7 +1,8 @@
-"""Expressions that describe the type of a value, in one notation for all languages.
+"""Expressions that describe values and their types, in one notation for all languages.
 
 - `a.b().c[]` is the value of a chain: names with dots between, `()` for a call, `[]` for an element.
-- `:Foo` is an instance of the type `Foo`, `:Foo[]` a collection of them, `:Foo|Bar` an instance of either.
+- `:Foo` is an instance of the type `Foo`, `:Foo[]` a collection of instances, `:Foo|Bar` an instance of
+  either type.
 - "?" is code that is not understood.
 """
 
@@ -12,9 +13,9 @@ from functools import lru_cache
 
 UNKNOWN = "?"
 LITERAL = ":literal"
-"""A string or a number, whose type no workspace defines."""
+"""A string or a number. Its type is never defined in the workspace."""
 LONGEST = 240
-"""The maximum length of the code that is read, in characters; longer receivers are chains of builders."""
+"""The maximum length in characters of the code that is read. Longer receivers are chains of builders."""
 
 _QUOTES = ("'", '"', "`")
 _OPENING = {"(": ")", "[": "]", "{": "}"}
@@ -30,7 +31,7 @@ _CHAIN = re.compile(r"[\w$@]+(?:\(\)|\[\])*(?:\.[\w$@]+(?:\(\)|\[\])*)*")
 
 @lru_cache(20_000)
 def chain(code: str) -> str:
-    """Return the expression for a piece of code; UNKNOWN if it is more than names, calls and elements."""
+    """Return the expression for code; UNKNOWN if it contains more than names, calls and elements."""
     if len(code) > LONGEST:
         return UNKNOWN
     code = code.strip()
@@ -55,7 +56,7 @@ def chain(code: str) -> str:
 
 
 def _hollow(code: str) -> str:
-    """Remove the content of the outermost brackets from code, and parentheses around all of it."""
+    """Return the code without parentheses around all of it and without the content of its outer brackets."""
     out: list[str] = []
     closing: list[str] = []
     content = 0
@@ -95,7 +96,8 @@ _WRAPPERS = frozenset(
     CompletableFuture Future Supplier Lazy AtomicReference WeakReference Task ValueTask Nullable Provider
     """.split()
 )
-"""Wrapper types: code that uses a variable mostly means methods of the wrapped type."""
+"""Types that wrap another type. Code that uses a variable of such a type mostly calls methods of the wrapped
+type."""
 _COLLECTIONS = frozenset(
     """
     list List Sequence Iterable Iterator Collection Set set frozenset FrozenSet tuple Tuple deque
@@ -122,13 +124,13 @@ _HEAD = re.compile(r"[\w$.:\\]+")
 
 @lru_cache(20_000)
 def type_expression(code: str) -> str:
-    """Return `:Foo` for a written type, `:Foo|Bar` for one of several; "" for a type without a name."""
+    """Return `:Foo` for the code of a type, `:Foo|Bar` for one of two types; "" for one without a name."""
     names = dict.fromkeys(_type_names(code, 0))
     return f":{'|'.join(list(names)[:_MOST_TYPES])}" if names else ""
 
 
 def _type_names(code: str, depth: int) -> list[str]:
-    """Return the possible types of a value of the written type, followed by its type arguments."""
+    """Return the possible types of a value whose type is this code, followed by the type arguments."""
     if depth > 6 or len(code) > LONGEST:
         return []
     code = code.strip().strip("\"'`").strip()

@@ -1,6 +1,7 @@
 """Build a file's symbol table from its syntax tree.
 
-Definitions come from chunking's tables of the language, all other names from the queries of `patterns`.
+Definitions come from the language's tables in `cairn.chunking.syntax`, and all other names from the queries
+of `patterns`.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ from cairn.chunking.syntax import syntax_of
 from cairn.chunking.syntax.rules import PROTOTYPE, NamedNode, last_row
 
 _MOST = 40_000
-"""The maximum number of names kept per file: a generated file of 20,000 definitions has more than users
-search for."""
+"""The maximum number of names to keep for each file. A generated file of 20,000 definitions has more names
+than users search for."""
 
 _LONGEST_CLOSURE = 20_000
-"""In a function without a name, variables are kept apart within this many bytes from its beginning."""
+"""The number of bytes at the beginning of an unnamed function in which it has variables of its own."""
 
 _LONGEST_HEAD = 500
-"""The first bytes of a definition in which its name is searched for."""
+"""The number of bytes at the beginning of a definition in which its name is searched for."""
 
 _KINDS = {
     "read": ReferenceKind.READ,
@@ -78,11 +79,11 @@ class _Extraction:
     _scopes: list[Scope] = field(factory=list, init=False)
     _starts: list[int] = field(factory=list, init=False)
     _names: set[int] = field(factory=set, init=False)
-    """The bytes at which the names of definitions begin."""
+    """The byte offsets at which the names of definitions begin."""
     _imports: list[tuple[int, int]] = field(factory=list, init=False)
-    """The first byte of each import, and the byte after it."""
+    """The byte offsets of the beginning and the end of each import."""
     _closures: list[tuple[int, int, int]] = field(factory=list, init=False)
-    """The first byte, the byte after the last, and the last row of each function without a name."""
+    """The byte offsets of the beginning and the end, and the last row, of each function without a name."""
     _rows: list[bytes] | None = field(default=None, init=False)
 
     def table(self, root: Node) -> SymbolTable:
@@ -97,7 +98,7 @@ class _Extraction:
         )
         variables = self._bind(self.patterns.matches(root), skipped)
         uses: dict[int, tuple[ReferenceKind, Node]] = {}
-        for capture, kind in _KINDS.items():  # the most specific kind comes last
+        for capture, kind in _KINDS.items():  # The most specific kind comes last and wins.
             uses |= {node.start_byte: (kind, node) for node in captures.get(capture, ())}
         for start in skipped.union(self._names):
             uses.pop(start, None)
@@ -124,7 +125,7 @@ class _Extraction:
         )
 
     def _receivers(self, nodes: Iterable[Node]) -> dict[int, Node]:
-        """Return receivers by the first byte of the name after their dot."""
+        """Return the receivers, by the byte offset of the name after the receiver's dot."""
         receivers = {}
         for node in nodes:
             end = node.end_byte
@@ -185,7 +186,7 @@ class _Extraction:
                 in_function = in_function or kind in CALLABLE
 
     def _place_of_name(self, node: Node, named: NamedNode) -> int:
-        """Return the byte at which the name of a definition begins."""
+        """Return the byte offset at which the name of a definition begins."""
         shown = node.child_by_field_name("name") or named.node.child_by_field_name("name")
         name = named.name.encode()
         if shown is not None and self.source[shown.start_byte : shown.end_byte] == name:
@@ -198,8 +199,8 @@ class _Extraction:
         return start + (places[0] if places else 0)
 
     def _return(self, written: Sequence[Node], results: Sequence[Node]) -> None:
-        """Set the return types of functions: the written type, or else the value at the end."""
-        # The first written type is the function's: where macros hide a brace, `else` may look like another.
+        """Set the return type of each function: the written type, or the value returned at its end."""
+        # The first written type is the function's. If a macro hides a brace, `else` may look like one.
         in_order = sorted(written, key=lambda node: node.start_byte)
         returned = {node.start_byte: type_expression(self._text(node)) for node in in_order}
         for node in sorted(results, key=lambda each: -each.start_byte):
@@ -215,7 +216,7 @@ class _Extraction:
     def _bind(
         self, matches: Sequence[tuple[int, Mapping[str, Sequence[Node]]]], skipped: set[int]
     ) -> list[Variable]:
-        """Return the variables; add the places of names local to a function to `skipped`."""
+        """Return the variables. Add the byte offsets of names that are local to a function to `skipped`."""
         variables: dict[tuple[int, str, str, int], Variable] = {}
         found = (
             (node, capture == "field", self._expression(match))
@@ -229,7 +230,7 @@ class _Extraction:
                 continue
             start = node.start_byte
             if start in self._names and not expression:
-                continue  # a function, which is already a definition
+                continue  # The name is a function's, which already is a definition.
             name = self._text(node).lstrip("$") if self.language == "php" else self._text(node)
             scope = self._enclosing(start)
             if is_field:
@@ -252,7 +253,7 @@ class _Extraction:
         return list(variables.values())
 
     def _end_of_closure(self, start: int, scope: Scope | None) -> int:
-        """Return the last row of the innermost function without a name around a byte, or EVERYWHERE."""
+        """Return the last row of the innermost unnamed function around a byte offset, or EVERYWHERE."""
         outside = scope.start if scope is not None else -1
         for place in range(bisect_right(self._closures, (start, 1 << 62)) - 1, -1, -1):
             first, end, row = self._closures[place]
@@ -276,7 +277,7 @@ class _Extraction:
         is_php = self.language == "php"
         text = self.source.decode() if self.source.isascii() else None
         scopes = Sweep(self._scopes)
-        # Places are sorted, so rows are counted along the way: asking each node takes longer.
+        # The offsets are sorted, so rows can be counted. Reading the row of each node takes longer.
         line, line_start = 0, 0
         line_end = self._end_of_line(0)
         for start in sorted(uses)[:_MOST]:
@@ -313,7 +314,7 @@ class _Extraction:
                 yield Reference(name, ReferenceKind.CALL, *self._position(node, start), number)
 
     def _is_local(self, variable: Variable) -> bool:
-        """Return whether only the enclosing function can refer to it."""
+        """Return whether only the enclosing function can refer to the variable."""
         number = variable.scope
         return number >= 0 and self._scopes[number].definition.kind in CALLABLE
 
@@ -353,12 +354,12 @@ class _Extraction:
         return end if end >= 0 else len(self.source)
 
     def _position(self, node: Node, place: int) -> tuple[int, int]:
-        """Return the row and the character (in UTF-16 code units) of a byte in a node."""
+        """Return the row and the character (in UTF-16 code units) of a byte offset in a node."""
         row = node.start_point[0] + self.source.count(b"\n", node.start_byte, place)
         return row, self._character(row, place - self.source.rfind(b"\n", 0, place) - 1)
 
     def _character(self, row: int, column: int) -> int:
-        """Return the UTF-16 code unit of a byte in a row."""
+        """Return the character, in UTF-16 code units, of a byte offset in a row."""
         if self._rows is None:
             self._rows = [] if self.source.isascii() else self.source.split(b"\n")
         before = self._rows[row][:column] if self._rows else b""
@@ -370,7 +371,7 @@ _NOT_CALLED = frozenset(
     "if while for switch return sizeof defined do else case typeof alignof _Static_assert".split()
 )
 _VALUES_ALONE = frozenset({"assignment", "declaration", "var_spec", "const_spec"})
-"""Nodes that define only values, which inside a function are variables and not definitions."""
+"""The types of nodes that only define values. Inside a function, these are variables and not definitions."""
 _DECLARATIONS = frozenset(
     """
     declaration field_declaration function_signature function_signature_item abstract_method_signature

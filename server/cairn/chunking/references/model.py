@@ -1,4 +1,4 @@
-"""The symbol table of a file: the names in its syntax. It depends only on the text and the language."""
+"""The symbol table of a file: the names in its syntax tree. It depends only on the text and language."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from attrs import frozen
 
 TOP_LEVEL = -1
 EVERYWHERE = -1
-"""The file itself, in place of the number of a definition."""
+"""The `end_line` of a variable that is known in its whole scope."""
 
 
 class ReferenceKind(IntEnum):
@@ -24,11 +24,11 @@ class ReferenceKind(IntEnum):
     WRITE = 4
     DECORATE = 5
     ANNOUNCE = 6
-    """A static prototype of C, which a reader does not want to find."""
+    """A static prototype in C, which users do not want to find."""
 
     @property
     def label(self) -> str:
-        """The protocol's name: a decorator calls what it names, a prototype is read."""
+        """The name of the kind in the protocol, in which a decorator is a call, and a prototype a read."""
         return _LABELS.get(self) or self.name.lower()
 
 
@@ -42,7 +42,7 @@ class Definition:
     name: str
     kind: str
     owner: str
-    """The type or module that it belongs to, "" for none."""
+    """The type or module that the definition belongs to, "" for none."""
     parent: int
     """The number of the enclosing definition, or TOP_LEVEL."""
     start_line: int
@@ -50,19 +50,20 @@ class Definition:
     """The line after the last one."""
     line: int
     character: int
-    """The place of its name."""
+    """The character at which the name begins in `line`."""
     type: str = ""
-    """The type of its return value, or of the value, as an expression of `chains`; "" if unwritten."""
+    """The type of a value or of a function's return value, an expression of `chains`; "" if unwritten."""
     is_private: bool = False
-    """Whether no other file can refer to it: `static` of C."""
+    """Whether no other file can refer to the definition, as for `static` in C."""
     is_declaration: bool = False
-    """Whether the definition is elsewhere: a prototype of C, an overload."""
+    """Whether this is a declaration of a thing that is defined elsewhere: a prototype in C, an overload."""
     is_accessor: bool = False
-    """Whether reading or writing the member calls it: a property."""
+    """Whether reading or writing the member calls this function, as for a property."""
 
 
 class Reference(NamedTuple):
-    """A use of a name. A file has thousands, and a tuple takes a third of an attrs object's time."""
+    """A use of a name. A file has thousands, and a tuple is created three times as fast as an attrs
+    object."""
 
     name: str
     kind: ReferenceKind
@@ -76,7 +77,7 @@ class Reference(NamedTuple):
 
 @frozen
 class Variable:
-    """A name that a function, a type or the file gives to a value."""
+    """A name for a value in a function, in a type or at the top level of a file."""
 
     scope: int
     name: str
@@ -84,7 +85,8 @@ class Variable:
     type: str
     """The type, as an expression of `chains`; "" if unknown."""
     end_line: int = EVERYWHERE
-    """The last line of the function without a name that it is local to, or EVERYWHERE in its scope."""
+    """The last line of the function without a name in which alone the variable is known; EVERYWHERE if it is
+    known in its whole scope."""
 
 
 @frozen
@@ -94,14 +96,14 @@ class Import:
     spec: str
     """The module, as `cairn.workspace.imports` writes it; "" for the file itself."""
     member: str = ""
-    """The module's own name for it; "" for the module itself."""
+    """The name inside the module; "" if the module itself is imported."""
 
 
 @frozen
 class SymbolTable:
     language: str = ""
     definitions: tuple[Definition, ...] = ()
-    """Sorted by their beginning, so that an enclosing definition precedes the enclosed ones."""
+    """The definitions in the order in which they begin: an enclosing one comes before the enclosed ones."""
     references: tuple[Reference, ...] = ()
     variables: tuple[Variable, ...] = ()
     imports: tuple[Import, ...] = ()

@@ -15,7 +15,7 @@ _ACCESSOR = re.compile(rb"property\b|\.(?:setter|getter|deleter)\b|\breify\b")
 
 
 def occurrences(word: bytes, text: bytes) -> Iterator[int]:
-    """Yield the offsets of a whole word; compiling a pattern for each name would take longer."""
+    """Yield the offsets of the whole word `word`. Compiling a pattern for each word would take longer."""
     at = text.find(word)
     while at >= 0:
         before, after = text[at - 1 : at] if at else b"", text[at + len(word) : at + len(word) + 1]
@@ -29,7 +29,7 @@ def _is_letter(byte: bytes) -> bool:
 
 
 def declared_name(node: Node) -> Node | None:
-    """Return the name in a declarator of C; None for a function's declarator."""
+    """Return the name in a declarator in C; None for a function's declarator."""
     while node.type.endswith("declarator"):
         inner = node.child_by_field_name("declarator") or next(iter(node.named_children), None)
         if inner is None or (node.type == "function_declarator" and inner.type != "parenthesized_declarator"):
@@ -39,7 +39,7 @@ def declared_name(node: Node) -> Node | None:
 
 
 def head_of_call(node: Node) -> str:
-    """Return the text of an expression; of an expression that is too long, the text of what it calls."""
+    """Return the text of an expression. For one that is too long, return what it calls, followed by `()`."""
     calls = ""
     while node.end_byte - node.start_byte >= LONGEST:
         called = next(filter(None, map(node.child_by_field_name, _CALLED)), None)
@@ -68,7 +68,7 @@ def is_accessor(node: Node, language: str) -> bool:
         return node.type == "method_definition" and any(
             child.type in ("get", "set") for child in node.children
         )
-    around = node.parent  # searches the tree, so the cheap check comes first
+    around = node.parent  # This searches the tree, so the fast check comes first.
     if around is None or around.type != "decorated_definition":
         return False
     return any(_ACCESSOR.search(each.text or b"") for each in around.children if each.type == "decorator")

@@ -26,7 +26,7 @@ _WORD = re.compile(r"[\w$]+")
 
 
 def names_of(table: SymbolTable) -> str:
-    """Return the words that find a table: the names in it, and after `=` the names that it defines."""
+    """Return the words by which a table is found: the names used in it, and after `=`, the names defined."""
     used = {each.name for each in table.references}.union(each.member for each in table.imports)
     defined = {each.name for each in table.definitions}
     words = set(words_of(" ".join(used))).union(f"={word}" for word in words_of(" ".join(defined)))
@@ -34,12 +34,12 @@ def names_of(table: SymbolTable) -> str:
 
 
 def words_of(name: str) -> list[str]:
-    """Return the words of a name in the index: `valid?` is found by `valid`."""
+    """Return the words by which the index finds a name: `valid` for `valid?`."""
     return _WORD.findall(name)
 
 
 def pack(table: SymbolTable) -> bytes:
-    """Return the table as bytes, about 5 for each reference."""
+    """Return the table as bytes, about 5 bytes for each reference."""
     strings: defaultdict[str, int] = defaultdict()
     strings.default_factory = strings.__len__
     number = strings.__getitem__
@@ -70,7 +70,7 @@ def pack(table: SymbolTable) -> bytes:
     parts = [len(text).to_bytes(4, "little"), text, np.array(head, np.int32).tobytes()]
     for block in blocks:
         if block:
-            # Most columns rise slowly, and small differences compress well.
+            # The numbers in most columns rise slowly, and small differences compress well.
             columns = np.array(block, np.int32)
             columns[:, 1:] -= columns[:, :-1].copy()
             parts.append(columns.tobytes())
@@ -85,7 +85,7 @@ def _columns(rows: Sequence[Sequence[int]]) -> Columns:
 
 
 def _reference_columns(references: Sequence[Reference], number: Callable[[str], int]) -> Columns:
-    """Return the columns of references: a file has thousands, so no line of Python runs for each."""
+    """Return the columns of references. A file has thousands, so no Python loop runs over them."""
     if not references:
         return ()
     names, kinds, lines, characters, enclosing, receivers = zip(*references, strict=True)
@@ -98,7 +98,7 @@ _HEAD, _DEFINITION_COLUMNS, _REFERENCE_COLUMNS, _VARIABLE_COLUMNS, _IMPORT_COLUM
 
 
 class PackedTable:
-    """A packed symbol table, which is unpacked only as far as necessary."""
+    """A packed symbol table, of which only the requested entries are unpacked."""
 
     def __init__(self, packed: bytes) -> None:
         data = zlib.decompress(packed)
@@ -152,7 +152,7 @@ class PackedTable:
 
     @cached_property
     def _columns(self) -> tuple[list[int], list[int], list[int]]:
-        """The name, kind and parent of each definition, as lists for quick access to one."""
+        """The name, kind and parent of each definition, as lists, in which access to one is fast."""
         rows: list[list[int]] = self._definitions[[0, 1, 3]].tolist()
         return rows[0], rows[1], rows[2]
 
@@ -162,7 +162,7 @@ class PackedTable:
         return np.flatnonzero((starts <= line) & (ends > line)).tolist()
 
     def scopes(self, number: int) -> Iterator[int]:
-        """Yield the definition and the enclosing ones, the innermost first."""
+        """Yield the definition and the definitions that enclose it, the innermost first."""
         while number >= 0:
             yield number
             number = self.parent(number)

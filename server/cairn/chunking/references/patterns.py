@@ -26,8 +26,8 @@ from tree_sitter import Language, Node, Query, QueryCursor
 from cairn.chunking.syntax import syntax_of
 
 _DEEPEST = 1_000
-"""The deepest level of a tree that is searched: a query visits all ancestors of each node, so that a chain of
-calls of 100 kB would take 12 s."""
+"""The deepest level of a tree that is searched. A query visits all ancestors of each node, so that it would
+take 12 s for a chain of calls of 100 kB."""
 
 
 @frozen
@@ -35,11 +35,11 @@ class Patterns:
     """The queries of a language."""
 
     names: Query
-    """The patterns that bind no name, for `captures`, which takes a third of the time of `matches`."""
+    """The patterns that do not bind a name, for `captures`, which is three times as fast as `matches`."""
     bindings: Query
 
     def captures(self, root: Node) -> dict[str, list[Node]]:
-        """Return the nodes of each capture that binds no name, unordered."""
+        """Return the nodes of each capture that does not bind a name, in no order."""
         return _cursor(self.names).captures(root)
 
     def matches(self, root: Node) -> list[tuple[int, dict[str, list[Node]]]]:
@@ -69,14 +69,14 @@ _PARTS = {
     "tsx": ("ecmascript", "jsx", "typescript"),
     "cpp": ("c", "cpp"),
 }
-"""Languages whose queries consist of shared parts."""
+"""The languages whose queries consist of parts that they share."""
 
 
 _BINDINGS = "; Bindings\n"
 
 
 def _texts(language: str) -> tuple[str, str] | None:
-    """Return the patterns that bind no name, and those that do."""
+    """Return the patterns that do not bind a name, and the patterns that do."""
     folder = files("cairn.chunking.references") / "queries"
     parts = [folder / f"{part}.scm" for part in _PARTS.get(language, (language,))]
     if not parts[0].is_file():

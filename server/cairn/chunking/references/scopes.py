@@ -11,14 +11,14 @@ from cairn.chunking.references.model import TOP_LEVEL, Definition
 
 @define(eq=False)
 class Scope:
-    """A definition of a table in the making."""
+    """A definition in a symbol table that is being built."""
 
     number: int
     definition: Definition
     start: int
     end: int
     bound: set[str] = field(factory=set)
-    """The names that it binds for the code in it."""
+    """The names that the definition binds for the code inside."""
 
 
 @define(eq=False)
@@ -28,9 +28,9 @@ class Sweep:
     scopes: Sequence[Scope]
     number: int = TOP_LEVEL
     local: Set[str] = frozenset()
-    """The names that are bound at the place, and only there."""
+    """The names that the definitions around the place bind for the code inside."""
     next_change: int = 0
-    """The byte before which nothing changes."""
+    """The byte offset of the next place with other enclosing definitions."""
     _coming: int = 0
     _around: list[Scope] = field(factory=list)
 
@@ -41,7 +41,7 @@ class Sweep:
             self._coming += 1
         around[:] = [scope for scope in around if scope.end > place]
         self.number = around[-1].number if around else TOP_LEVEL
-        # Most places are inside one definition, whose names need no copy: copying took most of the time.
+        # Most places are inside just one definition, whose names need not be copied. Copying is slow.
         self.local = around[0].bound if len(around) == 1 else set().union(*(scope.bound for scope in around))
         ends = [scope.end for scope in around]
         coming = [scopes[self._coming].start] if self._coming < len(scopes) else []

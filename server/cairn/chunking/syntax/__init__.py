@@ -5,7 +5,7 @@ from __future__ import annotations
 from cairn.chunking.syntax import c_family, classes, declarative, functional, javascript, scripting, systems
 from cairn.chunking.syntax.rules import Syntax
 
-# The constant `JAVA` of a module is the syntax of `java`.
+# A constant such as `JAVA` of one of these modules is the syntax of `java`.
 _SYNTAXES = {
     name.lower(): value
     for module in (c_family, classes, declarative, functional, javascript, scripting, systems)
@@ -16,5 +16,5 @@ _GENERIC = Syntax()
 
 
 def syntax_of(language: str) -> Syntax:
-    """Return the tables of a language, or empty ones for use with `generic_rule`."""
+    """Return the syntax of a language, or an empty one for use with `generic_rule`."""
     return _SYNTAXES.get(language, _GENERIC)

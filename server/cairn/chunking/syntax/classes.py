@@ -65,7 +65,7 @@ KOTLIN = Syntax(
 def _scala_value(node: Node) -> NamedNode | None:
     pattern = find(node, "pattern") or find(node, "name")
     name = text_of(pattern) if type_of(pattern) == "identifier" else ""
-    # Constants are capitalised like types: `val Timeout = …`.
+    # The names of constants are capitalised like those of types: `val Timeout = …`.
     return NamedNode(name, "constant" if name[:1].isupper() else "property", node)
 
 

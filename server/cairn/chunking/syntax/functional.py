@@ -46,7 +46,7 @@ def _elixir_call(node: Node) -> NamedNode | None:
         return None
     if kind == "test":
         return NamedNode(text_of(head).strip('"'), kind, node)
-    # In `def f(a) when is_atom(a)`, the name is inside the call inside the guard; it may also be alone.
+    # In `def f(a) when is_atom(a)`, the name is in the call before `when`. A head may be just a name.
     while head is not None and head.type in ("binary_operator", "call"):
         head = find(head, "left" if head.type == "binary_operator" else "target")
     return NamedNode(text_of(head), kind, node)

@@ -14,14 +14,14 @@ PROTOTYPE = "prototype"
 
 @frozen
 class NamedNode:
-    """A definition's name, kind, and node with the body."""
+    """The name and the kind of a definition, and the node that has its body."""
 
     name: str
-    """Only a test may have an empty name; other definitions without a name are dropped."""
+    """The name; "" for some tests. Other definitions without a name are dropped."""
     kind: str
     node: Node
     owner: str = ""
-    """The type that it belongs to, where the tree does not show it: a receiver, `Owner::name`."""
+    """The type that the definition belongs to, if the node is outside it: a receiver's, or `Owner::name`."""
 
 
 Rule = Callable[[Node], NamedNode | None]
@@ -48,21 +48,21 @@ def _by_type(rules: Mapping[str, str | Rule]) -> dict[str, Rule]:
 
 @frozen
 class Syntax:
-    """The definitions of one language. One string names several node types, with spaces between."""
+    """The node types of definitions in one language. A string may name several, with spaces between."""
 
     rules: Mapping[str, Rule] = field(factory=dict, converter=_by_type)
-    """Node types → a kind, if their field `name` has the name, or a rule."""
+    """For node types of definitions, the kind, if the node's field `name` has the name, or else a rule."""
     wrappers: frozenset[str] = field(default="", converter=_types)
-    """Node types around definitions that add nothing to them: `export`, decorated, declaration lists."""
+    """Node types that only surround definitions: `export`, decorated definitions, declaration lists."""
     sections: frozenset[str] = field(default="", converter=_types)
-    """Wrappers only outside functions, around whole parts of a file: `#ifdef`, `if TYPE_CHECKING`."""
+    """Node types of parts of a file that are wrappers outside functions: `#ifdef`, `if TYPE_CHECKING`."""
     leading: frozenset[str] = field(default="", converter=_types)
     """Node types, besides comments, that belong to the next definition."""
     leading_if: Mapping[str, Callable[[Node], bool]] = field(factory=dict)
-    """Node types of which some belong to the next definition, with the test for them."""
+    """Node types of which some nodes belong to the next definition, each with the test for such nodes."""
     separator: str = "."
     docstring: Callable[[Node], Node | None] = lambda _: None
-    """Return the node inside a definition (or a whole file) that documents it."""
+    """A function that returns the node inside a definition (or a whole file) that documents it."""
     detached_bodies: frozenset[str] = field(default="", converter=_types)
     """Node types of bodies that follow their head instead of being inside it."""
     clauses: bool = False
@@ -70,7 +70,7 @@ class Syntax:
 
 
 def find(node: Node | None, *steps: str | int) -> Node | None:
-    """Follow `steps` from a node; return None where one leads nowhere.
+    """Return the node to which `steps` lead from a node; None if a step leads nowhere.
 
     A number selects that named child. A text selects the field of that name or, without such a field, the
     first child of one of the types in the text.
@@ -96,14 +96,14 @@ def _first_child(node: Node, types: list[str]) -> Node | None:
 
 
 def text_of(node: Node | None, *steps: str | int) -> str:
-    """Return the text of a node, or of the one that `steps` lead to; "" for none."""
+    """Return the text of a node, or of the node to which `steps` lead; "" if there is no node."""
     found = find(node, *steps)
     text = found.text if found is not None else None
     return text.decode("utf-8", "replace") if text else ""
 
 
 def last_row(node: Node) -> int:
-    """Return the last row with text of the node: some nodes include their line's end."""
+    """Return the last row with text of the node. Some nodes include the line end after them."""
     row, column = node.end_point
     return row - 1 if column == 0 and row > node.start_point[0] else row
 
@@ -121,9 +121,9 @@ def named(
 ) -> Rule:
     """Return a rule for a definition whose name is in the field `name`, or where `steps` lead.
 
-    A child of one of the types in `kinds`, such as a keyword, changes its kind. Without a field `needs`, such
-    as a body, the node only mentions the name and does not define it. `clean` edits the name, or returns ""
-    for one that does not count.
+    A child of one of the types in `kinds`, such as a keyword, changes the definition's kind. A node without
+    the field `needs`, such as a body, does not define the name. `clean` edits the name, or returns "" for a
+    name that does not count.
     """
     path, others = steps or ("name",), (kinds or {}).items()
 
@@ -138,12 +138,12 @@ def named(
 
 
 def called(name: str, kind: str) -> Rule:
-    """Return a rule for a definition that always has the same name: a constructor, a destructor."""
+    """Return a rule for a definition that always has the same name, such as a constructor."""
     return lambda node: NamedNode(name, kind, node)
 
 
 def value(kind: str, *steps: str | int) -> Rule:
-    """Return a rule for a value: a constant if its name is in capitals, otherwise of `kind`."""
+    """Return a rule for a value, which is a constant if its name is in capitals, and otherwise of `kind`."""
 
     def rule(node: Node) -> NamedNode | None:
         name = text_of(node, *steps)
@@ -153,7 +153,7 @@ def value(kind: str, *steps: str | int) -> Rule:
 
 
 def value_kind(name: str, otherwise: str = "variable") -> str:
-    """Return `constant` for a name in capitals, by convention."""
+    """Return `constant` for a name in capitals, the convention for constants, or else `otherwise`."""
     return "constant" if name.isupper() else otherwise
 
 

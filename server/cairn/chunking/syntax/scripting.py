@@ -12,7 +12,7 @@ from cairn.chunking.syntax.rules import NamedNode, Rule, Syntax, find, named, te
 
 def _python_assignment(node: Node) -> NamedNode | None:
     name = text_of(node, "left")
-    # Names such as `__all__` describe the module.
+    # Names such as `__all__` only describe the module.
     if type_of(find(node, "left")) != "identifier" or name.startswith("__"):
         return None
     return NamedNode(name, value_kind(name), node)

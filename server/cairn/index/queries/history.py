@@ -15,7 +15,7 @@ from cairn.workspace.history import Commit
 class Touch:
     commit: Commit
     files: int
-    """The number of files of the folder that it touched."""
+    """The number of the folder's files that the commit touched."""
 
 
 @frozen
@@ -23,10 +23,10 @@ class TouchedFile:
     """The commits of one file, without those that touched more than 60 files."""
 
     touches: Sequence[Touch] = ()
-    """The latest commits, newest first; empty where the index keeps none, as a team's catalogue."""
+    """The latest commits, newest first; empty for an index without commits, such as a team's catalogue."""
     count: int = 0
     last_time: int = 0
-    """Unix seconds of the newest commit; 0 where none is known."""
+    """The time of the newest commit in Unix seconds; 0 if none is known."""
 
 
 def commits_of(reader: IndexReader, path: str, limit: int) -> TouchedFile:

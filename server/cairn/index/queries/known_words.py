@@ -1,8 +1,8 @@
-"""The words of an index, and those spelled almost like a given one.
+"""The words of an index, and the words that are spelled almost like a given word.
 
-The keyword index is its own list of words, so no copy of it can become stale: a lookup reads the few ranges
-of terms that may contain a similar one. Terms are stems, and get the endings of English words to be compared
-and shown.
+They are read from the keyword index, so no copy of the words can become stale: a lookup reads the few ranges
+of terms that may contain a similar word. Terms are stems; English endings are appended to compare and show
+them.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ _SHORTEST = 3
 _MAX_FOUND = 5
 """The maximum number of words to look up among the names of definitions."""
 _MAX_ALIKE = 20
-"""The maximum number of stems of one length that get endings."""
+"""The maximum number of stems of one length to try with endings."""
 _FEWEST = 2
-"""A word in a single chunk may be a typing error itself, unless a name contains it."""
+"""The minimum number of chunks with a suggested word, unless a name contains it. A word in a single chunk may
+be a typing error itself."""
 _MAX_KEPT = 500
 """The maximum number of results to cache for each index while it does not change."""
 
@@ -54,20 +55,20 @@ _porter = Stemmer.Stemmer("porter")
 class KnownWord:
     text: str
     documents: int
-    """The number of chunks and paths that contain it in any inflection."""
+    """The number of chunks and paths that contain the word in any inflection."""
     named: bool
-    """Whether a definition, a title or a path contains it."""
+    """Whether a definition, a title or a path contains the word."""
     stem: str = ""
 
 
 @frozen
 class IndexVocabulary:
-    """The words of several indexes together. Where one cannot be read, every word counts as known."""
+    """The words of several indexes together. If an index cannot be read, every word counts as known."""
 
     readers: Sequence[IndexReader]
 
     def unknown(self, words: Sequence[str]) -> Collection[str]:
-        """Return those of the lower-case `words` that occur nowhere, in no inflection and no identifier."""
+        """Return the lower-case words that occur nowhere, in no inflection and in no identifier."""
         left = list(dict.fromkeys(words))
         try:
             for source in chain.from_iterable(reader.sources for reader in self.readers):
@@ -93,7 +94,7 @@ class IndexVocabulary:
 
     @property
     def main_collection(self) -> str:
-        """The collection of a top-level file of the first index that has one; "" for none."""
+        """The collection of a top-level file, from the first index that has such a file; "" for none."""
         for reader in self.readers:
             with suppress(CairnError):
                 for (collection,) in reader.select(_SELECT_MAIN):
@@ -101,7 +102,7 @@ class IndexVocabulary:
         return ""
 
     def near(self, word: str, errors: int) -> Sequence[KnownWord]:
-        """Return words about `errors` letters away from the lower-case `word`, best first within an index."""
+        """Return words about `errors` letters away from the lower-case `word`, best first in each index."""
         found: list[KnownWord] = []
         for reader in self.readers:
             with suppress(CairnError):
@@ -115,14 +116,14 @@ V = TypeVar("V")
 _Caches = WeakKeyDictionary[IndexReader, GenerationCache[K, V]]
 _near_words: _Caches[tuple[str, int], list[KnownWord]] = WeakKeyDictionary()
 _counted: _Caches[str, int] = WeakKeyDictionary()
-"""Chunk counts of words. Counting reads all places of a word."""
+"""The number of chunks that contain each word, cached because counting reads all places of a word."""
 
 
 def _known(
     caches: _Caches[K, V], reader: IndexReader, keys: Iterable[K], read: Callable[[list[K]], Mapping[K, V]]
 ) -> dict[K, V]:
     cache = caches.setdefault(reader, GenerationCache(_MAX_KEPT))
-    # Only the generation changes with unsaved text.
+    # While there is unsaved text, only the generation changes with it.
     return cache.get(reader.generation() if reader.has_unsaved else reader.version(), keys, read)
 
 
@@ -152,7 +153,8 @@ def _near(source: IndexReader, word: str, errors: int) -> list[KnownWord]:
     spelled: dict[str, list[str]] = {term: undone[term] for term in documents}
     starting = _terms_starting(source, word[: _prefix_length(word)])
     for term in _alike(word, starting, errors):
-        if len(term) > _SHORTEST and word in _inflections(term):  # `extractor` is a word if `extract` is one
+        # `extractor` is a correct word if `extract` is one.
+        if len(term) > _SHORTEST and word in _inflections(term):
             return []
         inflections = [text for text in _inflections(term) if unlikeness(word, text)[0] <= errors]
         spelled.setdefault(term, []).extend(text for text in inflections if _stem(text) == term)
@@ -165,14 +167,15 @@ def _near(source: IndexReader, word: str, errors: int) -> list[KnownWord]:
 
 
 def unlikeness(word: str, meant: str) -> tuple[int, bool, int]:
-    """Return how unlikely `word` is a slip for `meant`. Swapped letters are likeliest, then missing ones."""
+    """Return how unlikely it is that `word` is a typing error for `meant`. Swapped letters are the likeliest
+    error, missing letters the next."""
     from rapidfuzz.distance import OSA  # loading it takes 20 ms, and only typing errors need it
 
     return OSA.distance(word, meant), sorted(word) != sorted(meant), -len(meant)
 
 
 def _prefix_length(word: str) -> int:
-    """Return the length of the prefix that all candidates share. A short one is slow to read."""
+    """Return the length of the prefix that all candidates share. A short prefix takes long to read."""
     return min(4, max(2, len(word) - 3))
 
 
@@ -181,7 +184,7 @@ def _stem(word: str) -> str:
 
 
 def _early_errors_undone(word: str) -> set[str]:
-    """Return the corrections of one error within the shared prefix. The first letter counts as correct."""
+    """Return the words with one error corrected within the shared prefix, except in the first letter."""
     spelled = {word[1] + word[0] + word[2:]}
     for place in range(1, _prefix_length(word) + 1):
         before, here, after = word[:place], word[place], word[place + 1 :]
@@ -192,7 +195,7 @@ def _early_errors_undone(word: str) -> set[str]:
 
 
 def _terms_starting(source: IndexReader, prefix: str) -> dict[str, int]:
-    """Return the chunk and path counts of the terms; empty where reading them takes too long."""
+    """Return the terms with this prefix and their numbers of chunks and paths; empty if it takes too long."""
     deadline = Deadline(never, _LONGEST_MS)
     found = Counter(source.stems_starting(prefix, deadline))
     if found or not deadline.is_over:
@@ -205,7 +208,7 @@ _SELECT_IN_PATHS = "SELECT w.term, w.doc FROM json_each(?) t CROSS JOIN path_wor
 
 
 def _alike(word: str, terms: Iterable[str], errors: int) -> Iterator[str]:
-    """Yield those of the stems `terms` that `word` may begin with."""
+    """Yield the stems among `terms` with which `word` may begin."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 

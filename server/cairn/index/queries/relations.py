@@ -24,7 +24,7 @@ from cairn.workspace.imports import ImportGraph
 logger = logging.getLogger(__name__)
 
 _SMALL_COMMIT = 9
-"""The highest number of files in a commit that shows a relation between them."""
+"""The maximum number of files in a commit that counts as a relation between them."""
 
 
 # --- vectors -------------------------------------------------------------------------------------
@@ -32,18 +32,18 @@ _SMALL_COMMIT = 9
 
 @frozen
 class PassageVector:
-    """The mean of some chunks' stored vectors, of each kind that the chunks have."""
+    """The mean of the stored vectors of some chunks, one mean for each kind of vector."""
 
     model: str = ""
     vector: NDArray[np.float32] | None = None
     """float32[dimension], a unit vector of the model `model`."""
     static_table: str = ""
     static: NDArray[np.int8] | None = None
-    """int8[dimension] of the static table `static_table`, with the common length of all its vectors."""
+    """int8[dimension], a vector of the static table `static_table`. All its vectors have the same length."""
 
 
 def passage_vector(reader: IndexReader, ids: Sequence[int]) -> PassageVector:
-    """Return the mean vector of these chunks. Text typed just now only has a static one."""
+    """Return the mean vectors of these chunks. Unsaved text may have static vectors only."""
     keys: list[str] = []
     rows: list[NDArray[np.int8]] = []
     for source, _, wanted in reader.by_source(ids):
@@ -58,7 +58,7 @@ def passage_vector(reader: IndexReader, ids: Sequence[int]) -> PassageVector:
 
 
 def vector_of_texts(table: str, rows: NDArray[np.int8]) -> PassageVector:
-    """Return the mean vector of texts outside the index from `rows`, int8[n, dimension] of `table`."""
+    """Return the mean of `rows`, int8[n, dimension], vectors of some texts from the static table `table`."""
     return PassageVector(static_table=static_table_name(table, rows.shape[1]), static=_static_mean([*rows]))
 
 
@@ -68,7 +68,7 @@ def _static_mean(rows: Sequence[NDArray[np.int8]]) -> NDArray[np.int8] | None:
 
 
 def _mean(rows: Sequence[NDArray[np.generic]]) -> NDArray[np.float32] | None:
-    """Return float32[dimension] of length 1; None for no rows, and for rows that cancel each other out."""
+    """Return the mean, float32[dimension] of length 1; None for no rows, and for rows that add up to zero."""
     if not rows:
         return None
     total = np.sum(np.stack(rows).astype(np.float32), axis=0)
@@ -80,7 +80,7 @@ def _mean(rows: Sequence[NDArray[np.generic]]) -> NDArray[np.float32] | None:
 
 
 def spread_ids(reader: IndexReader, count: int) -> list[int]:
-    """Return up to `count` ids from all parts of the index, always the same; some may have no chunk."""
+    """Return up to `count` evenly spaced chunk ids, always the same ones. Some may belong to no chunk."""
     last = reader.columns().upto
     return list(range(1, last + 1, max(1, last // count)))[:count]
 
@@ -89,7 +89,7 @@ def spread_ids(reader: IndexReader, count: int) -> list[int]:
 
 
 def same_stem(reader: IndexReader, path: str) -> list[str]:
-    """Return other files that differ only by suffix or by being a test: `foo.c`, `foo.h`, `test_foo.c`."""
+    """Return other files whose names differ only by suffix or a mark of tests: `foo.h`, `test_foo.c`."""
     stem = file_stem(path)
     if not stem:
         return []
@@ -100,7 +100,8 @@ def same_stem(reader: IndexReader, path: str) -> list[str]:
 
 
 def file_stem(path: str) -> str:
-    """Return the name behind a file: `foo` for `foo.module.css` and `test_foo.py`, "" for `index.ts`."""
+    """Return the name without suffixes and marks of tests: `foo` for `foo.module.css` and `test_foo.py`.
+    Common names such as `index.ts` give ""."""
     stem = path.rpartition("/")[2].lower().lstrip(".").partition(".")[0]
     for mark in ("test_", "spec_"):
         stem = stem.removeprefix(mark)
@@ -113,11 +114,11 @@ _NAMED_BY_FOLDER = frozenset(
     "__init__ __main__ index main mod lib readme license changelog conftest setup".split()
     + "cmakelists makefile dockerfile".split()
 )
-"""File names that are common to all projects."""
+"""File names that are common in all projects."""
 
 
 def imports_around(reader: IndexReader, path: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the files that the one at `path` imports, unsaved text included, and its indexed importers."""
+    """Return the files that the file at `path` imports, unsaved text included, and its indexed importers."""
     specs = reader.select_all("SELECT imports FROM files WHERE path = ?", (path,))
     with _graphs_lock:
         graph = _import_graph(reader)
@@ -130,14 +131,14 @@ def importers_of(reader: IndexReader, path: str) -> tuple[str, ...]:
 
 
 def import_resolver(reader: IndexReader) -> Callable[[str, str], tuple[str, ...]]:
-    """Return a function from a path and an import spec in that file to the files that the spec means."""
+    """Return a function that takes a file's path and an import spec in it, and returns the files meant."""
     with _graphs_lock:
         return _import_graph(reader).resolve
 
 
 @define
 class _KnownGraph:
-    """An import graph, and the state of the index from which it was made."""
+    """An import graph, and the state of the index from which the graph was made."""
 
     index: object
     paths: int
@@ -145,7 +146,7 @@ class _KnownGraph:
     imports: dict[str, str]
     graph: ImportGraph
     due: float
-    """When to refresh the graph of a large index."""
+    """The time from which the graph of a large index is refreshed."""
 
 
 _graphs: WeakKeyDictionary[IndexMemory, _KnownGraph] = WeakKeyDictionary()
@@ -153,9 +154,9 @@ _graphs_lock = threading.Lock()
 
 
 def _import_graph(reader: IndexReader) -> ImportGraph:
-    """Return the graph of the whole index. It takes 0.1 s for 13,000 files after files came or went;
-    otherwise only changed files are updated. For a large index it takes seconds, so a thread refreshes it,
-    and the last one is returned meanwhile."""
+    """Return the graph of the whole index. After files were added or removed, this takes 0.1 s for 13,000
+    files; otherwise only changed files are updated. For a large index it takes seconds, so a thread refreshes
+    the graph, and meanwhile the last one is returned."""
     facts, index = reader.facts(), reader.identity()
     known = _graphs.get(reader.memory)
     if known is not None and known.index == index:
@@ -200,9 +201,9 @@ def _refresh_graph(reader: IndexReader, before: _KnownGraph) -> None:
 
 
 def changed_together(reader: IndexReader, path: str) -> dict[str, float]:
-    """Return how often other files changed in the same commits of at most nine files, 0 to 1. The value is
-    the cosine of the two files' commits: 1 where neither ever changed without the other. A single common
-    commit proves nothing, so files with only one are left out."""
+    """Return how often other files changed in the same commits, from 0 to 1. Only commits of up to nine files
+    count. The value is the cosine of the two files' commits: 1 if neither file ever changed without the
+    other. Files with a single common commit are left out, because it proves nothing."""
     histories = reader.select("SELECT path, touches FROM file_history WHERE count > 1")
     paths: list[str] = [each for each, _ in histories]
     if path not in paths:

@@ -9,18 +9,19 @@ from cairn.index.reader.records import FoundName
 from cairn.index.store.deadline import Cancelled
 
 _ENOUGH = 200
-"""If this many names begin with the letters, no other matches are needed."""
+"""If this many names begin with the letters, no other names are searched for."""
 _MOST_PLACES, _MOST_OF_EACH = 300, 60
 _MOST_DEFINITIONS = 12
-"""A name that more chunks define is not distinctive. `get` would cause thousands of lookups."""
+"""The maximum number of chunks that define a distinctive name. `get` would cause thousands of lookups."""
 _FEWEST_SCATTERED = 4
-"""Fewer letters match very many names when scattered, and the first 3,000 would be an arbitrary choice."""
+"""The minimum number of letters that a name may contain scattered. Fewer letters match very many names, of
+which the first 3,000 would be an arbitrary choice."""
 _MEMBERS = ("method", "field", "variable", "constant")
 
 
 def names_like(reader: IndexReader, letters: str, cancelled: Cancelled) -> list[str]:
     """Return the shortest names that begin with `letters`, contain them, or contain each letter in this
-    order. The case does not matter. `letters` must not contain the separators of words in names. Where many
+    order. Case does not matter. `letters` must not contain characters that separate words in names. If many
     names begin with `letters`, no others are searched for."""
     found: dict[str, None] = {}
     for source in reader.sources if letters else ():
@@ -29,19 +30,19 @@ def names_like(reader: IndexReader, letters: str, cancelled: Cancelled) -> list[
             scattered = len(letters) >= _FEWEST_SCATTERED
             pattern = "%".join(letters) if scattered else letters
             names += source.names_matching("", f"%{pattern}%", cancelled)
-            if not scattered:  # initials: `aur` of `add_url_rule`
+            if not scattered:  # initials such as `aur` of `add_url_rule`
                 names += source.names_matching(letters[0], "%".join(letters) + "%", cancelled)
         found.update(dict.fromkeys(names))
     return list(found)
 
 
 def defining(reader: IndexReader, names: Sequence[str], cancelled: Cancelled) -> list[FoundName]:
-    """Return up to 300 chunks that define these names in any case, in their order; up to 60 for one name."""
+    """Return up to 300 chunks that define the names in any case, up to 60 for each, in the names' order."""
     return reader.definitions(names, _MOST_PLACES, _MOST_OF_EACH, cancelled)
 
 
 def important_names(reader: IndexReader, most: int, cancelled: Cancelled) -> list[FoundName]:
-    """Return what the most imported source files define, at most `most` names."""
+    """Return up to `most` names that the most imported source files define."""
     imported: dict[str, int] = {}
     for source in reader.sources:
         imported = dict(source.select(_SELECT_IMPORTANT, (), cancelled)) | imported

@@ -1,8 +1,8 @@
 """The words of a query in an index: their postings, and the BM25 score of every chunk.
 
-All chunks are scored alike, whichever leg found them. FTS5's own bm25 gives the same numbers, except for
-words in more chunks than are counted in full (`index/sqlite/postings.py`), and for words that count as one:
-their frequencies are added up here.
+All chunks are scored alike, whichever kind of search found them. FTS5's own bm25 gives the same scores with
+two exceptions: words in more chunks than are counted in full (`index/sqlite/postings.py`), and several words
+that count as one, whose frequencies are added up here.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from cairn.index.text.bm25 import K1, B
 Floats = NDArray[np.float64]
 
 _SEVERAL = 2
-"""A word in this many times the requested chunks yields a lower bound for the best scores."""
+"""A word in this many times as many chunks as are requested gives a lower bound of the best scores."""
 _MOST_WEIGHTED = 48
-"""The maximum number of words of a report to search for: those of the highest weighted idf."""
+"""The maximum number of words of a weighted query to search for: those of the highest weighted idf."""
 _FEW = 50_000
-"""Up to this many admitted chunks are scored one by one; beyond, all chunks of the index are scored."""
+"""The maximum number of admitted chunks to score alone. If there are more, all chunks are scored."""
 
 
 @frozen(eq=False)
 class FoundWord:
-    """A word of a query, together with the words that count as it, and their postings."""
+    """A word of a query, with the postings of this word and of the words that count as the same word."""
 
     place: int
     idf: float
@@ -57,15 +57,14 @@ class FoundWords:
     hidden: Ids = field(factory=partial(np.empty, 0, np.int64))
 
     def best(self, limit: int, allowed: Ids | None = None) -> Ids:
-        """Return the `limit` best chunks, int64[n], best first; equal ones are ordered by id.
-
-        `allowed` are the only chunks that may be found, ascending; None allows all.
+        """Return the `limit` best chunks, int64[n], best first; chunks of equal score are ordered by id.
+        `allowed` are the ids of the only chunks that may be found, ascending; None allows all.
         """
         if allowed is not None and len(allowed) <= _FEW:
             ids, worth = allowed, self.scores(allowed)
         else:
             ids, worth = self._everywhere(limit, allowed)
-        is_found = worth > 0  # partitioning many equal numbers takes long
+        is_found = worth > 0  # Partitioning many equal numbers is slow.
         ids, worth = ids[is_found], worth[is_found]
         if len(ids) > limit:
             least = np.partition(worth, len(worth) - limit)[len(worth) - limit] if limit else np.inf
@@ -77,11 +76,11 @@ class FoundWords:
         return self._summed(chunks, Postings.weights)
 
     def scores_by_names(self, chunks: Ids) -> Floats:
-        """Return the BM25 scores of these chunks by the names that they define, float64[n]."""
+        """Return the BM25 scores of the names that these chunks define, float64[n]."""
         return self._summed(chunks, Postings.names_at)
 
     def _summed(self, chunks: Ids, times: Callable[[Postings, NDArray[np.intp]], NDArray[Any]]) -> Floats:
-        """Return BM25 scores, float64[n]; `times` gives a word's occurrences at places of its postings."""
+        """Return BM25 scores, float64[n]. `times` counts the occurrences at places of a word's postings."""
         worth, damping = np.zeros(len(chunks)), self._damping(chunks)
         for word in self._occurring:
             places, there = word.postings.at(chunks)
@@ -91,11 +90,11 @@ class FoundWords:
 
     @cached_property
     def _occurring(self) -> Sequence[FoundWord]:
-        """The words that occur; most spellings do not."""
+        """The words that occur in the index. Most spellings of a word do not."""
         return [word for word in self.words if len(word.postings.ids)]
 
     def _everywhere(self, limit: int, allowed: Ids | None) -> tuple[Ids, NDArray[Any]]:
-        """Return the candidates for the `limit` best chunks, and their scores."""
+        """Return chunks that include the `limit` best ones, and their scores."""
         found = self._occurring
         if not found:
             return np.empty(0, np.int64), np.empty(0)
@@ -141,10 +140,10 @@ def find_words(
     cancelled: Cancelled,
     weights: Sequence[float] = (),
 ) -> FoundWords:
-    """Return the postings of a query's words, each given with the words that count as it.
-
-    The rarest words come first, up to `most` chunks together but at least one that occurs. With `weights`,
-    one for each word, they are ordered by weighted idf, and up to _MOST_WEIGHTED are searched for.
+    """Return the rarest words of a query with their postings. Each of `words` is given with the words that
+    count as the same. Together, the returned words are in up to `most` chunks, or are just one word that
+    occurs. With `weights`, one for each word, the words of the highest weighted idf are returned instead, up
+    to _MOST_WEIGHTED.
     """
     counts = reader.word_counts(dict.fromkeys(text for word in words for text in word), most + 1, cancelled)
     rows = [sum(counts.matching[text] for text in word) for word in words]
@@ -161,8 +160,8 @@ def find_words(
 
 
 def with_one_idf(found: Sequence[FoundWords]) -> list[FoundWords]:
-    """Return the words of one query in several indexes with their idf in all of them together. By its own
-    index's idf, a word would weigh most where it is rarest: in the indexes of other topics."""
+    """Return the words of one query in several indexes, with their idf in all indexes together. With an idf
+    for each index, a word would weigh most where it is rarest: in the indexes of other topics."""
     total = sum(each.chunk_count for each in found)
     holding = Counter[int]()
     for each in found:
@@ -175,7 +174,8 @@ def with_one_idf(found: Sequence[FoundWords]) -> list[FoundWords]:
 
 
 def _rarest(rows: Sequence[int], most: int) -> list[int]:
-    """Return the positions of the rarest words with `most` chunks together, including one that occurs."""
+    """Return the positions of the rarest words: up to `most` chunks together, but at least one that
+    occurs."""
     chosen: list[int] = []
     so_far = 0
     for place in sorted(range(len(rows)), key=rows.__getitem__):
@@ -187,7 +187,7 @@ def _rarest(rows: Sequence[int], most: int) -> list[int]:
 
 
 def _most_distinctive(rows: Sequence[int], every: int, weights: Sequence[float], most: int) -> list[int]:
-    """Return the positions of the words of the highest weighted idf, and of all words that do not occur."""
+    """Return the positions of all words that do not occur, and of the words of the highest weighted idf."""
     idfs = [weight * _idf(min(count, every), every) for count, weight in zip(rows, weights, strict=True)]
     chosen = [place for place, count in enumerate(rows) if not count]
     absent, so_far = len(chosen), 0
@@ -206,6 +206,6 @@ def _idf(holding: int, every: int) -> float:
 
 
 def passing_chunks(reader: IndexReader, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
-    """Return the chunks that pass, int64[n], ascending; None where all but hidden ones pass."""
+    """Return the chunks that pass, int64[n], ascending; None if all chunks pass that are not hidden."""
     found = reader.admitted(only, cancelled)
     return None if found is None else found[~np.isin(found, reader.saved.chunks_in(reader.hidden))]

@@ -1,4 +1,4 @@
-"""The common part of both readers of a team's snapshots: the catalogue in memory, and static vectors only."""
+"""The base class of both readers of a team's snapshots, which keep the catalogue in memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cairn.index.text.bm25 import register
 
 @define(eq=False)
 class CatalogueMemory(IndexMemory):
-    """The memory of a process for one snapshot."""
+    """The connections and caches that a process keeps for one snapshot."""
 
     snapshot: int = field(kw_only=True)
     database: apsw.Connection = field(kw_only=True)
@@ -38,7 +38,7 @@ class CatalogueMemory(IndexMemory):
 
 @define(eq=False, slots=False)
 class CatalogueReader(IndexReader):
-    """Reads the catalogue. It has no vectors of the larger model, which takes too long for a shared index."""
+    """Reads a snapshot's catalogue. A shared index has no vectors of the larger, slow model."""
 
     memory: CatalogueMemory = field(kw_only=True)
 

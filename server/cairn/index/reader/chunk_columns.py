@@ -1,4 +1,4 @@
-"""The file and the length of each chunk, in memory by chunk id."""
+"""Arrays in memory with the file and the length of each chunk."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from numpy.typing import NDArray
 from cairn.index.reader.arrays import Ids
 
 LONGEST = np.iinfo(np.uint16).max
-"""The highest number of tokens that is stored for a chunk."""
+"""The maximum length that is stored for a chunk, in tokens."""
 
 
 @frozen(eq=False)
 class ChunkColumns:
-    """Columns by chunk id. Deleted chunks keep their values, as ids are never reused."""
+    """The file and the length of each chunk; the chunk's id is the index. Deleted chunks keep their values,
+    because ids are never reused."""
 
     file_of: NDArray[np.int32]
-    """int32[ids], the id of each chunk's file; 0 for unknown ids."""
+    """int32[ids], the id of each chunk's file; 0 for an unknown chunk."""
     tokens: NDArray[np.uint16]
-    """uint16[ids], the length of each chunk in the keyword index."""
+    """uint16[ids], the length of each chunk in the keyword index, in tokens."""
     upto: int = 0
-    """The highest known id; the arrays have room beyond it."""
+    """The highest known chunk id. The arrays may be longer."""
     mean_tokens: float = 1.0
     unsaved: ChunkColumns | None = None
-    """The columns of unsaved text. Its chunks have negative ids here, and its files have ids of their own."""
+    """The columns of unsaved text. Outside of them, the ids of its chunks and files are negative."""
 
     def tokens_of(self, chunks: Ids | NDArray[np.int32]) -> NDArray[Any]:
-        """Return the length of each chunk, number[n]; unknown chunks get the mean length."""
+        """Return the length of each chunk in tokens, number[n]; an unknown chunk gets the mean length."""
         return self._of(chunks, "tokens", self.mean_tokens)
 
     def files_of(self, chunks: Ids) -> Ids:

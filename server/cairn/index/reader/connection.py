@@ -30,18 +30,21 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 
 _LOOK_SECONDS = 0.02
-"""How often a thread checks whether another file replaced the index. A search reads about thirty times."""
+"""The minimum time between two checks of a thread whether another file has replaced the index. One search
+reads the index about thirty times."""
 _MOST_OUTLINES = 20_000
-"""The maximum number of outlines to keep, 11 MB."""
+"""The maximum number of outlines to cache. They take 11 MB."""
 _MOST_TABLES = 1_000
-"""Symbol tables to keep, 20 to 40 KB each."""
+"""The maximum number of symbol tables to cache. Each takes 20 to 40 KB."""
 _MOST_NAMED = 20
-"""Pattern lists to keep with the files that they name: 0.5 MB for a list that names 78,000 files."""
+"""The maximum number of pattern lists whose matching files are cached. A list that matches 78,000 files takes
+0.5 MB."""
 _CHECK_EVERY = 1_000
-"""The number of SQLite instructions between two checks of the cancel flag: about a hundred rows of a keyword
-query."""
+"""The number of SQLite instructions between two checks of the cancel flag. A keyword query executes as many
+for about a hundred rows."""
 _WORDS_KEPT_SECONDS = 60.0
-"""How long an unused word list stays in memory: 73 MB for a million chunks, which take 0.4 s to read."""
+"""How long an unused word list stays in memory. The list of a million chunks takes 73 MB, and 0.4 s to read
+again."""
 
 
 class _ThreadLocal(threading.local):
@@ -70,7 +73,7 @@ class IndexMemory:
     named: GenerationCache[tuple[str, ...], str] = field(
         factory=partial(GenerationCache, _MOST_NAMED), init=False
     )
-    """JSON lists of the files' ids that a list of patterns names, by that list."""
+    """The ids of the files that match a list of patterns, as a JSON list, by that list of patterns."""
     matrix: StaticMatrix | None = field(default=None, init=False)
     matrix_lock: threading.Lock = field(factory=threading.Lock, init=False)
 
@@ -78,7 +81,7 @@ class IndexMemory:
     _words_timer: threading.Timer | None = field(default=None, init=False)
 
     def use_words(self, words: WordList) -> None:
-        """Keep the word list for the next query, and free it after a while without use."""
+        """Keep the word list for later queries, until none has used it for `_WORDS_KEPT_SECONDS`."""
         self.words, self._words_used = words, time.monotonic()
         if self._words_timer is None and words.lists:
             self._forget_words_after(_WORDS_KEPT_SECONDS)
@@ -108,13 +111,13 @@ class ConnectedReader:
     folder: Path
     memory: IndexMemory = field(factory=IndexMemory, kw_only=True)
     root: str = field(default="", kw_only=True)
-    """The real path of the indexed folder, which tells a filter's folders apart; "" for a single folder."""
+    """The real path of the indexed folder, by which a filter selects folders; "" for a single folder."""
 
     @contextmanager
     def reading(self, cancelled: Cancelled | None = None) -> Iterator[apsw.Connection]:
         """Yield the calling thread's connection. Interrupt its statement once `cancelled()` returns True.
-        Raises QueryCancelledError then, OutOfTimeError where only the time of a Deadline was over, and
-        IndexUnavailableError where the index cannot be read."""
+        This raises OutOfTimeError if only the time of a Deadline was over, and QueryCancelledError otherwise.
+        An index that cannot be read raises IndexUnavailableError."""
         db = self._connection()
         if cancelled is not None:
             db.set_progress_handler(cancelled, _CHECK_EVERY)
@@ -130,7 +133,8 @@ class ConnectedReader:
             ) from problem
         except apsw.Error as problem:
             if cancelled is not None and cancelled():
-                raise interruption(cancelled) from None  # sqlite-vec reports "chunks iter error"
+                # An interrupted sqlite-vec reports "chunks iter error".
+                raise interruption(cancelled) from None
             raise IndexUnavailableError(
                 f"The index in {self.folder} cannot be read ({problem}). Try again; if that does not help,"
                 " restart Cairn."
@@ -148,7 +152,7 @@ class ConnectedReader:
         return file_identity(self.folder / DATABASE_NAME)
 
     def _connection(self) -> apsw.Connection:
-        """Return the calling thread's connection, reopened where another file has replaced the index."""
+        """Return the calling thread's connection, reopened if another file has replaced the index."""
         local = self.memory.local
         now = time.monotonic()
         if local.db is None or local.identity is None or now >= local.looked + _LOOK_SECONDS:
@@ -162,7 +166,7 @@ class ConnectedReader:
             local.looked = now
         if local.db is None:
             if local.empty is None:
-                local.empty = create(":memory:", vfs=None)  # 1 ms
+                local.empty = create(":memory:", vfs=None)  # takes 1 ms
                 register(local.empty)
             local.db = local.empty
         return local.db

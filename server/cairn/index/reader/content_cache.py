@@ -1,5 +1,4 @@
-"""Caches of values derived from a whole index; those of a large index are refreshed only from time to
-time."""
+"""Caches of values derived from a whole index. Those of a large index are only refreshed now and then."""
 
 from __future__ import annotations
 
@@ -14,17 +13,18 @@ from attrs import define, field
 from cairn.index.store.meta import Facts
 
 MANY_CHUNKS = 200_000
-"""From this size on, deriving a value takes 0.1 s or more, and after each save a query would wait for it."""
+"""The number of chunks from which an index is large. Deriving a value then takes 0.1 s or more, and the first
+query after each save would wait for it."""
 _SHARE = 0.01
 """The share of time that may be spent on refreshing a value of a large index."""
 _FEWEST_SECONDS = 10.0
-"""The shortest time between two refreshes."""
+"""The minimum time between two refreshes of a value of a large index."""
 
 T = TypeVar("T")
 
 
 def due_again(began: float) -> float:
-    """Return when to refresh a value of a large index that was derived from `began` until now."""
+    """Return when to refresh a value of a large index, computed from the time `began` until now."""
     now = time.monotonic()
     return now + max(_FEWEST_SECONDS, (now - began) / _SHARE)
 
@@ -35,14 +35,14 @@ class ContentCache(Generic[T]):
 
     _value: T | None = None
     _version: tuple[object, int] | None = None
-    """The index and its content from which the value was derived."""
+    """The identity of the index and the version of its content from which the value was derived."""
     _due: float = -math.inf
-    """When the value of a large index becomes too old."""
+    """When the value of a large index must be refreshed."""
     _making: threading.Lock = field(factory=threading.Lock, init=False)
 
     def get(self, identity: object, facts: Facts, make: Callable[[], T]) -> T:
-        """Return the value for the index `identity` as of `facts`. While one thread refreshes the value of a
-        large index, others get the old one."""
+        """Return the value for the index `identity` in the state of `facts`. The value of a large index may
+        be older; while one thread refreshes it, other threads get the old value."""
         version, known = (identity, facts.content), self._version
         is_usable = facts.chunks >= MANY_CHUNKS and known is not None and known[0] == identity
         if version == known or (is_usable and time.monotonic() < self._due):
@@ -50,7 +50,7 @@ class ContentCache(Generic[T]):
         if not self._making.acquire(blocking=not is_usable):
             return cast(T, self._value)
         try:
-            if version != self._version:  # no other thread made it while this one waited
+            if version != self._version:  # No other thread made it meanwhile.
                 began = time.monotonic()
                 value = make()
                 self._due = due_again(began)

@@ -1,9 +1,10 @@
-"""The interface for reading one index: an index file or a team's database, either with unsaved text over it.
+"""The interface for reading one index: an index file or a team's database, with or without unsaved text over
+it.
 
 A reader has a catalogue and a store. The catalogue describes files: paths, collections, the words of paths
 and commits, imports, history and copies. It is small and always a SQLite connection, which `select` queries.
 The store describes chunks: texts, words, vectors, definitions and symbols. Each kind of index implements the
-abstract methods for its own.
+abstract methods for its own store.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_NEIGHBOURS = 200
-"""The maximum number of neighbours that a query may request. sqlite-vec's cost is quadratic in it
-(docs/design.md)."""
+"""The maximum number of neighbours that a query may request. sqlite-vec's cost grows with the square of this
+number (docs/design.md)."""
 
 
 @define(eq=False, slots=False)
@@ -61,7 +62,7 @@ class IndexReader(ConnectedReader, ABC):
 
     @property
     def key(self) -> Hashable:
-        """The cache key of results, beside the generation: readers of equal keys return equal results."""
+        """The reader's part of a cache key. Readers of equal key and generation return equal results."""
         return self
 
     # --- unsaved text -------------------------------------------------------------------------------
@@ -73,12 +74,12 @@ class IndexReader(ConnectedReader, ABC):
 
     @property
     def sources(self) -> Sequence[IndexReader]:
-        """The readers that make up this one: that of the index, and that of unsaved text if there is any."""
+        """The readers that this one combines: that of the index, and that of unsaved text if any."""
         return (self,)
 
     @property
     def hidden(self) -> Sequence[str]:
-        """Paths of the files that are read as unsaved text instead."""
+        """The paths of the files whose unsaved text replaces their saved text."""
         return ()
 
     @property
@@ -87,7 +88,8 @@ class IndexReader(ConnectedReader, ABC):
         return len(self.sources) > 1
 
     def by_source(self, ids: Iterable[int]) -> Iterator[tuple[IndexReader, int, list[int]]]:
-        """Yield each source with some of the chunks `ids`, the sign of its ids here, and its own ids."""
+        """Yield each source that contains some of the chunks `ids`, a sign, and the source's own ids of these
+        chunks. The sign (1 or -1) times the source's own id is the id in this reader."""
         every, saved = list(ids), self.saved
         for source in self.sources:
             sign = 1 if source is saved else -1
@@ -99,11 +101,12 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def word_counts(self, texts: Iterable[str], bound: int, cancelled: Cancelled) -> KeywordCounts:
-        """Return the number of chunks that contain each word or phrase, counted up to `bound`."""
+        """Return the number of chunks that contain each word or phrase. Counting stops at `bound`."""
 
     @abstractmethod
     def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
-        """Return the postings of each word or phrase read in time; `texts` gives their chunk counts."""
+        """Return the postings of words and phrases, without those that could not be read in time. `texts`
+        maps each word or phrase to the number of chunks that contain it."""
 
     @abstractmethod
     def columns(self) -> ChunkColumns:
@@ -126,19 +129,19 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def absent(self, words: Sequence[str]) -> list[str]:
-        """Return those of the lower-case words that no chunk and no path contains."""
+        """Return the words that neither a chunk nor a path contains. `words` are in lower case."""
 
     @abstractmethod
     def documents(self, stems: Sequence[str]) -> dict[str, int]:
-        """Return the number of chunks for each of these stems that occurs."""
+        """Return the number of chunks that contain each stem, without stems that do not occur."""
 
     @abstractmethod
     def stems_starting(self, prefix: str, deadline: Deadline) -> dict[str, int]:
-        """Return the stems with this prefix and their chunk counts; empty where the deadline passes."""
+        """Return the stems with this prefix and their numbers of chunks; empty if the deadline passes."""
 
     @abstractmethod
     def is_named(self, word: str) -> bool:
-        """Whether a chunk defines a name with the word, in any inflection."""
+        """Whether a chunk defines a name that contains the word in any inflection."""
 
     # --- texts --------------------------------------------------------------------------------------
 
@@ -146,15 +149,15 @@ class IndexReader(ConnectedReader, ABC):
     def containing(
         self, literal: Literal, limit: int, only: ChunkFilter, deadline: Deadline, first: Iterable[int] = ()
     ) -> ExactMatches:
-        """Return up to `limit` chunks that contain `literal` verbatim, and all such chunks of `first`.
-        `first` must pass `only`; they are searched first. A passed deadline makes the result incomplete, and
-        cancellation raises QueryCancelledError."""
+        """Return all chunks of `first` that contain `literal` verbatim, and up to `limit` other such chunks.
+        The chunks `first` must pass `only`, and are searched before all others. If the deadline passes, the
+        result is incomplete. Cancellation raises QueryCancelledError."""
 
     # --- chunks -------------------------------------------------------------------------------------
 
     @abstractmethod
     def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
-        """Return the chunks that pass, hidden ones included, int64[n], ascending; None where all pass."""
+        """Return the chunks that pass, hidden ones included, int64[n], ascending; None if all pass."""
 
     @abstractmethod
     def chunks_in(self, paths: Sequence[str]) -> Ids:
@@ -170,15 +173,15 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def leading_chunks(self, paths: Iterable[str], per_file: int, only: ChunkFilter) -> list[int]:
-        """Return up to `per_file` chunks of each file: those with definitions, or else the first ones."""
+        """Return up to `per_file` chunks of each file: those with definitions, or else the first chunks."""
 
     @abstractmethod
     def opening_chunks(self, paths: Sequence[str], lines: int, only: ChunkFilter) -> list[int]:
-        """Return the saved chunks that begin within the first `lines` of these files, file by file."""
+        """Return the saved chunks that begin within the first `lines` lines of these files, file by file."""
 
     @abstractmethod
     def chunk_ids(self, paths: Iterable[str]) -> dict[str, list[int]]:
-        """Return the chunks of each of these files, in file order, without files that have none."""
+        """Return the ids of each file's chunks in order, without files that have no chunks."""
 
     @abstractmethod
     def neighbours(
@@ -196,17 +199,17 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def files_with_chunk(self, content_hash: str, path: str = "") -> list[str]:
-        """Return the files with a chunk of this content hash; with `path`, that file at most."""
+        """Return the files that have a chunk with this content hash. `path` limits this to one file."""
 
     @abstractmethod
     def has_language(self, language: str) -> bool:
-        """Whether a chunk is in the language."""
+        """Whether the index has a chunk in the language."""
 
     # --- definitions and symbols --------------------------------------------------------------------
 
     @abstractmethod
     def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
-        """Return chunks that define one of `names`, with score 1, or 0.9 where the case differs."""
+        """Return chunks that define one of `names`. The score is 1, or 0.9 if the name differs in case."""
 
     @abstractmethod
     def members(self, owner: str, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
@@ -216,7 +219,8 @@ class IndexReader(ConnectedReader, ABC):
     def definitions(
         self, names: Sequence[str], most: int, of_each: int, cancelled: Cancelled
     ) -> list[FoundName]:
-        """Return up to `most` definitions in any case, `of_each` for one name, in the order of `names`."""
+        """Return up to `most` definitions of `names` in any case, in the order of `names`, and up to
+        `of_each` for one name."""
 
     @abstractmethod
     def definitions_of(self, names: Iterable[str], most: int) -> list[FoundName]:
@@ -224,11 +228,11 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
-        """Return the shortest names with this beginning that match the LIKE pattern in any case."""
+        """Return the shortest names that begin with `first` and match the LIKE pattern, both in any case."""
 
     @abstractmethod
     def places(self, ids: Iterable[int]) -> dict[int, DefinitionPlace]:
-        """Return the places and main definitions of those of these chunks that still exist."""
+        """Return the place and the main definition of each of these chunks that still exists."""
 
     @abstractmethod
     def symbols_with_words(
@@ -238,7 +242,7 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def symbol_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:
-        """Return those of the symbol tables with these ids that still exist."""
+        """Return the symbol tables with these ids that still exist."""
 
     # --- vectors ------------------------------------------------------------------------------------
 
@@ -252,7 +256,7 @@ class IndexReader(ConnectedReader, ABC):
     def vectors(
         self, ids: Sequence[int], dimension: int, model: str
     ) -> tuple[list[int], NDArray[np.float32]]:
-        """Return the chunks that have a vector of the model, and the unit vectors, float32[n, dimension]."""
+        """Return the ids of the chunks with a vector, and the unit vectors, float32[n, dimension]."""
 
     @abstractmethod
     def model_in_use(self) -> tuple[str, int]:
@@ -282,7 +286,7 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def static_vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-        """Return the chunks with a static vector, int64[n], and the vectors, int8[n, dimension]."""
+        """Return the ids of the chunks with a static vector, int64[n], and these, int8[n, dimension]."""
 
     def similarities(self, ids: Sequence[int], vector: NDArray[np.float32], model: str) -> dict[int, float]:
         """Return the cosine similarity of these chunks' vectors of the model to `vector`."""
@@ -300,19 +304,20 @@ class IndexReader(ConnectedReader, ABC):
         return [row for source in self.sources for row in source.select(sql, values, cancelled)]
 
     def symbols_at(self, paths: Sequence[str]) -> list[tuple[int, str]]:
-        """Return the id of the symbol table and the path of each of these files that has one."""
+        """Return the id of the symbol table and the path of each file that has a symbol table."""
         sql = """SELECT f.symbols_id, f.path FROM json_each(?) w CROSS JOIN files f ON f.path = w.value
             WHERE f.symbols_id IS NOT NULL"""
         return [(number, path) for number, path in self.select(sql, (json.dumps(list(paths)),))]
 
     def static_table(self) -> str:
-        """Return the static table that made the vectors, "" for none. Vectors of two tables never compare."""
+        """Return the name of the table that the static vectors are from, "" for none. Vectors from different
+        tables are not comparable."""
         sql = "SELECT key, value FROM meta WHERE key IN ('has_static', 'static_table')"
         meta: dict[str, object] = dict(self.select(sql))
         return str(meta.get("static_table", "")) if meta.get("has_static") else ""
 
     def contents(self, paths: Iterable[str]) -> dict[str, tuple[str, str]]:
-        """Return the content hash and the collection of those of `paths` that are indexed."""
+        """Return the content hash and the collection of each of `paths` that is indexed."""
         named = "path IN (SELECT value FROM json_each(?))"
         sql = f"SELECT path, lower(hex(content_hash)), collection FROM files WHERE {named}"
         rows = self.select(sql, (json.dumps(list(paths)),))
@@ -342,17 +347,17 @@ class IndexReader(ConnectedReader, ABC):
         return bool(self.select("SELECT 1 FROM requests LIMIT 1"))
 
     def stats(self) -> IndexStats:
-        """Return the current facts, with counts from a ContentCache."""
+        """Return the current facts of the index, and counts of files and chunks from a ContentCache."""
         facts = self.facts()
         return evolve(self._counts.get(self.memory.local.identity, facts, self._counted), facts=facts)
 
     def languages(self) -> tuple[LanguageStats, ...]:
-        """Return files and chunks of the saved index by collection and language, from a ContentCache."""
+        """Return the numbers of files and chunks by collection and language, from a ContentCache."""
         return self.cached("languages", self._counted_languages)
 
     @abstractmethod
     def _counted_languages(self) -> tuple[LanguageStats, ...]:
-        """Count what `languages` caches."""
+        """Return the current numbers for `languages`, which caches them."""
 
     def _counted(self) -> IndexStats:
         collections = tuple(starmap(CollectionStats, self.select(_SELECT_COLLECTIONS)))

@@ -9,22 +9,23 @@ from numpy.typing import NDArray
 from cairn.index.reader.arrays import Ids
 
 NAMES_WEIGHT = 2.5
-"""Weight of an occurrence in the names that a chunk defines (docs/ranking.md)."""
+"""The weight of an occurrence in the names that a chunk defines, instead of 1 (docs/ranking.md)."""
 
 
 @frozen(eq=False)
 class Postings:
     ids: NDArray[np.int32]
-    """int32[n], ascending. An index has never more than 2³¹ chunks."""
+    """int32[n], the ids of the chunks, ascending. An index never has more than 2³¹ chunks."""
     counts: NDArray[np.uint8]
-    """uint8[n], occurrences in the text and in the parts of compound identifiers."""
+    """uint8[n], the number of occurrences in each chunk's text and the parts of compound identifiers."""
     names: NDArray[np.uint8]
-    """uint8[n], occurrences in the names that the chunk defines."""
+    """uint8[n], the number of occurrences in the names that each chunk defines."""
     _last: tuple[Ids, NDArray[np.intp], NDArray[np.bool_]] | None = field(default=None, init=False)
-    """The last chunks and the result of `at` for them: ranking signals repeat the same lookup."""
+    """The chunks of the last call of `at`, and its result. Ranking signals repeat the same lookup."""
 
     def weights(self, places: NDArray[np.intp] | slice = slice(None)) -> NDArray[np.float32]:
-        """Return how often the word occurs in the chunks at `places`, float32[m]; names count more."""
+        """Return how often the word occurs in the chunks at `places`, float32[m]. Each occurrence in names
+        counts NAMES_WEIGHT times."""
         return self.counts[places] + np.float32(NAMES_WEIGHT) * self.names[places]
 
     def names_at(self, places: NDArray[np.intp]) -> NDArray[np.uint8]:
@@ -32,13 +33,13 @@ class Postings:
         return self.names[places]
 
     def at(self, chunks: Ids) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Return the place of each of `chunks`, intp[m], and whether it contains the word, bool[m]."""
+        """Return the place of each chunk in `ids`, intp[m], and whether it contains the word, bool[m]."""
         if not len(self.ids):
             return np.zeros(len(chunks), np.intp), np.zeros(len(chunks), np.bool_)
         last = self._last
         if last is not None and np.array_equal(last[0], chunks):
             return last[1], last[2]
-        wanted = chunks.astype(np.int32)  # otherwise every search would widen all ids
+        wanted = chunks.astype(np.int32)  # For int64 numbers, the search would convert all `ids`.
         places = np.searchsorted(self.ids, wanted)
         np.minimum(places, len(self.ids) - 1, out=places)
         there = np.equal(self.ids[places], wanted)
@@ -46,7 +47,8 @@ class Postings:
         return places, there
 
     def shares(self, chunks: Ids) -> NDArray[np.float64]:
-        """Return 1 for each chunk that defines a name with the word, ½ where it contains it, float64[m]."""
+        """Return float64[m]: 1 for a chunk that defines a name with the word, ½ for another chunk that
+        contains the word, and 0 for any other."""
         places, there = self.at(chunks)
         if not there.any():
             return np.zeros(len(chunks))
@@ -77,7 +79,7 @@ NOWHERE = Postings(np.empty(0, np.int32), np.empty(0, np.uint8), np.empty(0, np.
 
 
 def together(postings: list[Postings]) -> Postings:
-    """Return the postings of several words that count as one word, with their occurrences added up."""
+    """Return the postings of several words as of one word, with their occurrences added up."""
     every = [each for each in postings if len(each.ids)]
     if len(every) < 2:
         return every[0] if every else NOWHERE

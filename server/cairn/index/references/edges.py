@@ -14,20 +14,21 @@ from cairn.index.references.tables import Symbol
 
 CALLS = frozenset({ReferenceKind.CALL, ReferenceKind.DECORATE})
 _PASSED_AS_VALUES = frozenset({"c", "cpp", "objc", "go"})
-"""Languages in which a mentioned function is going to be called. Elsewhere it may be compared or mocked."""
+"""Languages in which a function that is mentioned but not called is usually called later. In other languages
+it may be compared or mocked."""
 MAYBE = 0.45
-"""Confidence that a function is called where only the function or its type is mentioned."""
+"""The confidence that code calls a function if it only mentions the function or its type."""
 
 
 def as_caller(meaning: Meaning, reference: Reference, is_itself: bool) -> tuple[float, str]:
     """Return the confidence (0 for no call) that the reference calls the function, and the reason.
-    `is_itself` is False where the reference names the type whose constructor the function is."""
+    `is_itself` is False if the reference names a type, and the function is that type's constructor."""
     symbol, sure = meaning.symbol, meaning.confidence
     language = symbol.table.language
     if reference.kind in CALLS:
         if is_itself or language != "python":
             return sure, meaning.via
-        return min(sure, MAYBE), f"makes a `{symbol.name}`"  # another constructor may run instead
+        return min(sure, MAYBE), f"makes a `{symbol.name}`"  # Another constructor may run instead.
     if symbol.definition.is_accessor:
         return (sure, meaning.via) if reference.receiver else (0.0, "")
     if symbol.kind not in CALLABLE or reference.kind is not ReferenceKind.READ:
@@ -59,7 +60,7 @@ def through_another(edge: Edge, between: Place) -> Edge:
 
 
 def best_first(found: Sequence[Edge], limit: int, complete: bool) -> Edges:
-    """Return each reference once, at its highest confidence, in the order of `Edges`."""
+    """Return the first `limit` references in the order of `Edges`, each once, with its highest confidence."""
     best: dict[tuple[str, int, int], Edge] = {}
     for each in found:
         key = (each.path, each.line, each.character)

@@ -44,7 +44,8 @@ _CONSTRUCTORS = {
 }
 """Names of constructors in languages whose constructors are not named after their type."""
 _VIRTUAL = {"script": 0.5, "jvm": 0.5, "csharp": 0.5}
-"""Confidence that a call of an overridden method reaches the override, where language servers report that."""
+"""The confidence that a call of a method reaches its override, by family of languages. Language servers
+report such calls only in these families."""
 _MOST_NAMED = 50
 _MOST_MACROS = 50
 """The maximum number of macros to follow from a function to their users."""
@@ -54,7 +55,8 @@ _MOST_FILES = 400
 
 @frozen
 class _Wanted:
-    """A definition whose references count."""
+    """The target that a reference to some definition counts for: the definition itself, its constructor, or
+    its override."""
 
     place: Place
     is_itself: bool = True
@@ -111,7 +113,7 @@ class ReferenceGraph:
         return self._shown_scope(path, table, numbers[-1]) if table is not None and numbers else None
 
     def lines_alone(self, path: str, line: int, first: int, last: int) -> tuple[int, int]:
-        """Return the lines of `[first, last)` around `line` that share its innermost definition."""
+        """Return the range of lines around `line` in `[first, last)` with the same innermost definition."""
         here = self.around(path, line)
         start, end = line, line + 1
         while start > first and self.around(path, start - 1) == here:
@@ -123,12 +125,12 @@ class ReferenceGraph:
     # --- edges --------------------------------------------------------------------------------------
 
     def callers(self, targets: Sequence[Place], limit: int) -> Edges:
-        """Return the calls of the targets, also through macros, except those that very many files use."""
+        """Return the calls of the targets, also through macros, but not through very common macros."""
         direct = self._to(targets, limit, CALLS)
         found, complete = list(direct.found), direct.complete
         through = [each for each in found if _is_macro(each)]
         seen = set(targets)
-        for edge in through:  # the loop appends to it
+        for edge in through:  # The loop appends to `through`.
             macro = edge.enclosing
             if macro is None or macro in seen or len(seen) > _MOST_MACROS:
                 continue
@@ -149,7 +151,7 @@ class ReferenceGraph:
         return self._to(targets, limit, _EVERY)
 
     def tests(self, targets: Sequence[Place], limit: int, most_files: int = _MOST_FILES) -> Edges:
-        """Return the references from tests to a target, also through a function that few files mention."""
+        """Return references from tests to a target, direct or through a function that few files mention."""
         direct = self._to(targets, limit, _EVERY)
         found = [each for each in direct.found if _is_test(each.path)]
         between = {
@@ -184,7 +186,7 @@ class ReferenceGraph:
         return Edges(tuple(found[:limit]), self._tables.complete and len(found) <= limit)
 
     def implementations(self, targets: Sequence[Place], limit: int) -> Edges:
-        """Return the types that extend or implement a target, and the members that override one."""
+        """Return the types that extend or implement a target, and the members that override a target."""
         found: list[Edge] = []
         for place in targets:
             symbol = self._symbol(place)
@@ -239,7 +241,8 @@ class ReferenceGraph:
         return self._edge(path, table, reference, target.place, sure, via) if sure else None
 
     def _wanted(self, targets: Sequence[Place]) -> dict[str, dict[Symbol, _Wanted]]:
-        """Return targets by name, with the types that they construct and the methods that they override."""
+        """Return, by name, the definitions whose references count: the targets, the types that they
+        construct, and the methods that they override."""
         found = filter(None, map(self._symbol, targets))
         symbols = {each for symbol in found for each in self._same(symbol)}
         wanted: defaultdict[str, dict[Symbol, _Wanted]] = defaultdict(dict)
@@ -268,7 +271,7 @@ class ReferenceGraph:
             yield from table.references_to(alias)
 
     def _same(self, symbol: Symbol) -> list[Symbol]:
-        """Return the definitions of the same thing: prototypes of a C function, overloads."""
+        """Return the symbol and other definitions of the same thing: prototypes in C, overloads."""
         definition = symbol.definition
         alike = [
             each
@@ -317,7 +320,7 @@ def _belongs(symbol: Symbol, owner: str) -> bool:
 
 
 def _is_macro(edge: Edge) -> bool:
-    """Whether a macro contains the call. A macro's calls run wherever it is used."""
+    """Whether a macro contains the call. A macro's calls run wherever the macro is used."""
     return edge.enclosing is not None and edge.enclosing.kind == "macro" and edge.confidence >= MAYBE
 
 

@@ -24,7 +24,7 @@ class Meaning:
 
     symbol: Symbol
     confidence: float
-    """0 to 1."""
+    """A number from 0 to 1."""
     via: str
 
 
@@ -42,7 +42,7 @@ class ValueKind(Enum):
 class Value:
     kind: ValueKind
     symbols: tuple[Symbol, ...] = ()
-    """The types of an instance, or the types or functions themselves."""
+    """For an instance its types; for a type or a function its definitions."""
     paths: tuple[str, ...] = ()
     is_collection: bool = False
     confidence: float = SURE
@@ -53,7 +53,7 @@ ELSEWHERE = Value(ValueKind.ELSEWHERE)
 
 
 def parent_of(symbol: Symbol) -> int:
-    """Return the number of the enclosing definition; `TOP_LEVEL` where there is none."""
+    """Return the number of the enclosing definition; `TOP_LEVEL` if there is none."""
     return symbol.table.parent(symbol.number)
 
 
@@ -62,7 +62,8 @@ def meanings(symbols: Iterable[Symbol], confidence: float, via: str) -> list[Mea
 
 
 def ambiguous(symbols: Sequence[Symbol], confidence: float, via: str) -> list[Meaning]:
-    """Return equally likely symbols, which share the confidence. Declarations of one thing count as one."""
+    """Return the meanings of equally likely symbols, which divide the confidence among them. Declarations of
+    the same thing count as one."""
     owners = {
         (each.definition.owner, "" if each.kind in CALLABLE and not each.definition.owner else each.path)
         for each in symbols
@@ -78,7 +79,7 @@ def ambiguous(symbols: Sequence[Symbol], confidence: float, via: str) -> list[Me
 
 
 def nearest(path: str, symbols: Sequence[Symbol]) -> list[Symbol]:
-    """Sort symbols by how many folders their files share with `path`, most first."""
+    """Return the symbols sorted by the number of folders that their files share with `path`, most first."""
     here = path.split("/")
 
     def distance(symbol: Symbol) -> tuple[int, str]:
@@ -89,7 +90,7 @@ def nearest(path: str, symbols: Sequence[Symbol]) -> list[Symbol]:
 
 
 def distinct(found: Sequence[Meaning]) -> list[Meaning]:
-    """Return each symbol once, at its highest confidence, the likeliest first."""
+    """Return one meaning for each symbol, the one of highest confidence; the likeliest symbol comes first."""
     best: dict[Symbol, Meaning] = {}
     for each in found:
         if each.symbol not in best or best[each.symbol].confidence < each.confidence:

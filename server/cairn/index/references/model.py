@@ -15,11 +15,11 @@ class Place:
     number: int = field(repr=False)
     name: str
     qualified: str
-    """The name with those of the enclosing definitions: `Application.handle`."""
+    """The name, preceded by the names of the enclosing definitions: `Application.handle`."""
     kind: str
     start_line: int
     end_line: int
-    """Exclusive."""
+    """The line after the last one."""
     line: int
     """The line of the name."""
     character: int
@@ -36,9 +36,9 @@ class Edge:
     enclosing: Place | None
     """The innermost function or type around the reference; None at the top level of its file."""
     target: Place | None
-    """The definition that the reference means; None where the workspace has none."""
+    """The definition that the reference means; None if it is not in the workspace."""
     confidence: float
-    """0 to 1."""
+    """A number from 0 to 1."""
     via: str
     """The reason for choosing this target, in a few words."""
 
@@ -49,4 +49,4 @@ class Edges:
 
     found: tuple[Edge, ...] = ()
     complete: bool = True
-    """Whether every reference was examined: very common names are not followed to their end."""
+    """Whether every reference was examined. Of a very common name, only some references are."""

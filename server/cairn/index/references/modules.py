@@ -27,7 +27,8 @@ _NAMESPACED = frozenset({"jvm", "cs", "php", "ex"})
 _LIBRARIES_OF_RUST = frozenset({"std", "core", "alloc"})
 _MOST_IMPORTERS = 400
 _REEXPORTED = 0.45
-"""Confidence for the target of a module that only re-exports another. Language servers do not follow it."""
+"""The confidence of a definition that is found through a module which only re-exports another. Language
+servers do not follow such re-exports."""
 
 
 @define(eq=False)
@@ -39,7 +40,7 @@ class Modules:
     _below: dict[tuple[str, str], tuple[str, ...]] = field(factory=dict, init=False)
 
     def by_import(self, path: str, table: PackedTable, name: str) -> list[Meaning]:
-        """Return what an import in the file makes known by this name."""
+        """Return the meanings of a name that the file imports; empty for a name that it does not import."""
         for each in table.imports:
             if each.name == name:
                 if not each.spec and each.member != name:
@@ -59,13 +60,13 @@ class Modules:
         return []
 
     def _is_reexported(self, path: str, imported: Import) -> bool:
-        """Whether an imported file exports the result of `require`: `module.exports = require("lib")`."""
+        """Whether an imported file only exports another module: `module.exports = require("lib")`."""
         tables = map(self.tables.table, self.tables.targets(path, imported.spec))
         exports = (import_of(table, DEFAULT) for table in tables if table is not None)
         return any(each is not None and not each.member for each in exports)
 
     def imported(self, path: str, table: PackedTable, name: str) -> list[Meaning]:
-        """Return what a name within an import statement means."""
+        """Return the meanings of a name inside an import statement."""
         found: list[Meaning] = []
         for each in table.imports:
             if name in (each.member, each.name) and each.spec:
@@ -86,8 +87,9 @@ class Modules:
         return found
 
     def _by_full_name(self, full: str) -> list[Symbol]:
-        """Return the definitions of a qualified name `a/b/C` whose file declares the namespace."""
-        if modules := self.tables.definitions(full.replace("/", ".")):  # Elixir's names are qualified
+        """Return the definitions of a qualified name such as `a/b/C`, in files that declare its namespace."""
+        # Elixir defines modules by qualified names.
+        if modules := self.tables.definitions(full.replace("/", ".")):
             return list(modules)
         around, _, name = full.rpartition("/")
         found = []
@@ -120,7 +122,7 @@ class Modules:
         return own or [each.symbol for each in self.by_import(path, table, name)]
 
     def module(self, path: str, imported: Import) -> Value:
-        """Return the module that an import means; `ELSEWHERE` where the workspace does not contain it."""
+        """Return the module that an import means; `ELSEWHERE` if the module is outside the workspace."""
         tag = imported.spec.partition(":")[0]
         spec = imported.spec
         if tag in _NAMESPACED:
@@ -146,7 +148,7 @@ class Modules:
         return ELSEWHERE if name in _LIBRARIES_OF_RUST and not self.tables.definitions(name) else None
 
     def below(self, paths: Iterable[str], name: str) -> tuple[str, ...]:
-        """Return the files of the submodule of this name in the given modules."""
+        """Return the files of the submodules with this name in the modules `paths`."""
         found: dict[str, None] = {}
         for path in paths:
             key = (path, name)
@@ -172,16 +174,17 @@ class Modules:
 
 
 def names_elsewhere(tables: SymbolTables, symbol: Symbol) -> set[tuple[str, str]]:
-    """Return the files that know a definition by an alias or as a re-export, each with that name."""
+    """Return the files that know a definition by an alias or a re-export, each with the name used there."""
     found: set[tuple[str, str]] = set()
-    # (file, exported name, name as its users write it: `moor` for `checks.moor` of a module `checks`)
+    # Each entry is a file, the name that it exports, and the name that importing files write, such as `moor`
+    # in `checks.moor` for a module `checks`.
     exported = [
         (path, each.name, each.name)
         for path in (symbol.path, *tables.files_mentioning(symbol.name))
         for each in getattr(tables.table(path), "imports", ())
         if each.member == symbol.name and each.name != symbol.name
     ]
-    for path, name, written in exported:  # the loop appends to it
+    for path, name, written in exported:  # the loop appends to `exported`
         for importer in tables.importers(path):
             table = tables.table(importer)
             for each in table.imports if table is not None else ():

@@ -18,7 +18,7 @@ from cairn.index.references.tables import Symbol, SymbolTables, symbols_named
 from cairn.index.references.types import Types
 
 _COMMON = 0.45
-"""Confidence that a common name means its only definition."""
+"""The confidence that a common name means the definition of that name in the workspace."""
 
 
 @define(eq=False)
@@ -32,14 +32,14 @@ class Names:
     _here: dict[tuple[str, str], dict[int, list[Symbol]]] = field(factory=dict, init=False)
 
     def bare(self, path: str, table: PackedTable, scope: int, name: str) -> list[Meaning]:
-        """Return what the name means inside the definition `scope` of a file."""
+        """Return the meanings of the name inside the definition `scope` of a file."""
         key = (path, scope, name)
         if key not in self._found:
             self._found[key] = self._find(path, table, scope, name)
         return self._found[key]
 
     def _defined_here(self, path: str, table: PackedTable, name: str) -> dict[int, list[Symbol]]:
-        """Return the file's definitions of a name by enclosing definition; each test may have a `handler`."""
+        """Return the file's definitions of a name by enclosing definition: many tests define a `handler`."""
         if (path, name) not in self._here:
             here: defaultdict[int, list[Symbol]] = defaultdict(list)
             for each in symbols_named(path, table, name):
@@ -68,8 +68,8 @@ class Names:
                             return meanings(members, SURE, f"member of `{owner.name}`")
         imported = self.modules.by_import(path, table, name)
         if imported and family_of(table.language) == "script" and imported[0].symbol.path != path:
-            # A definition inside an anonymous function looks like a top-level one. It cannot be one, because
-            # a file cannot both import and define a name.
+            # A definition of the name inside an anonymous function looks like a top-level definition. It is
+            # not one, because a file cannot both import and define a name.
             return imported
         known = [n for n in here if n in scopes or n < 0 or table.kind(n) == "module"]
         outer = [each for number in sorted(known) for each in here[number] if is_outer(each, scopes)]
@@ -78,13 +78,13 @@ class Names:
         if imported:
             return imported
         if import_of(table, name) is not None and not outer:
-            return []  # imported from outside the workspace
+            return []  # The name is imported from outside the workspace.
         return self._in_visible_files(path, table, name, outer)
 
     def _in_visible_files(
         self, path: str, table: PackedTable, name: str, outer: Sequence[Symbol]
     ) -> list[Meaning]:
-        """Return the definitions in files that need no import; `outer` are the file's own declarations."""
+        """Return the meanings of a name in files that need no import; `outer` are the file's declarations."""
         rules = scoping_of(table.language)
         free = [
             each
@@ -107,7 +107,7 @@ class Names:
         if near:
             return meanings(near, SURE, why)
         if rules.visibility is Visibility.WORKSPACE:
-            sure = _COMMON if name in rules.common else LIKELY  # `read` is probably the system's
+            sure = _COMMON if name in rules.common else LIKELY  # `read` is probably the system function
             return ambiguous(nearest(path, free), sure, "the definition of this name")
         if rules.visibility is Visibility.NAMESPACE:
             return ambiguous(free, 0.25, "the definition of this name")

@@ -1,5 +1,4 @@
-"""Resolves references by their scope, their imports, the type of their receiver or, failing these, their name
-alone."""
+"""Resolves references by scope, imports and the type of the receiver, or else by the name alone."""
 
 from __future__ import annotations
 
@@ -41,13 +40,13 @@ class Resolver:
 
     def __attrs_post_init__(self) -> None:
         self.modules = Modules(self.tables)
-        # Types and values need each other: a type's name can be any expression, and expressions have types.
+        # Types and values need each other: an expression can name a type, and each expression has a type.
         self.types = Types(self.tables, lambda *given: self.values.types_named(*given))
         self.names = Names(self.tables, self.modules, self.types)
         self.values = Values(self.tables, self.modules, self.types, self.names)
 
     def resolve(self, path: str, table: PackedTable, reference: Reference) -> list[Meaning]:
-        """Return what the reference may mean, likeliest first; empty for a target outside the workspace."""
+        """Return the reference's meanings, likeliest first; empty for a target outside the workspace."""
         if reference.kind is ReferenceKind.IMPORT:
             found = self.modules.imported(path, table, reference.name)
         elif reference.receiver:
@@ -72,7 +71,7 @@ class Resolver:
         return self._guessed(path, table, reference)
 
     def _beside(self, path: str, table: PackedTable, reference: Reference) -> list[Symbol]:
-        """Return the members of the enclosing object literal, for an object without a type."""
+        """Return the members of that name in the object literal that encloses the reference."""
         methods = [number for number in table.scopes(reference.enclosing) if table.kind(number) == "method"]
         if not methods:
             return []
@@ -95,7 +94,7 @@ class Resolver:
         return found
 
     def _guessed(self, path: str, table: PackedTable, reference: Reference) -> list[Meaning]:
-        """Resolve a member by its name alone, as the type of the receiver is unknown."""
+        """Return the meanings of a member by its name alone, because the type of the receiver is unknown."""
         is_called = reference.kind is ReferenceKind.CALL
         key = (path, reference.name, is_called)
         if key not in self._guesses:

@@ -29,12 +29,12 @@ class Scoping:
     """The names by which code refers to its own object or type."""
     supers: frozenset[str] = field(default="super", converter=_words)
     bare_members: bool = False
-    """Whether code names members of its type without a receiver."""
+    """Whether code can name members of its own type without a receiver."""
     guess: float = 0.6
-    """Confidence that a member call on an unknown receiver means the only member of that name. Where types
-    are seldom written, language servers confirm next to none of them."""
+    """The confidence that a call on an unknown receiver means the only member of that name. Language servers
+    confirm almost no such call in languages where types are seldom written."""
     common: frozenset[str] = field(default="", converter=_words)
-    """Methods so frequent outside the workspace that their name alone proves little."""
+    """The names of methods that are frequent outside the workspace, so that the name alone proves little."""
 
 
 _COMMON = """

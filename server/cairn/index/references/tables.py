@@ -16,8 +16,8 @@ from cairn.index.references.scoping import family_of
 from cairn.index.store.deadline import Cancelled
 
 _MOST_FILES = 400
-"""The maximum number of files to read for one name, at 0.2 ms each. More files contain only very common
-names, such as `get`."""
+"""The maximum number of files to read for one name, at 0.2 ms each. Only very common names, such as `get`,
+are in more files."""
 _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".inc", ".inl")
 
 
@@ -46,7 +46,7 @@ class Symbol:
         return family_of(self.table.language)
 
     def is_known_in(self, path: str) -> bool:
-        """Whether the file at `path` can name it. Even private definitions of headers are known elsewhere."""
+        """Whether the file at `path` can use the definition, as any file can a header's private ones."""
         return path == self.path or not self.definition.is_private or self.path.endswith(_HEADERS)
 
 
@@ -74,7 +74,7 @@ class SymbolTables:
         return self._by_path[path]
 
     def files_mentioning(self, name: str) -> list[str]:
-        """Return the files that may mention the name; some only have a similar one."""
+        """Return the files that may mention the name. Some of them only mention a similar name."""
         return self._matching(name, "")
 
     def definitions(self, name: str) -> tuple[Symbol, ...]:

@@ -21,7 +21,7 @@ class Types:
 
     tables: SymbolTables
     _find: Callable[[str, PackedTable, str], list[Symbol]]
-    """Finds the types that a written name means in a file, given its path and table."""
+    """A function from a file's path, its table and a name to the types that the name means in the file."""
     _named: dict[tuple[str, str], tuple[Symbol, ...]] = field(factory=dict, init=False)
     _ancestors: dict[Symbol, tuple[Symbol, ...]] = field(factory=dict, init=False)
 
@@ -34,7 +34,7 @@ class Types:
         return self._named[key]
 
     def members(self, owner: Symbol, name: str) -> list[Symbol]:
-        """Return the members of that name that a type defines, or else those that it inherits."""
+        """Return the members of that name that a type defines, or inherits if it defines none."""
         for each in (owner, *self.ancestors(owner)):
             if found := self.own_members(each, name):
                 return found
@@ -58,7 +58,7 @@ class Types:
         return same or found
 
     def ancestors(self, owner: Symbol) -> tuple[Symbol, ...]:
-        """Return the types that a type extends or implements, directly or not, the nearest first."""
+        """Return the types that a type extends or implements, directly or indirectly, the nearest first."""
         if owner in self._ancestors:
             return self._ancestors[owner]
         self._ancestors[owner] = ()  # ends the recursion in a cycle

@@ -43,7 +43,7 @@ class Values:
     def value(
         self, path: str, table: PackedTable, scope: int, line: int, expression: str, depth: int
     ) -> Value:
-        """Return the value at a line of a definition; `expression` is one of `chunking.references.chains`."""
+        """Return the value of `expression` (see `chains`) at a line of the definition `scope`."""
         if depth > _DEEPEST or expression in ("", UNKNOWN):
             return UNKNOWN_VALUE
         if expression.startswith(":"):
@@ -55,7 +55,7 @@ class Values:
         return self._values[key]
 
     def types_named(self, path: str, table: PackedTable, name: str) -> list[Symbol]:
-        """Return the types that a written name means in a file, and the types that those are aliases of."""
+        """Return the types that a name means in a file, and the types behind each alias among them."""
         found: list[Symbol] = []
         for each in self._find_types(path, table, name):
             found.append(each)
@@ -96,7 +96,7 @@ class Values:
     def _first(
         self, path: str, table: PackedTable, scope: int, line: int, parts: Sequence[str], depth: int
     ) -> tuple[Value, int]:
-        """Return the value of the expression's beginning, and how many parts it covers."""
+        """Return the value of the first parts of an expression, and the number of these parts."""
         rules = scoping_of(table.language)
         name, suffix = _suffix(parts[0])
         name = name.lstrip("$") if table.language == "php" else name
@@ -113,7 +113,7 @@ class Values:
             return (self._field(owner, name, depth) if owner is not None else UNKNOWN_VALUE), 1
         if (value := self._variable(path, table, scope, line, name, depth)) is not None:
             return self._suffixed(value, suffix, depth), 1
-        for length in range(len(parts), 1, -1):  # import a.b
+        for length in range(len(parts), 1, -1):  # for `import a.b`
             dotted = ".".join(parts[:length])
             if table.language == "elixir" and (modules := self.tables.definitions(dotted)):
                 return Value(ValueKind.TYPE, modules), length
@@ -159,7 +159,7 @@ class Values:
         return UNKNOWN_VALUE
 
     def _suffixed(self, value: Value, suffix: str, depth: int) -> Value:
-        """Return the value after the calls `()` and subscripts `[]` of the suffix."""
+        """Return the result of the suffix's calls `()` and subscripts `[]` on the value."""
         while suffix:
             step, suffix = suffix[:2], suffix[2:]
             if value.kind is ValueKind.FUNCTION:
@@ -194,7 +194,7 @@ class Values:
                 owner = self.types.of_member(function)
                 if owner is not None:
                     return Value(ValueKind.INSTANCE, (owner,), is_collection=definition.type.endswith("[]"))
-        else:  # an expression that the function returns at its end
+        else:  # The function returns this expression at its end.
             scope, line = function.number, definition.end_line
         return self.value(function.path, function.table, scope, line, definition.type, depth + 1)
 
@@ -217,7 +217,7 @@ class Values:
         return UNKNOWN_VALUE
 
     def _of_type(self, path: str, table: PackedTable, names: str) -> Value:
-        """Return an instance of a written type or of one of several, which `|` separates."""
+        """Return an instance of one of the types `names`, which `|` separates."""
         found: list[Symbol] = []
         is_collection = False
         for name in names.split("|"):
@@ -229,7 +229,7 @@ class Values:
         return Value(ValueKind.INSTANCE, tuple(found), is_collection=is_collection) if found else ELSEWHERE
 
     def _aliased(self, path: str, table: PackedTable, name: str) -> tuple[Symbol, ...]:
-        """Return the types that a variable is an alias of."""
+        """Return the types for which a variable is an alias."""
         if (path, name) in self._aliases:
             return ()
         self._aliases.add((path, name))
@@ -242,7 +242,7 @@ class Values:
     def _variable(
         self, path: str, table: PackedTable, scope: int, line: int, name: str, depth: int
     ) -> Value | None:
-        """Return the value that a variable has at a line; None where no scope knows the variable."""
+        """Return the value that a variable has at a line; None if no scope knows the variable."""
         known = self._known(path, table, name)
         if not known:
             return None
@@ -266,8 +266,8 @@ class Values:
         variable: Variable,
         depth: int,
     ) -> Value:
-        """Return the value of the variable's type, or of the expression assigned to it. It is unknown where
-        the evaluation leads back to `key`."""
+        """Return the value of the variable's type, or of the expression assigned to it. It is unknown if the
+        evaluation leads back to `key`."""
         if key in self._evaluating:
             return UNKNOWN_VALUE
         self._evaluating.add(key)
@@ -294,7 +294,7 @@ class Values:
         return UNKNOWN_VALUE
 
     def _scope_of_line(self, owner: Symbol, line: int) -> int:
-        """Return the innermost definition of the type around the line that assigns a field."""
+        """Return the innermost definition inside the type around the line, which assigns a field."""
         around = [each for each in owner.table.around(line) if each >= owner.number]
         return around[-1] if around else owner.number
 
@@ -304,9 +304,9 @@ def _types(symbols: Iterable[Symbol]) -> list[Symbol]:
 
 
 def _known_at(line: int, variables: Sequence[Variable]) -> Sequence[Variable]:
-    """Return the variables of one name that it can mean at a line, the likeliest last."""
+    """Return the variables, of several with one name, that it can mean at a line, the likeliest last."""
     inside = [each for each in variables if each.line <= line <= each.end_line]
-    if inside:  # variables of anonymous functions: the innermost function counts
+    if inside:  # of anonymous functions, the innermost one counts
         first = min(each.end_line for each in inside)
         of_innermost = [each for each in inside if each.end_line == first]
         return [each for each in of_innermost if each.type] or of_innermost
@@ -316,6 +316,6 @@ def _known_at(line: int, variables: Sequence[Variable]) -> Sequence[Variable]:
 
 
 def _suffix(part: str) -> tuple[str, str]:
-    """`foo()[]` → `foo`, `()[]`."""
+    """Return the parts of a name with a suffix: `foo` and `()[]` for `foo()[]`."""
     place = min((at for at in (part.find("("), part.find("[")) if at >= 0), default=len(part))
     return part[:place], part[place:]

@@ -1,4 +1,4 @@
-"""The catalogue of a snapshot in transit from a server to a reader."""
+"""The form in which a server sends the catalogue of a snapshot to a reader."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cairn.index.reader.chunk_columns import ChunkColumns
 from cairn.index.remote.reader import RemoteMemory
 from cairn.index.remote.wire import dumps, loads
 
-if TYPE_CHECKING:  # a machine that only receives catalogues needs no PostgreSQL client
+if TYPE_CHECKING:  # A machine that only receives catalogues has no PostgreSQL client.
     from cairn.index.postgres.catalogue import SnapshotMemory
 
 _UNREADABLE = "The catalogue of the team's index cannot be read."
@@ -23,11 +23,11 @@ _names = itertools.count()
 
 
 def packed_catalogue(memory: SnapshotMemory) -> bytes:
-    """Pack what a reader needs of a snapshot before its first read."""
+    """Return the bytes of all that a reader needs of a snapshot before its first read."""
     columns = memory.columns
     head = dumps(
         {
-            # Differences of neighbours are small numbers, which compress well.
+            # Differences between neighbours are small numbers, which compress well.
             "files": np.diff(columns.file_of, prepend=np.int32(0)),
             "tokens": columns.tokens,
             "upto": columns.upto,
@@ -44,7 +44,7 @@ def packed_catalogue(memory: SnapshotMemory) -> bytes:
 
 
 def unpacked_catalogue(snapshot: int, packed: bytes) -> RemoteMemory:
-    """Unpack the output of `packed_catalogue`. Raises WireError for anything else."""
+    """Return the contents of the bytes from `packed_catalogue`. Raises WireError for other bytes."""
     try:
         data = zlib.decompress(packed)
         begin = 4 + int.from_bytes(data[:4], "little")
@@ -59,7 +59,7 @@ def unpacked_catalogue(snapshot: int, packed: bytes) -> RemoteMemory:
     database = apsw.Connection(f"/{name}", vfs="memdb")
     received = apsw.Connection(":memory:")
     try:
-        # A deserialized database belongs to one connection. All threads can open a named copy.
+        # A deserialized database belongs to one connection, but all threads can open a named copy of it.
         received.deserialize("main", data[begin:])
         with database.backup("main", received, "main") as copying:
             copying.step(-1)

@@ -1,4 +1,4 @@
-"""Connects a clone to the team's index: the nearest indexed commit, and the files that differ from it."""
+"""Connects a clone to the team's index: to the nearest indexed commit, and the files that differ from it."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ from cairn.workspace.watch import FolderWatcher
 logger = logging.getLogger(__name__)
 
 _MOST_COMMITS = 1_000
-"""The maximum number of commits back from HEAD to look up in the team's index."""
+"""The maximum number of commits, from HEAD back, to look up in the team's index."""
 _MOST_FILES = 400
-"""The maximum number of files that may differ. With more of them, an index of its own is ready sooner."""
+"""The maximum number of files that may differ from the indexed commit. With more, indexing the clone itself
+is faster."""
 _GIT_SECONDS = 20.0
 _LOOK_SECONDS = 30.0
-"""How often to check whether the team has a nearer commit."""
+"""The time between two checks whether the team has indexed a nearer commit."""
 _RETRY_SECONDS = (2.0, 15.0)
 """The first and the longest delay between two attempts to reach the server."""
 _MOST_KEPT = 20
@@ -41,7 +42,7 @@ _MOST_KEPT = 20
 
 
 class NotSharedError(CairnError):
-    """The folder is not answered from the team's index; the message gives the reason."""
+    """The team's index is not used for the folder; the message gives the reason."""
 
 
 @frozen
@@ -49,12 +50,12 @@ class Shared:
     reader: RemoteReader
     located: Located
     differing: int
-    """The number of files that are read locally instead."""
+    """The number of files that differ from the indexed commit and are read locally."""
 
 
 class TeamClone:
     """Watches one clone on a thread of its own until stopped. The thread calls `on_shared` with each snapshot
-    to read from then on, and `on_alone` with the reason while there is none."""
+    from which to read, and `on_alone` with the reason when there is none."""
 
     def __init__(
         self,
@@ -71,13 +72,13 @@ class TeamClone:
         self._wake, self._stopped = threading.Event(), threading.Event()
         self._looked = threading.Event()
         self._stale = False
-        """Whether the next look must compare again: HEAD or a folder moved, or a read failed."""
+        """Whether the next look must compare all files: HEAD or a folder moved, or a read failed."""
         self._is_watched = True
         self._shared: Shared | None = None
         self._problem = ""
-        """The last reported reason for sharing nothing."""
+        """The last reported reason why there is no snapshot to read."""
         self._touched: dict[str, str | None] = {}
-        """The texts of files that changed since the last comparison."""
+        """The current texts of the files that changed since the last comparison, by path."""
         self._lock = threading.Lock()
         self._watcher: FolderWatcher | None = None
         self._thread = threading.Thread(target=self._run, name=f"cairn-team-{root.name}", daemon=True)
@@ -92,7 +93,7 @@ class TeamClone:
             self._thread.join(timeout=15)
 
     def wait(self, seconds: float) -> None:
-        """Wait for the first look, at most for this time."""
+        """Wait for the first look, but no longer than `seconds`."""
         self._looked.wait(seconds)
 
     # --- the thread -----------------------------------------------------------------------------------
@@ -118,7 +119,7 @@ class TeamClone:
             self._watcher.stop()
 
     def _look(self) -> None:
-        # Changes from here on set `_stale` again, for the next look.
+        # Changes from now on set `_stale` again, for the next look.
         stale, self._stale = self._stale or not self._is_watched, False
         located = self._server.locate(_commits(self._root))
         if located is None:
@@ -151,7 +152,7 @@ class TeamClone:
         try:
             return self._server.read(snapshot, name, given)
         except TeamUnavailableError:
-            self.look_again()  # it reports the reason
+            self.look_again()  # The next look reports the reason.
             raise
 
     def _memory(self, located: Located) -> RemoteMemory:
@@ -188,19 +189,19 @@ class TeamClone:
         self._wake.set()
 
     def changed(self, paths: Iterable[str]) -> None:
-        """Note created, changed or removed files; the next query compares them with the index."""
+        """Read these created, changed or removed files again, so that queries find their current texts."""
         folders = [path for path in paths if self._is_folder(path)]
         texts = {path: _text(self._root / path) for path in paths if path not in folders}
         with self._lock:
             self._touched |= texts
             if self._shared is not None:
                 self._overlay.files_changed(texts)
-        # The watcher does not list the files of a moved folder. Of very many files most may not be indexed.
+        # The watcher does not list the files of a moved folder. Of very many files, most may not be indexed.
         if folders or len(self._touched) > _MOST_FILES:
             self.look_again()
 
     def _is_folder(self, path: str) -> bool:
-        """Whether `path` is a folder, or was one that the index has files of."""
+        """Whether `path` is a folder, or was a folder from which the index has files."""
         if (self._root / path).is_dir():
             return True
         shared = self._shared
@@ -210,7 +211,7 @@ class TeamClone:
 
 
 def _file_name(url: str, at: Located) -> str:
-    """Return the file name of a catalogue. It differs when another database replaces the one at the URL."""
+    """Return the file name of a catalogue, which changes with each new database at the URL."""
     named = "\n".join((url, str(at.snapshot), at.repository, at.commit, at.indexed_at))
     return hashlib.blake2b(named.encode(), digest_size=16).hexdigest()
 
@@ -230,7 +231,7 @@ def _commits(root: Path) -> list[str]:
 
 
 def _differing(root: Path, commit: str) -> Mapping[str, str | None]:
-    """Return the texts of the files that differ from the commit; None for those that are gone or not text."""
+    """Return the texts of the files that differ from the commit; None for files that are gone or not text."""
     run = git.Git(root, time.monotonic() + _GIT_SECONDS).run
     changed = git.pieces(
         run(["diff", "--name-only", "-z", "--no-renames", "--ignore-submodules", commit]), b"\0"
@@ -257,7 +258,7 @@ def _text(path: Path) -> str | None:
 
 
 def _keep(file: Path, packed: bytes) -> None:
-    """Keep the catalogue for the next start. A failure costs only time."""
+    """Save the catalogue for the next start. Without it, the next start only takes longer."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         made = file.with_name(f"{file.name}.{threading.get_ident()}")

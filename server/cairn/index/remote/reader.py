@@ -1,4 +1,4 @@
-"""Reads a snapshot of a team's index through a server: the catalogue once, chunks and words on demand."""
+"""Reads a snapshot of a team's index through a server: the catalogue once, and chunks and words on demand."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from cairn.index.text.literals import ExactMatches, Literal
 from cairn.text.languages import detect_language
 
 Ask = Callable[[str, list[Any]], Any]
-"""Sends a read to the server, given its name and arguments, and returns the result."""
+"""A function that sends a read to the server, given the read's name and arguments, and returns the result."""
 
 _MOST_POSTINGS = 2_000
 """The maximum number of words whose postings are cached."""
@@ -57,7 +57,7 @@ class RemoteReader(CatalogueReader):
         return cls(Path(f"snapshot {memory.snapshot}"), memory=memory, root=root, ask=ask)
 
     def _read(self, name: str, *given: object, cancelled: Cancelled = never) -> Any:
-        """Return the server's answer. Raises QueryCancelledError where the request was cancelled before."""
+        """Return the server's answer. Raises QueryCancelledError if the request was cancelled before."""
         if cancelled():
             raise interruption(cancelled)
         return self.ask(name, list(given))
@@ -71,7 +71,7 @@ class RemoteReader(CatalogueReader):
         return found
 
     def _only(self, only: ChunkFilter) -> ChunkFilter:
-        """Return the filter for the server's reader, whose folder has no name."""
+        """Return the filter for the server's reader, which does not know the folder's path."""
         patterns = only.paths_in(self.root)
         return evolve(only, paths=(), folders=() if patterns is None else (("", tuple(patterns)),))
 
@@ -170,7 +170,8 @@ class RemoteReader(CatalogueReader):
         return self._list("files_with_chunk", content_hash, path)
 
     def _counted_languages(self) -> tuple[LanguageStats, ...]:
-        """Count by the catalogue's file names, 5 µs each. Only the server knows the languages of chunks."""
+        """Return the numbers by the catalogue's file names, in 5 µs for each. Only the server knows the
+        languages of chunks."""
         counts: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
         sql = "SELECT path, collection, chunks FROM files WHERE is_text AND chunks"
         for path, collection, chunks in self.select(sql):

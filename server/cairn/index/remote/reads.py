@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cairn.index.postgres.reader import PostgresReader
 
 _MS = 10_000.0
-"""The time limit of one read."""
+"""The time limit of one read in milliseconds."""
 
 _NO_SUCH_ARGUMENTS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, apsw.Error)
 
@@ -59,17 +59,17 @@ READS: Mapping[str, Read] = {
         )
     },
 }  # fmt: skip
-"""The reads by name. A reader answers everything else from its catalogue."""
+"""The reads by name. For everything else, a remote reader uses its catalogue."""
 
 
 def read(reader: PostgresReader, request: Any) -> Any:
-    """Return the reader's answer to the request `[name, arguments]`. Raises WireError for anything else."""
+    """Return the reader's answer to a request `[name, arguments]`. Raises WireError for an invalid one."""
     if not isinstance(request, list) or len(request) != 2 or not isinstance(request[1], list):
         raise WireError("A read is a name and a list of arguments.")
     name, given = request
     if not isinstance(name, str) or name not in READS:
         raise WireError("There is no such read.")
-    from psycopg import DataError, NotSupportedError, ProgrammingError  # only servers have it
+    from psycopg import DataError, NotSupportedError, ProgrammingError  # Only servers have psycopg.
 
     try:
         return READS[name](reader, *given)

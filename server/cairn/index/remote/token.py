@@ -14,7 +14,7 @@ FILE = "team-token"
 
 
 def team_token() -> str:
-    """Return the token of the environment, or of the file `team-token` beside the user's settings. Raises
+    """Return the token from the environment, or from the file `team-token` beside the user's settings. Raises
     InvalidRequestError for a missing or malformed token, and for a file that others can read."""
     if token := os.environ.get(VARIABLE, "").strip():
         return _usable(token, VARIABLE)

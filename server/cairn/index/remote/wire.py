@@ -1,7 +1,7 @@
 """The JSON form of the arguments and results of IndexReader's methods.
 
-A value without a JSON form is an object with one key that names its kind: `{"Hit": [7, 0.5]}`. Only the kinds
-listed here are created from network data.
+A value without a JSON form is an object with one key that names its kind: `{"Hit": [7, 0.5]}`. Only objects
+of the kinds listed here are created from network data.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _TUPLE, _MAP, _BYTES, _ARRAY, _TYPE = "tuple", "map", "bytes", "array", "type"
 
 
 def dumps(value: object) -> bytes:
-    """Return the value as JSON. Raises TypeError for values that readers do not exchange."""
+    """Return the value as JSON. Raises TypeError for a value that readers do not exchange."""
     return json.dumps(_plain(value), separators=(",", ":"), allow_nan=True).encode()
 
 
 def loads(data: bytes) -> Any:
-    """Return the value that `dumps` wrote. Raises WireError for anything else."""
+    """Return the value from the JSON that `dumps` wrote. Raises WireError for other input."""
     try:
         return _value(json.loads(data))
     except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError) as problem:

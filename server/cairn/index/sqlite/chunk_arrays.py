@@ -17,13 +17,13 @@ _ROOM = 1.25
 
 @define(eq=False)
 class ChunkArrays:
-    """The columns of one index, shared by all threads. Rows of later saves are appended."""
+    """The `ChunkColumns` of one index, shared by all threads. Chunks of later saves are appended."""
 
     _known: tuple[object, ChunkColumns] | None = None
     _reading: threading.Lock = field(factory=threading.Lock)
 
     def columns(self, db: apsw.Connection, identity: object) -> ChunkColumns:
-        """Return the columns of the index behind `db`. The first call takes 1 s for a million chunks."""
+        """Return the columns of the index that `db` reads. The first call takes 1 s for a million chunks."""
         last = int(db.execute("SELECT max(id) FROM chunks").get or 0)
         known = self._known
         if known is None or known[0] != identity or known[1].upto < last:
@@ -41,7 +41,7 @@ def _extended(db: apsw.Connection, before: ChunkColumns, last: int) -> ChunkColu
         file_of, tokens = (np.zeros(int(last * _ROOM) + 1, column.dtype) for column in (file_of, tokens))
         file_of[: len(before.file_of)], tokens[: len(before.tokens)] = before.file_of, before.tokens
     between = (before.upto, last)
-    # SQLite's index has both numbers without the texts. For a few new chunks the table's rows are faster.
+    # An SQLite index has both numbers without the texts. For a few new chunks, the table itself is faster.
     source = "chunks INDEXED BY sqlite_autoindex_chunks_1" if before is NO_CHUNKS else "chunks"
     ((ids, files),) = db.execute(
         f"SELECT group_concat(id), group_concat(file_id) FROM {source} WHERE id > ? AND id <= ?", between
@@ -61,8 +61,8 @@ def _extended(db: apsw.Connection, before: ChunkColumns, last: int) -> ChunkColu
 
 
 def _sums(varints: bytes, lengths: Ids) -> Ids:
-    """Return the sum of each row's numbers, int64[rows]: SQLite varints of at most three bytes. All bytes of
-    a number but the last have their highest bit set; they come first and contain the higher digits."""
+    """Return the sum of each row's numbers, int64[rows]. The numbers are SQLite varints of up to three bytes:
+    all bytes but the last have their highest bit set, and the first byte has the highest digits."""
     every = np.frombuffer(varints, np.uint8)
     continues = every >= 128
     shift = np.where(continues, np.where(np.append(continues[1:], False), 14, 7), 0)

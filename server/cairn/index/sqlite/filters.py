@@ -13,16 +13,16 @@ HIDDEN_CHUNKS = (
     "SELECT c.id FROM files f JOIN chunks c ON c.file_id = f.id"
     " WHERE f.path IN (SELECT value FROM json_each(?))"
 )
-"""The ids of the chunks of hidden files; its parameter is the JSON list of their paths."""
+"""A query for the ids of the chunks of hidden files. Its parameter is the JSON list of the files' paths."""
 
 _FEW_FILES, _FEW_CHUNKS = 500, 10_000
-"""Up to these numbers, passing chunks are listed (0.2 ms for a thousand). Beyond them, each found chunk is
-checked (6 µs each): of a million chunks, a query finds a few thousand."""
+"""Up to these numbers, the chunks that pass are listed, which takes 0.2 ms for a thousand. Beyond them, each
+found chunk is checked, in 6 µs: of a million chunks, a query finds a few thousand."""
 
 
 def admitted(reader: ConnectedReader, only: ChunkFilter, *, even_all: bool = False) -> tuple[str, list[str]]:
-    """Return SQL and its values for the ids of the chunks that pass. The SQL is "" where the filter excludes
-    hidden files at most, unless `even_all` is set."""
+    """Return SQL for the ids of the chunks that pass, and its values. If the filter excludes no more than
+    hidden files, the SQL is "", unless `even_all` is set."""
     conditions = _conditions(reader, only)
     if not (conditions or even_all):
         return "", []
@@ -33,7 +33,8 @@ def admitted(reader: ConnectedReader, only: ChunkFilter, *, even_all: bool = Fal
 
 
 def admitted_files(reader: ConnectedReader, only: ChunkFilter) -> tuple[str, list[str]] | None:
-    """Return SQL and values for the ids of files whose chunks all pass, or None if the chunks matter."""
+    """Return SQL for the ids of the files whose chunks all pass, and its values; None if only some chunks of
+    a file may pass."""
     if only.types or only.languages:
         return None
     conditions = _conditions(reader, only)
@@ -41,12 +42,12 @@ def admitted_files(reader: ConnectedReader, only: ChunkFilter) -> tuple[str, lis
 
 
 def passes(reader: ConnectedReader, column: str, only: ChunkFilter) -> tuple[str, list[str]]:
-    """Return a condition and its values for chunks to pass; `column` contains the chunks' ids."""
+    """Return an SQL condition for chunks that pass, and its values. `column` contains the chunks' ids."""
     conditions = _conditions(reader, only)
     if not conditions and not only.hidden:
         return "true", []
     if not conditions:
-        # To list all other chunks instead would take as long as the query itself for 60,000 chunks.
+        # For 60,000 chunks, listing all other chunks would take as long as the query itself.
         return f"{column} NOT IN ({HIDDEN_CHUNKS})", [json.dumps(only.hidden)]
     if not _are_many(reader, only):
         where, values = admitted(reader, only)
@@ -77,7 +78,7 @@ def _all_of(conditions: Sequence[tuple[str, str]]) -> str:
 
 
 def _are_many(reader: ConnectedReader, only: ChunkFilter) -> bool:
-    """Whether so many chunks may pass that checking each found chunk is cheaper than listing all."""
+    """Whether so many chunks may pass that checking each found chunk is faster than listing all that pass."""
     patterns = only.paths_in(reader.root)
     if patterns is not None:
         return files_named(reader, patterns).count(",") >= _FEW_FILES

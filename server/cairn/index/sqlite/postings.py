@@ -1,8 +1,8 @@
 """Postings of query words, cached in memory for all queries.
 
-FTS5 takes 0.9 µs a row, mostly to look up the row's length, and each query starts anew: in a million chunks,
-the words of a query match hundreds of thousands. Here a word's chunks are an array, and a query adds arrays
-up.
+For each query, FTS5 takes 0.9 µs a row, mostly to look up the row's length, and in a million chunks the words
+of a query match hundreds of thousands of rows. Here a word's chunks are a cached array, and a query adds
+arrays up.
 """
 
 from __future__ import annotations
@@ -21,15 +21,18 @@ from cairn.index.text.bm25 import OCCURRENCES
 from cairn.index.text.match import quoted_word
 
 COUNTED = 20_000
-"""Occurrences are counted in this many chunks at most, 0.13 µs each; beyond, a word counts once in each."""
+"""The maximum number of chunks in which a word's occurrences are counted, in 0.13 µs each. A word in more
+chunks counts once in each."""
 _MOST_BYTES = 28_000_000
-"""The size of the cache, at 6 bytes for each chunk of a word; the least recently used words are evicted."""
+"""The maximum size of the cache in bytes. Each chunk of a word takes 6 bytes, and the least recently used
+words are evicted."""
 _MOST_ADDED = 2_000
-"""New chunks to read one by one for a cached word; with more of them, all of its postings are read again."""
+"""The maximum number of new chunks to add to a cached word. With more of them, all postings of the word are
+read again."""
 
 
 def read_postings(db: apsw.Connection, text: str, rows: int, above: int = 0) -> Postings:
-    """Return the postings of a word or phrase, in about `rows` chunks, for chunk ids above `above`."""
+    """Return the postings of a word or phrase for chunk ids above `above`. About `rows` chunks contain it."""
     tokens = _tokens(db, text)
     if not tokens:
         return NOWHERE
@@ -52,7 +55,7 @@ def _tokens(db: apsw.Connection, text: str) -> list[str]:
 
 
 def count_places(db: apsw.Connection, token: str) -> Postings:
-    """Return the postings of a token from the list of all its places, which is in the order of chunks."""
+    """Return the postings of a token, counted from the list of all its places in the order of chunks."""
     ((everywhere, in_names),) = db.execute(
         "SELECT group_concat(doc), group_concat(doc) FILTER (WHERE col = 'symbol_words')"
         " FROM occurrences WHERE term = ?",
@@ -86,7 +89,7 @@ class _Entry:
 
 @define(eq=False)
 class PostingsCache:
-    """A cache of one index's postings, of `_MOST_BYTES` at most; shared by all threads of the process."""
+    """A cache of one index's postings, up to `_MOST_BYTES`, which all threads of the process share."""
 
     _identity: object = None
     _words: OrderedDict[str, _Entry] = field(factory=OrderedDict)
@@ -95,8 +98,8 @@ class PostingsCache:
 
     def get(self, db: apsw.Connection, identity: object, text: str, rows: int, upto: int) -> Postings:
         """Return the postings of a word or phrase, which about `rows` chunks of the index behind `db`
-        contain. `upto` is the highest chunk id of that index. Deleted chunks may remain in the result, but no
-        other table has them. An interrupted query leaves the cache unchanged."""
+        contain. `upto` is the highest chunk id of that index. Deleted chunks may remain in the result; other
+        tables do not have them. An interrupted query leaves the cache unchanged."""
         with self._lock:
             if identity != self._identity:
                 self._identity, self._bytes = identity, 0

@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from cairn.index.sqlite.postings import PostingsCache
 
 _MOST_SORTED = 3_000
-"""Matching names to sort; sorting all that match `%est%` took 100 ms."""
+"""The maximum number of matching names to sort. Sorting all names that match `%est%` took 100 ms."""
 _MOST_NAMES = 400
-"""The maximum number of names to return, the shortest first; comparing one takes about 15 µs."""
+"""The maximum number of names to return, the shortest first. The caller takes about 15 µs to compare each."""
 
 
 @frozen(eq=False)
@@ -107,7 +107,8 @@ class SqliteReader(VectorQueries):
     ) -> list[Hit]:
         if not words:
             return []
-        # `+rowid` makes SQLite filter the rows of one keyword query; else it queries for each admitted row.
+        # `+rowid` makes SQLite filter the rows of one keyword query. Without it, SQLite runs a query for each
+        # admitted row.
         condition, values = passes(self, "+rowid", only)
         rows = self.select(
             f"""SELECT rowid, -bm25(chunks_fts, {weights.sql}) AS score
@@ -169,7 +170,7 @@ class SqliteReader(VectorQueries):
         return self._chunks_of(ids) if files else np.sort(ids)
 
     def _chunks_of(self, files: Ids) -> Ids:
-        """Return the chunks of these files, int64[n], ascending. SQLite would take 160 ms to list 630,000."""
+        """Return the chunks of these files, int64[n], ascending. SQLite would take 160 ms for 630,000."""
         import numpy as np
 
         columns = self.columns()
@@ -226,7 +227,7 @@ class SqliteReader(VectorQueries):
     def neighbours(
         self, places: Iterable[tuple[str, int]], window: int
     ) -> dict[tuple[str, int], list[StoredChunk]]:
-        # Ten places take 0.5 ms in one query, and 1.3 ms in ten.
+        # Ten places take 0.5 ms in one query, and 1.3 ms in ten queries.
         found: dict[tuple[str, int], list[StoredChunk]] = {}
         for *row, position in self.select(_SELECT_NEIGHBOURS, (json.dumps(list(places)), window)):
             found.setdefault((row[1], position), []).append(stored_chunk(row))
@@ -242,14 +243,14 @@ class SqliteReader(VectorQueries):
         return list(map(stored_chunk, rows))
 
     def files_with_chunk(self, content_hash: str, path: str = "") -> list[str]:
-        # Without a path the query reads all chunks: 5 ms for 16,000.
+        # Without a path, the query reads all chunks, which takes 5 ms for 16,000 chunks.
         of_path, wanted = ("AND f.path = ?", (path,)) if path else ("", ())
         sql = f"""SELECT DISTINCT f.path FROM files f JOIN chunks c ON c.file_id = f.id
             WHERE c.content_hash = ? {of_path} ORDER BY f.path"""
         return [found for (found,) in self.select(sql, (bytes.fromhex(content_hash), *wanted))]
 
     def _counted_languages(self) -> tuple[LanguageStats, ...]:
-        """Count in 0.5 s for a million chunks in the system's cache, else in some seconds."""
+        """Return the numbers, in 0.5 s for a million chunks in the system's cache, or else some seconds."""
         return tuple(starmap(LanguageStats, self.select(_SELECT_LANGUAGES)))
 
     def has_language(self, language: str) -> bool:

@@ -1,8 +1,9 @@
 """Caches how many rows of a keyword table match a word.
 
-FTS5 counts by walking all matches: 2 ms for a word in 20,000 chunks. So each word is counted once, up to a
-bound, and the count is reused until the table has grown or shrunk by a tenth: a query plan needs no exact
-number. Only counts of zero expire with each change of the index, because a plan may drop absent words.
+FTS5 counts by walking all matches, which takes 2 ms for a word in 20,000 chunks. So each word is counted
+once, up to a bound, and the count is reused until the table has grown or shrunk by a tenth: a query plan
+needs no exact number. Counts of zero expire with each change of the index, because a plan may drop absent
+words.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from cairn.index.reader.records import KeywordCounts
 from cairn.index.store.deadline import Cancelled
 
 _MAX_WORDS = 20_000
-"""The maximum number of words to keep, 2 MB."""
+"""The maximum number of words whose counts are cached. They take 2 MB."""
 _DRIFT = 0.1
 
 
@@ -37,14 +38,14 @@ _CACHES: WeakKeyDictionary[IndexMemory, dict[str, _Counts]] = WeakKeyDictionary(
 def count_rows(
     reader: ConnectedReader, table: str, expressions: Iterable[str], bound: int, cancelled: Cancelled
 ) -> KeywordCounts:
-    """Return how many rows of `table` match each FTS5 expression, counted up to `bound`."""
+    """Return the number of rows of `table` that match each FTS5 expression. Counting stops at `bound`."""
     found: dict[str, int] = {}
     with reader.reading(cancelled) as db:
         generation = int(db.execute("SELECT value FROM meta WHERE key = 'generation'").get or 0)
         cache = _CACHES.setdefault(reader.memory, {}).setdefault(table, _Counts())
         if generation != cache.generation:
             cache.rows = int(db.execute(f"SELECT count(*) FROM {table}_docsize").get)
-            counted = cache.counts.copy()  # other threads may add to it meanwhile
+            counted = cache.counts.copy()  # Other threads may add counts meanwhile.
             cache.counts = {expression: rows for expression, rows in counted.items() if rows}
             cache.generation = generation
         stale = abs(cache.rows - cache.rows_then) > _DRIFT * cache.rows_then or cache.bound != bound

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from cairn.index.vectors.static_rows import StaticRows
 
-# CROSS JOIN fixes the order of the tables below. Otherwise SQLite walks all embeddings for a few chunks
-# (55 ms instead of 2 at 2,000 chunks).
+# In the queries below, CROSS JOIN fixes the order of the tables. Otherwise SQLite walks all embeddings for a
+# few chunks, which takes 55 ms instead of 2 ms for 2,000 chunks.
 
 
 class VectorQueries(IndexReader):
@@ -170,8 +170,9 @@ class VectorQueries(IndexReader):
     def _static_rows(
         self, db: apsw.Connection, facts: Facts, deadline: Cancelled | None = None
     ) -> StaticRows | None:
-        """Return the static vectors in memory; None where sqlite-vec is faster, or while many are unread.
-        With `deadline`, wait for them. Reading is never interrupted, or the next query would start again."""
+        """Return the static vectors in memory; None if sqlite-vec is faster, or while many vectors are not
+        read yet. With `deadline`, wait for them. Reading is never interrupted, or the next query would start
+        again."""
         if not facts.has_static:
             return None
         memory = self.memory
@@ -206,8 +207,9 @@ def _vectors(db: apsw.Connection, ids: Sequence[int]) -> tuple[NDArray[np.int64]
 
 
 def _neighbour_filter(reader: ConnectedReader, only: ChunkFilter) -> tuple[str, list[str], int]:
-    """Return `admitted`, or for a few hidden chunks, the number of extra neighbours to request instead.
-    Beyond MAX_NEIGHBOURS of these, listing the chunks that pass was measured to be faster (60,000 chunks)."""
+    """Return the SQL and the values of `admitted`, and 0. If the filter excludes only a few hidden chunks,
+    return no SQL, but the number of hidden chunks, by which more neighbours must be requested. For more than
+    MAX_NEIGHBOURS hidden chunks, listing the chunks that pass was faster in an index of 60,000 chunks."""
     where, values = admitted(reader, only)
     if where or not only.hidden:
         return where, values, 0
@@ -216,7 +218,7 @@ def _neighbour_filter(reader: ConnectedReader, only: ChunkFilter) -> tuple[str, 
 
 
 def _model_id(db: apsw.Connection, model: str) -> int | None:
-    # Each length of embedded text has its own row `model:length`. The row in use comes first.
+    # For each length of embedded text, there is a row `model:length`. The row in use comes first.
     found = db.execute(
         "SELECT id FROM models WHERE model = ?1 OR substr(model, 1, length(?1) + 1) = ?1 || ':'"
         " ORDER BY id = (SELECT value FROM meta WHERE key = 'model_id') DESC LIMIT 1",

@@ -1,8 +1,9 @@
-"""BM25 of a few chunks by the statistics of another, larger index.
+"""BM25 scores of a few chunks with the statistics of another, larger index.
 
 In an index of a few chunks every word is frequent, so SQLite's own bm25 scores every match near zero. To be
-comparable with scores of the large index, these scores use its number of rows, its lengths and its phrase
-frequencies. All figures come from FTS5 itself, so stems, phrases and column filters count as in its bm25.
+comparable with scores of the large index, these scores use the large index's number of rows, lengths and
+phrase frequencies. All figures come from FTS5 itself, so that stems, phrases and column filters count as in
+its own bm25.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from attrs import frozen
 
 K1, B = 1.2, 0.75
 LOWEST_IDF = 1e-6
-"""The same constants as in FTS5's bm25."""
+"""These constants are the same as in FTS5's bm25."""
 
 OCCURRENCES, STATISTICS = "cairn_occurrences", "cairn_statistics"
-"""Names of FTS5 functions that return JSON for `Occurrences` and for `Statistics`."""
+"""The names of FTS5 functions that return the fields of `Occurrences` and of `Statistics` as JSON."""
 
 
 @frozen
@@ -36,7 +37,7 @@ class Statistics:
     chunks: int
     tokens: int
     frequencies: Sequence[int]
-    """For each phrase the number of chunks that contain it; empty where no chunk matches the query."""
+    """The number of chunks that contain each phrase; empty if no chunk matches the query."""
 
 
 def register(db: apsw.Connection) -> None:
@@ -46,15 +47,16 @@ def register(db: apsw.Connection) -> None:
 
 
 def read_statistics(db: apsw.Connection, match: str) -> Statistics:
-    """Return the statistics of `db` for the FTS5 expression `match`: 8 ms for a word in 50,000 chunks."""
+    """Return the statistics of `db` for an FTS5 expression, in 8 ms for a word in 50,000 chunks."""
     select = f"SELECT {STATISTICS}(chunks_fts) FROM chunks_fts"
     found = db.execute(f"{select} WHERE chunks_fts MATCH ? LIMIT 1", (match,)).get
     return Statistics(*json.loads(found or db.execute(f"{select} LIMIT 1").get or "[0, 0, []]"))
 
 
 def score(found: Sequence[Occurrences], statistics: Statistics, weights: Sequence[float]) -> dict[int, float]:
-    """Return the score of each chunk by id, on the scale of bm25 in the index of `statistics`. `weights` are
-    those of the columns. A word that `statistics` lack is as rare as it is in `found`."""
+    """Return the score of each chunk by id, comparable with bm25 in the index of `statistics`. `weights` are
+    the weights of the columns. A word that is not in `statistics` is taken to be as frequent as in
+    `found`."""
     if not found:
         return {}
     by_phrase = zip(*(chunk.counts for chunk in found), strict=True)
@@ -67,7 +69,7 @@ def score(found: Sequence[Occurrences], statistics: Statistics, weights: Sequenc
 
 
 def _score(chunk: Occurrences, idfs: Sequence[float], tokens: float, weights: Sequence[float]) -> float:
-    """Return BM25; `tokens` is the mean length of a chunk."""
+    """Return the BM25 score of a chunk. `tokens` is the mean length of all chunks."""
     damping = K1 * (1 - B + B * chunk.tokens / tokens)
     found = 0.0
     for idf, counts in zip(idfs, chunk.counts, strict=True):

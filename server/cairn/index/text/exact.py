@@ -1,12 +1,13 @@
 """Finds chunks that contain a text verbatim: operators, messages with punctuation, parts of names.
 
-The keyword index proposes chunks, and their text decides. The first proposals contain the literal's words
-whole (an FTS5 phrase) and its operators (`cairn.index.store.keyword_columns`). The next contain its first or
-last word as part of a longer one, by the stored word list (`cairn.index.text.word_list`). A literal with
-neither words nor operators, such as `%s` or `{ }`, is searched for in chunk after chunk until the deadline.
+The keyword index proposes chunks, and the text of each is searched. The first proposals contain the literal's
+words as whole words (an FTS5 phrase) and its operators (`cairn.index.store.keyword_columns`). The next
+contain its first or last word as a part of a longer word, which is found in the stored word list
+(`cairn.index.text.word_list`). A literal with neither words nor operators, such as `%s` or `{ }`, is searched
+for in chunk after chunk until the deadline.
 
-Not found are text that spans two chunks; text in another case whose letters have several counterparts (`ß`
-for `SS`); and, in a large index, rare text that nothing proposes.
+Three kinds of text are not found: text that spans two chunks; text in another case whose letters have several
+counterparts (`ß` for `SS`); and, in a large index, rare text in chunks that are not proposed.
 """
 
 from __future__ import annotations
@@ -25,23 +26,23 @@ from cairn.index.text.literals import ExactMatches, Literal, TextHit, best_first
 from cairn.index.text.word_list import WordList
 
 _MOST_WORDS = 24
-"""The maximum number of words of a long literal that propose chunks. The chunk must contain the whole
-literal."""
+"""The maximum number of words of a long literal by which chunks are proposed. A result always contains the
+whole literal."""
 _MOST_TERMS = 1_000
-"""The maximum number of terms of one part; a part of more terms is not selective."""
+"""The maximum number of terms that contain a part of a word. A part in more terms is not selective."""
 _MOST_IDS = 20_000
-"""The maximum number of chunks that one of several conditions may propose; a condition with more is
-skipped."""
+"""One of several conditions is skipped if it proposes this number of chunks or more."""
 _FEW = 200
-"""Up to this number of chunks, reading their texts is faster than evaluating another condition."""
+"""The number of chunks up to which reading their texts is faster than evaluating another condition."""
 _MOST_MORE = 400
-"""The maximum number of chunks to read for the literal inside longer words where others contain it whole, 8
-ms."""
+"""The maximum number of chunks to search for the literal inside longer words, if other chunks contain it as
+whole words. This takes 8 ms."""
 _BATCHES = (32, 64, 128, 256)
-"""Chunks to read at once. Each takes 10 to 20 µs, a query 0.1 ms."""
+"""The number of chunks to read in the first, second and further queries. A chunk takes 10 to 20 µs, a query
+0.1 ms."""
 
 Passes = tuple[str, list[str]]
-"""A condition for chunks to pass, with `{}` for the column of their ids, and its values."""
+"""An SQL condition for chunks that pass, with `{}` in place of the column of their ids, and its values."""
 
 
 def find(
@@ -53,9 +54,9 @@ def find(
     word_list: Callable[[], WordList],
     first: Iterable[int] = (),
 ) -> ExactMatches:
-    """Return at most `limit` chunks that contain the literal, besides any number of those in `first`.
-    `deadline` must be the connection's progress handler. Raises apsw.InterruptError on cancellation. Once the
-    time is over, returns the chunks found so far with `cut`."""
+    """Return all chunks in `first` that contain the literal, and up to `limit` others. `deadline` must be the
+    connection's progress handler. If its time is over, return the chunks found so far, with `cut` set. Raises
+    apsw.InterruptError on cancellation."""
     hits: dict[int, TextHit] = {}
     cut = False
     if not literal.text or literal.text.isspace():
@@ -90,7 +91,7 @@ def _untried(proposed: Iterable[int], tried: set[int]) -> Iterator[int]:
 
 
 class _Word(NamedTuple):
-    """A word of the literal in the form of the keyword index, and its byte range."""
+    """A word of the literal in the form of the keyword index, and its byte range in the literal."""
 
     start: int
     end: int
@@ -100,7 +101,7 @@ class _Word(NamedTuple):
 def _proposals(
     db: apsw.Connection, literal: Literal, passes: Passes, word_list: Callable[[], WordList]
 ) -> Iterator[Iterable[int]]:
-    """Yield ids of chunks that may contain the literal, first those with whole words; ids may repeat."""
+    """Yield ids of chunks that may contain the literal, first by its whole words. Ids may repeat."""
     written = literal.text.replace("\0", " ")
     data = written.encode("utf-8", "surrogatepass")
     tokenize = db.fts5_tokenizer("unicode61", ["remove_diacritics", "2", "tokenchars", "_"])
@@ -110,14 +111,14 @@ def _proposals(
         yield _all(db, passes, data, words, operators, [])
     if operators and not words:
         return
-    # Only an ASCII character outside of words surely ends one. Marks may join letters, and which marks exist
-    # depends on the version of Unicode.
+    # Only an ASCII character that is not part of words surely ends a word. Other marks may join letters, and
+    # which marks exist depends on the version of Unicode.
     opens = bool(words) and _is_open(data[: words[0].start])
     closes = bool(words) and _is_open(data[words[-1].end :])
     if words and (literal.word or not (opens or closes)):
         return
     inner = words[opens : len(words) - closes]
-    # (word that may be part of a longer one, whether the longer one begins with it)
+    # Each entry is a word that may be part of a longer word, and whether the longer word begins with it.
     edges = [(words[0].text, False)] if opens else []
     if closes and (len(words) > 1 or not opens):
         edges.append((words[-1].text, True))
@@ -135,7 +136,7 @@ def _proposals(
 
 
 def _is_open(beyond: bytes) -> bool:
-    """Whether the literal's first or last word may continue, given the literal's bytes beyond it."""
+    """Whether the literal's first or last word may be part of a longer word, given the bytes beyond it."""
     return not any(byte < 128 for byte in beyond)
 
 
@@ -157,7 +158,7 @@ def _all(
     """Return the chunks with these words of `data` as a phrase, the operators, and a term of each part."""
     conditions = [(_BY_OPERATORS, "+rowid", operators)] if operators else []
     conditions += [(_BY_TERMS, "o.doc", json.dumps(terms)) for terms in parts]
-    if words:  # a phrase of several words proposes the fewest chunks, a single word often the most
+    if words:  # A phrase of several words proposes the fewest chunks, and a single word often the most.
         few = words[:_MOST_WORDS]
         text = data[few[0].start : few[-1].end].decode("utf-8", "replace").replace('"', '""')
         phrase = (_BY_PHRASE, "+rowid", f'{{text}} : "{text}"')

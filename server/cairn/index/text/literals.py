@@ -8,10 +8,11 @@ from operator import itemgetter
 from attrs import field, frozen
 
 EXACT, OTHER_CASE, INSIDE, INSIDE_OTHER_CASE = 1.0, 0.9, 0.8, 0.7
-"""Scores of an occurrence: as a whole word, in another case, inside a longer word, and both."""
+"""The scores of an occurrence: as a whole word, as a whole word in another case, inside a longer word, and
+inside a longer word in another case."""
 
 _MOST_COUNTED = 50
-"""The maximum number of occurrences to count in a chunk; further ones no longer change the order."""
+"""The maximum number of occurrences to count in a chunk. More occurrences would not change the order."""
 
 
 @frozen
@@ -30,7 +31,7 @@ class TextHit:
     chunk_id: int
     score: float
     line: int
-    """The 0-based line in the file of the first of its best occurrences."""
+    """The 0-based line in the file of the literal's first occurrence with the highest score."""
     occurrences: int
 
 
@@ -46,7 +47,7 @@ def best_first(hits: Iterable[TextHit], cut: bool) -> ExactMatches:
 
 
 def look(literal: Literal, text: str, chunk_id: int, start_line: int) -> TextHit | None:
-    """Return how the chunk's text contains the literal; None where it does not."""
+    """Return how the chunk's text contains the literal; None if it does not."""
     places = list(_places(text, literal.text, literal.word))
     found = [(EXACT if whole else INSIDE, text, place) for place, whole in places]
     if not literal.case and not any(whole for _, whole in places):
@@ -60,7 +61,7 @@ def look(literal: Literal, text: str, chunk_id: int, start_line: int) -> TextHit
 
 
 def _places(text: str, wanted: str, word: bool) -> Iterator[tuple[int, bool]]:
-    """Yield where `wanted` occurs and whether it is a whole word there; with `word`, only whole words."""
+    """Yield where `wanted` occurs and whether it is a whole word there. With `word`, others are left out."""
     place = text.find(wanted)
     for _ in range(_MOST_COUNTED):
         if place < 0:

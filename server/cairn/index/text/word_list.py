@@ -1,12 +1,12 @@
-"""All words of the keyword index in one text, to find the words that contain a part: `andlerequ` in
+"""All words of the keyword index in one text, to find the words that contain a part, such as `andlerequ` in
 `handlerequest`.
 
 Walking the words in the index itself took 1.8 s for 290,000 of them, because it passes every occurrence. So
-the indexing thread walks them step by step and stores the packed list. It takes 1.3 % of the text's size, and
-finding a part takes 3 ms. The list may be older than the index: chunks with an id above its `upto` are read
-one by one. Once there are many, the thread stores their words as a further list (0.7 s for 2,000 changed
-files), and after some such lists it walks all words again (7 s for the four million words of the Linux
-kernel).
+the indexing thread walks them step by step and stores the packed list. The packed list takes 1.3 % of the
+size of all chunks' texts, and finding a part takes 3 ms. The list may be older than the index: chunks with an
+id above its `upto` are read one by one. Once there are many, the thread stores their words as a further list
+(0.7 s for 2,000 changed files), and after some such lists it walks all words again (7 s for the four million
+words of the Linux kernel).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CHUNKS_AT_ONCE = 100
 _MOST_LISTS = 16
 """The maximum number of lists to keep; each query searches all of them."""
 _MUCH_NEW = 0.25
-"""The share of new chunks from which all words are walked instead of reading the new chunks."""
+"""The share of new chunks from which all words are walked again, instead of reading the new chunks."""
 
 _SUFFIXES = (
     "ational", "tional", "ional", "ization", "isation", "ation", "ator", "alism", "iveness", "fulness",
@@ -42,17 +42,17 @@ _SUFFIXES = (
     "ity", "ous", "ive", "ion", "al", "er", "ic", "ou", "li", "ly", "e", "es", "s", "eed", "ed", "d", "ing",
     "y", "i",
 )  # fmt: skip
-"""What Porter's stemmer removes from a word, piece by piece: `conflating` loses `ing`, then `at`."""
+"""The endings that Porter's stemmer removes one after another: `conflating` loses `ing`, then `at`."""
 _LONGEST_CUT = 20
-"""The maximum number of letters that the stemmer removes: `ibilities` has 9."""
+"""An upper bound of the number of letters that the stemmer removes from a word; `ibilities` has 9."""
 _ENDINGS = frozenset({"", "e", "i", "l", "le"})
-"""Replacements that the stemmer may append: it makes `able` of `abiliti`."""
+"""The endings that the stemmer may put in place of others: it replaces `abiliti` by `able`."""
 _FEWEST_LETTERS = 3
-"""The minimum number of letters of a part; shorter ones are in too many words."""
+"""The minimum number of letters of a part. Shorter parts are in too many words."""
 
 
 def stable_part(word: str) -> str:
-    """Return the beginning of `word`, a part of a longer word, that the stem keeps whatever follows it."""
+    """Return the beginning of `word` that remains in the stem of every longer word which contains `word`."""
     ends = range(max(0, len(word) - _LONGEST_CUT), len(word))
     kept = next((start for start in ends if _may_be_cut(word[start:])), len(word))
     # The stemmer reduces a double consonant to one: `hopping` becomes `hop`.
@@ -70,11 +70,11 @@ def _may_be_cut(end: str) -> bool:
 
 @frozen
 class Words:
-    """The words of the chunks between two ids, each between newlines. Some may no longer exist."""
+    """The words of the chunks between two ids, with newlines around each. Some may no longer exist."""
 
     upto: int
     text: bytes
-    """UTF-8 in bytewise order: 73 MB for four million words, where a string would need 146."""
+    """The words in UTF-8, in bytewise order. Four million take 73 MB, where a string would take 146 MB."""
     size: int = 0
     """The packed size in bytes."""
 
@@ -88,10 +88,10 @@ class Words:
             place = self.text.find(wanted, end)
 
     def beginning_with(self, stable: str) -> Iterator[str]:
-        """Yield the words that begin with `stable`, in order, by binary search."""
+        """Yield the words that begin with `stable`, in order. They are found by binary search."""
         wanted = _encoded(stable)
         low, high = 0, len(self.text)
-        while low < high:  # each is at a newline or at the end
+        while low < high:  # Each is the offset of a newline or the end.
             start = self.text.rfind(b"\n", low, (low + high) // 2 + 1)
             end = self.text.find(b"\n", start + 1)
             if end < 0:  # `start` is the last newline
@@ -109,10 +109,10 @@ class Words:
 
 @frozen
 class WordList:
-    """The words of all chunks whose id is not above `upto`."""
+    """The words of all chunks up to the id `upto`."""
 
     lists: tuple[Words, ...] = ()
-    """The lists, that of the oldest chunks first; several may contain the same word."""
+    """The lists of words, the list of the oldest chunks first. Several lists may contain the same word."""
 
     @property
     def upto(self) -> int:
@@ -120,8 +120,9 @@ class WordList:
         return self.lists[-1].upto if self.lists else -1
 
     def terms_with(self, part: str, begins: bool, limit: int) -> list[str] | None:
-        """Return the stems of all words that contain `part`, or with `begins` begin with it, and perhaps
-        others. Return None for more than `limit` stems, or where the list cannot answer."""
+        """Return the stems of all words that contain `part`, or with `begins`, that begin with it; other
+        stems may be among them. Return None for more than `limit` stems, and for a part that the list cannot
+        find."""
         stable = stable_part(part)
         if not self.lists or len(stable) < _FEWEST_LETTERS:
             return None
@@ -156,7 +157,7 @@ def newest_chunk(db: apsw.Connection) -> int:
 
 
 def read_word_list(db: apsw.Connection, known: WordList) -> WordList:
-    """Return the stored word list, which is empty where none is stored. Reuse the lists of `known`."""
+    """Return the stored word list, an empty one if none is stored. The lists of `known` are reused."""
     stored = db.execute("SELECT upto, length(words) FROM vocabulary ORDER BY upto").fetchall()
     kept = {(words.upto, words.size): words for words in known.lists}
     if stored == list(kept):
@@ -173,12 +174,12 @@ def read_word_list(db: apsw.Connection, known: WordList) -> WordList:
 
 
 def is_of_use(db: apsw.Connection, known: WordList) -> bool:
-    """Whether the list covers all but a few new chunks, which must be read one by one."""
+    """Whether the list covers all chunks but a few new ones, which a query can read one by one."""
     return newest_chunk(db) - known.upto <= 2 * FEW_NEW
 
 
 class WordListIntake:
-    """Keeps the stored word list recent, step by step, through the writing connection."""
+    """Keeps the stored word list up to date, step by step, through the writing connection."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
@@ -215,7 +216,7 @@ class WordListIntake:
             self._db.execute("INSERT INTO vocabulary(upto, words) VALUES (?, ?)", (newest, b"".join(packed)))
 
     def _walked(self) -> Iterator[bytes]:
-        """Yield all words of the index, a piece of the list at a time."""
+        """Yield a list of all words of the index, piece by piece."""
         yield b"\n"
         last = ""
         # Each step starts after the last word, so that no statement stays open between steps.
