@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 _MOST_PAGES = 32
 _MOST_PAGE_CHARACTERS = 4_000_000
 _MOST_COUNTS = 5_000
-"""Each count takes some 150 bytes."""
+"""The maximum number of cached token counts. Each takes some 150 bytes."""
 _SHORT = 64
-"""Texts of up to this many characters are their own cache key."""
+"""The maximum number of characters of a text that is its own cache key."""
 _MOST_RECENT = 5
 
 
 class QueryHistory:
-    """The last few different queries, in memory only, which hint at a person's current work. Thread-safe."""
+    """The last few different queries, which hint at a person's current work. They are only in memory.
+    Thread-safe."""
 
     def __init__(self) -> None:
         self._queries: list[str] = []
@@ -34,7 +35,8 @@ class QueryHistory:
         self._lock = threading.Lock()
 
     def note(self, query: str) -> None:
-        """Add an answered query. It replaces the one before if one of them is a prefix of the other."""
+        """Add an answered query. It replaces the previous query if one of the two is a prefix of the
+        other."""
         query = " ".join(query.split())
         if not query:
             return
@@ -52,21 +54,22 @@ class QueryHistory:
 
 @frozen
 class ContextMemory:
-    """The caches of one engine for contexts. A key must include everything that its value depends on."""
+    """The caches of one engine for `cairn/context`. A key must include everything that its value depends
+    on."""
 
     recent: QueryHistory = field(factory=QueryHistory)
     counts: AnswerCache[int] = field(factory=lambda: AnswerCache(_MOST_COUNTS))
-    """Token counts by text. The same passages appear again and again while a cursor moves."""
+    """The token counts by text. The same passages appear again and again while a cursor moves."""
     passages: AnswerCache[tuple[Grouped, ...]] = field(factory=AnswerCache)
     concepts: AnswerCache[tuple[Item, ...]] = field(factory=AnswerCache)
     readmes: AnswerCache[list[str]] = field(factory=AnswerCache)
     pages: AnswerCache[tuple[int, str, list[StoredChunk]]] = field(
         factory=lambda: AnswerCache(_MOST_PAGES, _MOST_PAGE_CHARACTERS)
     )
-    """A document's folder number, path in that folder, and chunks."""
+    """The folder number of a document, its path in that folder, and its chunks."""
 
     def counting(self, tokenizer: Hashable, count: Callable[[str], int]) -> Callable[[str], int]:
-        """Return `count` with a cache over it; `tokenizer` identifies the way of counting."""
+        """Return a cached version of `count`; `tokenizer` identifies the way of counting in the cache."""
 
         def counted(text: str) -> int:
             key = (tokenizer, text if len(text) <= _SHORT else content_key(text))

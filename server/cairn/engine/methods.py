@@ -1,6 +1,6 @@
 """The table of the protocol's methods: params, answer, and the engine function that handles each.
 
-LSP, REST, MCP and `cairn call` all read it, so the same request has the same answer through each of them. A
+LSP, REST, MCP and `cairn call` all use this table, so a request has the same answer through each of them. A
 method's module is imported with its first request. Each handler may raise QueryCancelledError soon after the
 request was cancelled.
 """
@@ -18,24 +18,25 @@ from cairn import protocol
 from cairn.errors import InvalidRequestError
 
 CLI, HTTP, LSP, MCP, WEB = "cli", "http", "lsp", "mcp", "web"
-"""The fronts, as the metrics name them."""
+"""The names of the fronts in the metrics."""
 
 
 class Needs(IntEnum):
-    """What a method needs of the indexes. Each level includes the levels before it."""
+    """What a method needs from the indexes. Each value includes those before it."""
 
     NOTHING = 0
     INDEX = 1
     """The method waits until earlier saves are indexed, and background indexing waits for the method."""
     RETRIEVAL = 2
-    """Retrieval must be on, and the handler gets an `OpenWorkspace` with the settings of the phase."""
+    """Retrieval must be on. The handler gets an `OpenWorkspace` with the settings of the phase."""
     ANSWER = 3
-    """The method always answers: lower phases are tried, and if all fail, the module's `fallback_answer`."""
+    """The method always answers. Lower phases are tried; if all fail, the module's `fallback_answer`
+    answers."""
 
 
 @frozen
 class Method:
-    """One method; LSP puts `cairn/` before its name."""
+    """One method. Its name in LSP begins with `cairn/`."""
 
     name: str
     handler: str
@@ -45,19 +46,19 @@ class Method:
     answer: str
     """The name of the answer class in `cairn.protocol`, with `[]` after it for a list."""
     summary: str
-    """A sentence without its full stop."""
+    """A sentence that describes the method, without its full stop."""
     needs: Needs = Needs.NOTHING
     changes: bool = False
-    """Whether it changes state that later answers depend on."""
+    """Whether the method changes state on which later answers depend."""
     streams: bool = False
-    """Whether it reports partial results while it runs."""
+    """Whether the method reports partial results while it runs."""
 
     def handle(self) -> Callable[[Any, Any], Any]:
-        """Import the handler."""
+        """Return the handler after importing its module."""
         return _import(self.handler)
 
     def fallback_answer(self) -> Callable[[Any, Any, str], Any]:
-        """Import the function that answers if every phase failed."""
+        """Return the function that answers if every phase failed, after importing its module."""
         return _import(f"{self.handler.partition('.')[0]}.fallback_answer")
 
     def params_class(self) -> type[Any]:
@@ -81,8 +82,7 @@ def _stage(name: str, handler: str, answer: str, summary: str) -> Method:
     return Method(name, f"stages.{handler}", params, f"{answer}Answer", summary, Needs.RETRIEVAL)
 
 
-# One line each, as in a table.
-# fmt: off
+# Each method is one line, as in a table. fmt: off
 _STAGES = (
     _stage("filterCollections", "filter_", "Collections", "Choose the collections that a question is about"),
     _stage("scoreCollections", "score", "Collections", "Rank collections by how well they fit a question"),
@@ -90,41 +90,121 @@ _STAGES = (
     _stage("broadDiscovery", "search_broadly", "Chunks", "Search all collections with several queries"),
     _stage("semanticFocus", "focus", "Chunks", "Search one collection deeply"),
     _stage("promoteReadme", "promote", "Chunks", "Put READMEs first where the question asks what a thing is"),
-    _stage("compressEvidence", "compress", "Bullets",
-           "Pick the sentences that answer the question, each with its citation"),
+    _stage(
+        "compressEvidence",
+        "compress",
+        "Bullets",
+        "Pick the sentences that answer the question, each with its citation",
+    ),
     _stage("buildAnswerPlan", "plan", "Plan", "Arrange evidence in sections"),
     _stage("renderPrompt", "render", "Prompt", "Write the prompt for a language model"),
 )
 _METHODS = (
-    Method("search", "search.search", "SearchParams", "SearchAnswer",
-           "Find ranked passages for a question", Needs.ANSWER),
-    Method("discover", "discover.discover", "DiscoverParams", "DiscoverAnswer",
-           "Find cited evidence for a question, with a prompt that contains it", Needs.ANSWER, streams=True),
-    Method("related", "related.related", "RelatedParams", "RelatedAnswer",
-           "Find the passages that are related to a given one", Needs.RETRIEVAL),
-    Method("references", "references.references", "ReferencesParams", "ReferencesAnswer",
-           "Find who calls or uses a definition, and what it calls", Needs.INDEX),
-    Method("context", "context.context", "ContextParams", "ContextAnswer",
-           "Collect the context of a place in a document, with a prompt that contains it", Needs.RETRIEVAL),
-    Method("fetchPage", "page.fetch_page", "FetchPageParams", "PageAnswer",
-           "Return a whole indexed file", Needs.INDEX),
-    Method("collections", "status.collections", "NoParams", "CollectionInfo[]",
-           "List the collections", Needs.INDEX),
-    Method("status", "status.status", "NoParams", "StatusAnswer",
-           "Report what is indexed, how far indexing is, and how questions are answered"),
-    Method("reindex", "indexing.reindex", "ReindexParams", "ReindexAnswer",
-           "Index a file, a directory or everything again", changes=True),
-    Method("pause", "indexing.pause", "NoParams", "PausedAnswer",
-           "Stop making vectors until `resume`", changes=True),
-    Method("resume", "indexing.resume", "NoParams", "PausedAnswer",
-           "Continue after `pause`", changes=True),
-    Method("setPhase", "fallback.set_phase", "SetPhaseParams", "PhaseState",
-           "Set the phase of retrieval by hand, in all processes that have the workspace open",
-           changes=True),
-    Method("feedback", "feedback.take_feedback", "FeedbackParams", "FeedbackAnswer",
-           "Report that a result was opened, copied or rated", changes=True),
-    Method("resetFeedback", "feedback.reset_feedback", "ResetFeedbackParams", "ResetFeedbackAnswer",
-           "Delete all recorded feedback", changes=True),
+    Method(
+        "search",
+        "search.search",
+        "SearchParams",
+        "SearchAnswer",
+        "Find ranked passages for a question",
+        Needs.ANSWER,
+    ),
+    Method(
+        "discover",
+        "discover.discover",
+        "DiscoverParams",
+        "DiscoverAnswer",
+        "Find cited evidence for a question, with a prompt that contains it",
+        Needs.ANSWER,
+        streams=True,
+    ),
+    Method(
+        "related",
+        "related.related",
+        "RelatedParams",
+        "RelatedAnswer",
+        "Find the passages that are related to a given one",
+        Needs.RETRIEVAL,
+    ),
+    Method(
+        "references",
+        "references.references",
+        "ReferencesParams",
+        "ReferencesAnswer",
+        "Find who calls or uses a definition, and what it calls",
+        Needs.INDEX,
+    ),
+    Method(
+        "context",
+        "context.context",
+        "ContextParams",
+        "ContextAnswer",
+        "Collect the context of a place in a document, with a prompt that contains it",
+        Needs.RETRIEVAL,
+    ),
+    Method(
+        "fetchPage",
+        "page.fetch_page",
+        "FetchPageParams",
+        "PageAnswer",
+        "Return a whole indexed file",
+        Needs.INDEX,
+    ),
+    Method(
+        "collections",
+        "status.collections",
+        "NoParams",
+        "CollectionInfo[]",
+        "List the collections",
+        Needs.INDEX,
+    ),
+    Method(
+        "status",
+        "status.status",
+        "NoParams",
+        "StatusAnswer",
+        "Report what is indexed, how far indexing is, and how questions are answered",
+    ),
+    Method(
+        "reindex",
+        "indexing.reindex",
+        "ReindexParams",
+        "ReindexAnswer",
+        "Index a file, a directory or everything again",
+        changes=True,
+    ),
+    Method(
+        "pause",
+        "indexing.pause",
+        "NoParams",
+        "PausedAnswer",
+        "Stop making vectors until `resume`",
+        changes=True,
+    ),
+    Method("resume", "indexing.resume", "NoParams", "PausedAnswer", "Continue after `pause`", changes=True),
+    Method(
+        "setPhase",
+        "fallback.set_phase",
+        "SetPhaseParams",
+        "PhaseState",
+        "Set the phase of retrieval by hand, in all processes that have the workspace open",
+        changes=True,
+    ),
+    Method(
+        "feedback",
+        "feedback.take_feedback",
+        "FeedbackParams",
+        "FeedbackAnswer",
+        "Report that a result was opened, copied or rated",
+        changes=True,
+    ),
+    Method(
+        "resetFeedback",
+        "feedback.reset_feedback",
+        "ResetFeedbackParams",
+        "ResetFeedbackAnswer",
+        "Delete all recorded feedback",
+        changes=True,
+    ),
     *_STAGES,
 )
 # fmt: on

@@ -1,7 +1,7 @@
 """Converts the paths and globs of `filter.path` to patterns for the index.
 
-A path of an existing folder or file means that one, whatever characters it contains. Anything else must be a
-gitignore-style glob.
+The path of an existing folder or file means exactly that folder or file, even if it contains glob characters.
+Anything else must be a gitignore-style glob.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from cairn.workspace.ignore_patterns import exact_pattern, folder_of_pattern, is
 
 _FIELD = "filter.path"
 _MOST_LISTED = 8
-"""The number of names that an error lists if none is similar to the given path."""
+"""The maximum number of existing names that an error lists if none is similar to the given path."""
 
 Place = tuple[Folder, str]
 """A workspace folder, and a relative path or glob in it; "" is the folder itself."""
 
 
 def within(given: Sequence[str], folders: Sequence[Folder]) -> ChunkFilter:
-    """Return the filter for the files in any of the `given` places, or for all files without places.
+    """Return the filter for the files in any of the `given` paths and globs, or for all files if none is
+    given.
 
     Raise InvalidRequestError for a path that does not exist or is outside, and for a glob that cannot match.
     """
@@ -46,7 +47,8 @@ def within(given: Sequence[str], folders: Sequence[Folder]) -> ChunkFilter:
 
 
 def files_named(given: str, folders: Sequence[Folder]) -> list[Place]:
-    """Return the indexed files of a path: relative, absolute, after a folder's name, or a unique end."""
+    """Return the indexed files at a path, which may be relative, absolute, begin with a folder's name, or be
+    a unique end."""
     if not given.strip() or "\0" in given:
         return []
     near, far = _readings(given, folders)
@@ -65,7 +67,7 @@ def files_named(given: str, folders: Sequence[Folder]) -> list[Place]:
 
 
 def nothing_there(given: str, folders: Sequence[Folder]) -> str:
-    """Say why a path names nothing, and suggest a similar path."""
+    """Return why a path names nothing, with a similar path."""
     near, far = _readings(given, folders)
     return _missing(given, near, far, folders) if near else _outside(given, folders)
 
@@ -116,22 +118,24 @@ def _require_glob(given: str) -> None:
 
 
 def _readings(given: str, folders: Sequence[Folder]) -> tuple[list[Place], list[Place]]:
-    """Return two readings of a path: relative to each folder, and after a folder's name if several are open.
+    """Return two readings of a path: relative to each folder, and as beginning with a folder's name if
+    several are open.
 
-    The second reading counts if the first does not exist: results in several folders show the folder's name.
+    The second counts if the first does not exist. Users type such paths because results in several folders
+    show the folder's name.
     """
     text = given
     if text.startswith("file:"):
         local = path_of_uri(text)
         return ([] if local is None else _absolute(str(local), folders)), []
     if os.name == "nt":
-        if PureWindowsPath(text).anchor.strip("\\/"):  # with a drive or a server
+        if PureWindowsPath(text).anchor.strip("\\/"):  # The path begins with a drive or a server.
             return _absolute(text, folders), []
         text = text.replace("\\", "/")
     if text.startswith("/"):
         if found := _absolute(text, folders):
             return found, []
-        text = "./" + text.lstrip("/")  # as in ignore files, a leading slash means the top of the folder
+        text = "./" + text.lstrip("/")  # As in ignore files, a leading slash means the top of the folder.
     path = _tidy(text)
     near = [(folder, path) for folder in folders]
     name, _, rest = path.removeprefix("/").partition("/")
@@ -141,7 +145,7 @@ def _readings(given: str, folders: Sequence[Folder]) -> tuple[list[Place], list[
 
 
 def _tidy(text: str) -> str:
-    """Normalize a path. In a glob, only replace a leading `./` by `/`, which also means the top."""
+    """Return a normalized path. In a glob, only replace a leading `./` by `/`, which also means the top."""
     if not is_glob(text):
         path = posixpath.normpath(text)
         return "" if path == "." else path
@@ -149,7 +153,7 @@ def _tidy(text: str) -> str:
 
 
 def _absolute(text: str, folders: Sequence[Folder]) -> list[Place]:
-    """Return an absolute path as relative paths in the folders that contain it."""
+    """Return the relative path of an absolute path in each folder that contains it."""
     path = Path(os.path.normpath(text))
     found = []
     for folder in folders:
@@ -157,7 +161,7 @@ def _absolute(text: str, folders: Sequence[Folder]) -> list[Place]:
             if path.is_relative_to(base):
                 found.append((folder, _relative(path, base)))
                 break
-    # A path of another machine is never resolved, because that would contact it.
+    # A path on another machine is never resolved, because that would contact the machine.
     if not found and not text.startswith(("\\\\", "//")) and not is_glob(text) and (real := _real(path)):
         found = [
             (folder, _relative(real, folder.root)) for folder in folders if real.is_relative_to(folder.root)
@@ -173,7 +177,7 @@ def _relative(path: Path, base: Path) -> str:
 def _real(path: Path) -> Path | None:
     try:
         return path.resolve(strict=True)
-    except (OSError, RuntimeError, ValueError):  # circular links, or an invalid name
+    except (OSError, RuntimeError, ValueError):  # Links are circular, or a name is invalid.
         return None
 
 
@@ -184,7 +188,7 @@ def _indexed(places: Iterable[Place]) -> list[Place]:
 
 
 def _of_that_name(places: Iterable[Place]) -> list[Place]:
-    """Return patterns for files of this name at any depth, as in ignore files. Skip longer paths."""
+    """Return patterns for files of this name at any depth, as in ignore files. A path with `/` has none."""
     return [
         (folder, "**" + exact_pattern(path))
         for folder, path in places
@@ -193,7 +197,7 @@ def _of_that_name(places: Iterable[Place]) -> list[Place]:
 
 
 def _on_disk(places: Iterable[Place]) -> list[Place]:
-    """Return the places that exist on disk, by their real paths."""
+    """Return the places that exist on disk, with their real paths."""
     real = ((folder, _real(folder.root / path)) for folder, path in places)
     inside = [(folder, place) for folder, place in real if place and place.is_relative_to(folder.root)]
     found = [(folder, _relative(place, folder.root)) for folder, place in inside]

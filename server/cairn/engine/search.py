@@ -32,13 +32,13 @@ from cairn.text.languages import KNOWN_LANGUAGES, language_of_fence, nearest_lan
 
 
 def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[protocol.SearchAnswer]:
-    """Answer `cairn/search`. A complete answer is cached for repeated requests."""
+    """Answer `cairn/search`. Cache the answer if it is complete."""
     started = time.perf_counter()
     settings, key = workspace.settings.search, key_of(workspace, params)
     if (cached := recall(workspace, key)) is not None:
         timings = {"cached": 1.0, "total": milliseconds(started)}
         return Attempt(evolve(cached, timings=timings), cached=True)
-    # With alpha 1 and no vectors, the search would find nothing.
+    # With alpha 1, which ignores keywords, and no vectors, the search would find nothing.
     alpha = None if params.alpha == 1 and workspace.meaning is None else params.alpha
     query = understand(params.query, alpha, workspace.vocabulary, settings)
     ranking = rank(
@@ -78,7 +78,7 @@ def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[p
 def fallback_answer(
     request: Request, params: protocol.SearchParams, reason: str
 ) -> tuple[protocol.SearchAnswer, str]:
-    """Return an earlier answer, marked as incomplete, or else `reason`, and the kind, CACHE or GENERIC."""
+    """Return an earlier answer, marked as incomplete, or else `reason`; and the kind, CACHE or GENERIC."""
     cached = latest(request, params)
     if cached is not None:
         return evolve(cached, index=evolve(cached.index, complete=False), timings={"cached": 1}), CACHE
@@ -94,7 +94,7 @@ def nothing_judged(message: str) -> protocol.Verdict:
 def chunk_filter(
     wanted: protocol.SearchFilter, readers: Sequence[IndexReader], places: ChunkFilter = EVERYTHING
 ) -> ChunkFilter:
-    """Combine a request's filter with `places`. Raise InvalidRequestError for an unknown language."""
+    """Return a request's filter, limited to `places`. Raise InvalidRequestError for an unknown language."""
     return evolve(
         places,
         types=tuple(kind.value for kind in wanted.type),
@@ -104,7 +104,8 @@ def chunk_filter(
 
 
 def _language(given: str, readers: Sequence[IndexReader]) -> str:
-    """Return the canonical name, also of `js` or `Rust`. Raise InvalidRequestError for unknown languages."""
+    """Return the canonical name of a language, such as `rust` for `Rust`. Raise InvalidRequestError if it is
+    unknown."""
     for name in (given, language_of_fence(given)):
         if name in KNOWN_LANGUAGES:
             return name
