@@ -39,11 +39,11 @@ class BackgroundValue(Generic[T]):
     def get(
         self, version: object, make: Callable[[], T], fresh_seconds: float, wait: float = WAIT_SECONDS
     ) -> T | None:
-        """Return the value of this version, at most `fresh_seconds` old. If it is not ready after `wait`
-        seconds, return an older value.
+        """Return the value of this version, at most `fresh_seconds` old, or else an older value.
 
-        Return None before the first value is ready. Another thread calls `make`, and retries half a minute
-        after a failure. Versions are skipped if computing takes long.
+        Wait at most `wait` seconds for a value that is not ready. Return None before the first value is
+        ready. Another thread calls `make`, and retries half a minute after a failure. Versions are skipped if
+        computing takes long.
         """
         with self._lock:
             now = time.monotonic()

@@ -1,5 +1,4 @@
-"""Describes, for the status and every answer, what the open folders' indexes lack and why an index is
-empty."""
+"""Describes, for the status and every answer, what the open folders' indexes lack, or why one is empty."""
 
 from __future__ import annotations
 
@@ -15,8 +14,7 @@ from cairn.workspace.scan import ScanReport, scan
 _MOST_COMMITS = 3
 _HASH_CHARS = 8
 _MOST_ENTRIES = 1_000
-"""The maximum number of files and directories to scan for the rule. Each answer from an empty index scans
-them."""
+"""The maximum number of files and directories to scan for the rule, for each answer from an empty index."""
 
 
 def index_state(folders: Sequence[Folder], shown: Iterable[str] = ()) -> protocol.IndexState:
@@ -35,8 +33,7 @@ def index_state(folders: Sequence[Folder], shown: Iterable[str] = ()) -> protoco
 
 
 def _source(revisions: Sequence[protocol.Revision], shown: Iterable[str]) -> str:
-    """Return a sentence that names the commits from which an answer comes, those of the `shown` folders
-    first."""
+    """Return a sentence that names the indexed commits of the folders, those of the `shown` folders first."""
     if not revisions:
         return ""
     places = {uri: place for place, uri in enumerate(dict.fromkeys(shown))}

@@ -52,8 +52,7 @@ from cairn.workspace.collections import file_kind
 
 _DOCUMENTS = ChunkFilter(types=(ChunkType.PROSE.value,))
 _OTHER_FIELDS = 500
-"""The estimated number of characters of a passage's fields besides its text, such as path, titles and
-reasons."""
+"""The estimated size of a passage's fields besides its text, such as path and titles, in characters."""
 
 
 def context(
@@ -223,8 +222,7 @@ class _ContextRequest:
 
     @property
     def place(self) -> protocol.ContextPlace:
-        """The place that the answer describes. Every cursor position within its range gets the same
-        answer."""
+        """The place that the answer describes. All cursor positions within its range get the same answer."""
         passage, uri = self.passage, self.params.text_document.uri
         if not passage.chunks:
             return protocol.ContextPlace(passage.path, uri, protocol.whole_lines(0, 0), "", "", "")
@@ -302,8 +300,7 @@ class _ContextRequest:
         }
 
     def _concepts(self) -> tuple[Item, ...]:
-        """Return the core concepts. Unsaved text changes them only if it is that of a README above the
-        passage."""
+        """Return the core concepts. Of unsaved text, only that of a README above the passage affects them."""
         workspace, memory = self.workspace, self.memory
         if not workspace.readers:
             return ()

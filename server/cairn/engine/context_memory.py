@@ -26,8 +26,7 @@ _MOST_RECENT = 5
 
 
 class QueryHistory:
-    """The last few different queries, which hint at a person's current work. They are only in memory.
-    Thread-safe."""
+    """The last few different queries, kept in memory as hints at a person's current work. Thread-safe."""
 
     def __init__(self) -> None:
         self._queries: list[str] = []
@@ -35,8 +34,7 @@ class QueryHistory:
         self._lock = threading.Lock()
 
     def note(self, query: str) -> None:
-        """Add an answered query. It replaces the previous query if one of the two is a prefix of the
-        other."""
+        """Add an answered query. It replaces the previous one if one of the two is a prefix of the other."""
         query = " ".join(query.split())
         if not query:
             return
@@ -54,8 +52,7 @@ class QueryHistory:
 
 @frozen
 class ContextMemory:
-    """The caches of one engine for `cairn/context`. A key must include everything that its value depends
-    on."""
+    """One engine's caches for `cairn/context`. A key must include everything that its value depends on."""
 
     recent: QueryHistory = field(factory=QueryHistory)
     counts: AnswerCache[int] = field(factory=lambda: AnswerCache(_MOST_COUNTS))

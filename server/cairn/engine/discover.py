@@ -178,8 +178,7 @@ def _characters(params: protocol.DiscoverParams, answer: protocol.DiscoverAnswer
 def fallback_answer(
     request: Request, params: protocol.DiscoverParams, message: str
 ) -> tuple[protocol.DiscoverAnswer, str]:
-    """Return an earlier answer whose files are unchanged, or else `message`; and the kind, CACHE or
-    GENERIC."""
+    """Return an earlier answer with unchanged files, or else `message`; and the kind, CACHE or GENERIC."""
     if (cached := latest(request, _request_key(params))) is not None:
         return _cached_answer(cached, 0.0, evolve(cached.index, complete=False)), CACHE
     answer = protocol.DiscoverAnswer(

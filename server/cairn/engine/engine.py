@@ -80,8 +80,7 @@ class Engine:
     # --- folders -----------------------------------------------------------------------------------
 
     def add_folder(self, path: Path, *, keep_indexed: bool = True) -> None:
-        """Open `path` for searches, and index it if the settings say so. Raise InvalidRequestError if it is
-        unreadable."""
+        """Open `path` and index it if the settings say so. Raise InvalidRequestError if it is unreadable."""
         root = path.resolve()
         if not root.is_dir() or not os.access(root, os.R_OK | os.X_OK):
             raise InvalidRequestError("folder", f"{path} is not a directory that can be read")
@@ -147,7 +146,7 @@ class Engine:
         self.on_change()
 
     def wait_for_team(self, seconds: float) -> None:
-        """Wait until the team server has said, for each folder, whether it has an index, or until the time is
+        """Wait until the team server has said for each folder whether it has an index, or the time is
         over."""
         deadline = time.monotonic() + seconds
         for folder in self.folders:
@@ -238,8 +237,8 @@ class Engine:
                 folder.sharing.changed([inside])
 
     def document_opened(self, path: Path) -> None:
-        """Note that an editor opened the file. It is read again in case a change was missed, and its vectors
-        are made first."""
+        """Note that an editor opened the file. It is read again if it has changed; its vectors are made
+        first."""
         for folder, inside in places_of(self.folders, path):
             folder.open_paths.add(inside)
             folder.lease.opened(folder.open_paths)
@@ -257,8 +256,7 @@ class Engine:
             folder.lease.opened(folder.open_paths)
 
     def look_again(self) -> None:
-        """Look for unreported changes after the editor regained focus, unless the last look was just
-        before."""
+        """Look for unreported changes when the editor regains focus, unless the last look was just before."""
         for folder in self.folders:
             folder.indexer.look_again()
             if folder.sharing is not None:
@@ -300,8 +298,7 @@ def _indexing(settings: Settings) -> tuple[object, ...]:
 
 
 def _base_settings(editor_settings: Mapping[str, Any]) -> tuple[Layers, Settings, list[str]]:
-    """Return the layers of settings without workspace files, the combined settings, and warnings about
-    them."""
+    """Return the settings' layers without workspace files, the combined settings, and their warnings."""
     layers = Layers(editor_settings)
     laid = layers.without_workspace()
     return layers, laid.settings, laid.texts()

@@ -59,8 +59,7 @@ class Fallback:
     """The fallback chain of one engine. Thread-safe."""
 
     def __init__(self, engine: Engine) -> None:
-        """Make the chain of `engine`. Its phase is that of all folders, also for requests about one of
-        them."""
+        """Make the chain of `engine`. All folders have one phase, also for requests about one folder."""
         self.latency: deque[float] = deque(maxlen=_TIMED_SEARCHES)
         """Durations in ms of the latest searches that were not answered from the cache."""
         self.timings = TimingMemory()
@@ -80,7 +79,7 @@ class Fallback:
 
     @property
     def switch(self) -> KillSwitch:
-        """The kill switch. It is made for the first query, so that a phase set earlier does not count as a
+        """The kill switch, made for the first query, so that a phase set earlier does not count as a
         change."""
         if self._made_switch is None:
             with self._making_switch:

@@ -10,13 +10,12 @@ from cairn.retrieval.query import understand
 from cairn.text.words import stem
 
 _MOST_COPIES = 8
-"""The maximum number of files with the same passage. A passage in more files, such as a licence, teaches
-nothing about any of them."""
+"""The maximum number of files with the passage. A passage in more files, such as a licence, says nothing of
+any."""
 
 
 def take_feedback(request: Request, params: protocol.FeedbackParams) -> protocol.FeedbackAnswer:
-    """Answer `cairn/feedback`: store what was done with a result. Without a `path`, it counts for every file
-    with the passage.
+    """Answer `cairn/feedback`: store an action on a result, without a `path` for each file with the passage.
 
     Raise InvalidRequestError for a passage that no search finds, and FeedbackUnavailableError if the file
     cannot be written.

@@ -27,8 +27,7 @@ class OutlineEntry:
     kind: str
     """The kind, such as `function`, `class` or `heading`; "" if unknown."""
     qualified: str
-    """The name after the names of the enclosing definitions, such as `Application.handle`; for a heading, its
-    name."""
+    """The name after those of the enclosing definitions, such as `Application.handle`; a heading's name."""
     depth: int
     start_line: int
     end_line: int
@@ -125,8 +124,7 @@ def _headings(language: str, text: str) -> tuple[OutlineEntry, ...]:
 
 
 def _of_chunks(chunks: Sequence[Chunk]) -> tuple[OutlineEntry, ...]:
-    """Return the outline of a file without a symbol table. A notebook's chunks name the headings above
-    them."""
+    """Return the outline of a file without a symbol table. Chunks of a notebook name the headings above."""
     entries: list[OutlineEntry] = []
     above: tuple[str, ...] = ()
     for chunk in chunks:

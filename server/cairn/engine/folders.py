@@ -26,15 +26,14 @@ from cairn.workspace.scan import read_text
 
 
 class FolderSettings:
-    """The settings of one folder. A call returns the current settings, even after the workspace file
-    changed."""
+    """The settings of one folder. A call returns the current ones, even if the workspace file has changed."""
 
     def __init__(self, layers: Layers, root: Path) -> None:
         self._layers = layers
         self._root = root
         self._read: tuple[Layers, object, Layered] | None = None
-        """The layers, the version of the workspace file, and the settings that they gave. Any thread may
-        replace this."""
+        """The layers and the workspace file's version of the last read, and its result. Any thread may
+        replace it."""
 
     def rebase(self, layers: Layers) -> None:
         """Combine the workspace file with these `layers` from now on."""
@@ -183,10 +182,7 @@ def path_of_uri(uri: str) -> Path | None:
         if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
             return None
         path = url2pathname(parts.path)
-    except (
-        OSError,
-        ValueError,
-    ):  # There are brackets without an address or, on Windows, a colon without a drive.
+    except (OSError, ValueError):  # Brackets lack an address, or a colon lacks a drive.
         return None
     return None if "\0" in path else Path(path)
 

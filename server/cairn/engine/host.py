@@ -40,8 +40,7 @@ class Host:
     def lease(
         self, root: Path, settings: Callable[[], Settings], on_change: Callable[[], None], *, writes: bool
     ) -> Lease:
-        """Return a lease of the folder's indexing thread. The thread calls `on_change` when its state
-        changes.
+        """Return a lease of the folder's indexing thread, which calls `on_change` when its state changes.
 
         The first lease starts the thread with these `settings`. Unless `writes` is true, the thread only
         reads the index.

@@ -1,5 +1,5 @@
-"""Lists which files of a folder are not indexed, and the rules that exclude them. The indexer uses the same
-rules."""
+"""Lists the files of a folder that are not indexed, and the rules that exclude them, as in the indexer's
+scan."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ MOST_EXAMPLES = 8
 _SCAN_SECONDS = 5.0
 """The time limit of a scan. A scan of 20,000 files takes 0.3 s, one of 78,000 files 1.5 s."""
 _CONTENT_SECONDS, _CONTENT_FILES = 1.0, 300
-"""The maximum time, and number of files, for reading files again to learn which rule excludes their
-content."""
+"""The limits of time and files for reading files again to learn which rule excludes their content."""
 _FRESH_SECONDS = 30.0
 """How many seconds a count is used. Excluded files may change while the index does not."""
 _BY_CONTENT = "left out by its content"

@@ -30,8 +30,7 @@ class Needs(IntEnum):
     RETRIEVAL = 2
     """Retrieval must be on. The handler gets an `OpenWorkspace` with the settings of the phase."""
     ANSWER = 3
-    """The method always answers. Lower phases are tried; if all fail, the module's `fallback_answer`
-    answers."""
+    """The method always answers. Lower phases are tried, and then the module's `fallback_answer`."""
 
 
 @frozen

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _MAX_TOKENIZER_BYTES = 200_000_000
-"""The maximum size of a `tokenizer.json`: six times the largest of a well-known language model, Gemma's with
-33 MB."""
+"""The maximum size of a `tokenizer.json`, six times the largest of the known language models, Gemma's."""
 
 
 @define(slots=False)
@@ -56,8 +55,7 @@ class OpenWorkspace(Request):
 
     @cached_property
     def meaning(self) -> Meaning | None:
-        """The comparison by vectors; None if the settings exclude it. A model is loaded only if vectors
-        exist."""
+        """The comparison by vectors; None if settings exclude it. A model is loaded only if vectors exist."""
         if Leg.MEANING not in self.settings.search.legs:
             return None
         facts = [reader.facts_with_unsaved() for reader in self.readers]
@@ -76,8 +74,7 @@ class OpenWorkspace(Request):
 
     @cached_property
     def learned(self) -> Mapping[int, Learned]:
-        """What earlier feedback taught, by folder number. Folders without feedback, or whose settings ignore
-        it, are missing."""
+        """What earlier feedback taught, by folder number, for folders that have feedback and use it."""
         every = {
             number: folder.feedback.learned()
             for number, folder in enumerate(self.folders)
@@ -107,8 +104,7 @@ class OpenWorkspace(Request):
         return evolve(understand(text, None, self.vocabulary, self.settings.search), for_evidence=True)
 
     def terms(self, query: Query) -> QueryTerms:
-        """Return the query's terms and their variants, weighted by inverse document frequency in these
-        folders."""
+        """Return the query's terms and variants, weighted by inverse document frequency in these folders."""
         from cairn.discovery.terms import QueryTerms
 
         return QueryTerms(

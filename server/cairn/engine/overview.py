@@ -42,8 +42,7 @@ class Share:
     language: str
     """The language; "" if unknown."""
     files: int
-    """The number of files with a passage in the language. A file in several languages counts in each of
-    them."""
+    """The number of files with a passage in the language. A file may count in several languages."""
     chunks: int
 
 
@@ -88,8 +87,7 @@ class Overview:
     """The open folders. Empty for a team's index with more repositories than one request can search."""
     timings: Timings
     is_logged: bool
-    """Whether the timings are those of all processes, from the log. Otherwise they are those of this
-    process."""
+    """Whether the timings are those of all processes, from the log. Otherwise they are this process's."""
     team: TeamOverview | None
     is_changing: bool
     """Whether the figures will change soon, because indexing or counting runs."""

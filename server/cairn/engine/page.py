@@ -77,8 +77,7 @@ def _now(folder: Folder, page: protocol.PageAnswer, chunks: Sequence[StoredChunk
 
 
 def _differs(page: protocol.PageAnswer, text: str, chunks: Sequence[StoredChunk]) -> bool:
-    """Return whether the current text differs from the indexed text. For notebooks, compare the cells'
-    sources."""
+    """Return whether the current text differs from the indexed one. In notebooks, cells are compared."""
     if page.language != "jupyter":
         return lines_of(text) != lines_of(page.text)
     now = chunk_text(page.path, text)

@@ -148,8 +148,7 @@ def _nothing_there(
 
 @define
 class _Walk:
-    """A breadth-first walk, so that the limit drops the farthest references. Each function is followed
-    once."""
+    """A breadth-first walk, so that the limit drops the farthest references. It visits a function once."""
 
     request: Request
     params: protocol.ReferencesParams
@@ -191,8 +190,7 @@ class _Walk:
         self._add([(searched, each) for each in self._edges(searched, [place])], depth, number)
 
     def _edges(self, searched: _Searched, places: Sequence[Place]) -> list[Edge]:
-        """Return the edges of `places`: at most one more than the limit allows, to notice that some are left
-        out."""
+        """Return the edges of `places`, at most one more than the limit allows, to notice an excess."""
         limit = self.params.limit - len(self.found) + 1
         found: list[Edges]
         if self.params.direction is ReferenceDirection.CALLEES:

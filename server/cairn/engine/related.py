@@ -71,8 +71,7 @@ def indexed_page(
 
 
 def covered(page: Sequence[StoredChunk], wanted: protocol.Range, field: str = "range") -> list[StoredChunk]:
-    """Return the chunks with a line of the range. Raise InvalidRequestError if it starts after the last
-    chunk."""
+    """Return the chunks with a line of the range. Raise InvalidRequestError if all chunks are before it."""
     selected = lines_of_range(wanted)
     first, last = selected.start, selected.stop - 1
     lines = page[-1].chunk.end_line
@@ -95,8 +94,7 @@ def lines_of_range(wanted: protocol.Range) -> range:
 
 
 def shared_names(used: Sequence[str], defined: Sequence[str], ranked: Ranked) -> tuple[str, ...]:
-    """Return the names that the passage uses and the result defines, and those that the passage defines and
-    the result contains."""
+    """Return the `used` names that the result defines, and the `defined` names that it contains."""
     chunk = ranked.stored.chunk
     here = set(chunk.defines)
     return (*(name for name in used if name in here), *(name for name in defined if name in chunk.text))

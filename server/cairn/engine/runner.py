@@ -182,9 +182,7 @@ class Runner:
             try:
                 return once()
             except PartUnavailableError:
-                return (
-                    once()
-                )  # The first try noted which servers are away, so the second try leaves them out.
+                return once()  # The first try noted which servers do not answer.
 
         def once() -> T:
             with engine.asked(caller, workspace) as narrowed:

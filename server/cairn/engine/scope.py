@@ -29,8 +29,7 @@ Place = tuple[Folder, str]
 
 
 def within(given: Sequence[str], folders: Sequence[Folder]) -> ChunkFilter:
-    """Return the filter for the files in any of the `given` paths and globs, or for all files if none is
-    given.
+    """Return the filter for the files that match any of the `given` paths and globs; if empty, for all files.
 
     Raise InvalidRequestError for a path that does not exist or is outside, and for a glob that cannot match.
     """
@@ -47,8 +46,8 @@ def within(given: Sequence[str], folders: Sequence[Folder]) -> ChunkFilter:
 
 
 def files_named(given: str, folders: Sequence[Folder]) -> list[Place]:
-    """Return the indexed files at a path, which may be relative, absolute, begin with a folder's name, or be
-    a unique end."""
+    """Return the indexed files at a path: relative, absolute, after a folder's name, or a unique end of a
+    path."""
     if not given.strip() or "\0" in given:
         return []
     near, far = _readings(given, folders)
@@ -118,11 +117,10 @@ def _require_glob(given: str) -> None:
 
 
 def _readings(given: str, folders: Sequence[Folder]) -> tuple[list[Place], list[Place]]:
-    """Return two readings of a path: relative to each folder, and as beginning with a folder's name if
-    several are open.
+    """Return two readings of a path: relative to each folder, and after the name of an open folder.
 
-    The second counts if the first does not exist. Users type such paths because results in several folders
-    show the folder's name.
+    If several folders are open, results show paths that begin with the folder's name, so users type such
+    paths. This second reading counts only if the first does not exist.
     """
     text = given
     if text.startswith("file:"):

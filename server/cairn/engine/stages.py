@@ -172,8 +172,7 @@ def _config(settings: T, values: Mapping[str, Any]) -> T:
 
 
 def _given(value: int | None, setting: int, most: int) -> int:
-    """Return the number in the request or, if it has none, the setting, limited to what the next stage
-    accepts."""
+    """Return the request's number or, if it has none, the setting, limited to what the next stage accepts."""
     return min(setting, most) if value is None else value
 
 

@@ -1,4 +1,4 @@
-"""Delays an agent's first requests until the folder is indexed, because an agent without results may not ask
+"""Delays an agent's first requests until the folder is indexed: an agent without results may not ask
 again."""
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class StartupWait:
         self._deadlines: dict[Missing, float] = {}
 
     async def wait(self, runner: Runner, workspace: str = "") -> None:
-        """Wait until the folder `workspace`, or every folder for "", is fully searchable, or a deadline has
+        """Wait until the folder `workspace` ("" for all folders) is fully searchable, or a deadline has
         passed."""
         while (missing := await runner.run(_missing, workspace=workspace)) is not None:
             now = time.monotonic()

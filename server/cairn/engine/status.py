@@ -55,8 +55,7 @@ class IndexingProgress:
     scanned: bool
     """Whether a search by keywords covers every file."""
     complete: bool
-    """Whether a search by vectors, if enabled, also covers every file, and history and imports are
-    counted."""
+    """Whether vectors, if enabled, also cover every file, and history and imports are counted."""
     problem: str | None
     """Why the index cannot be written; None if it can."""
 
@@ -66,8 +65,8 @@ class IndexingProgress:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether waiting makes sense. It does not for a check of a complete index, tidying, a pause or a
-        failure."""
+        """Whether waiting makes sense: not during tidying, a pause, a failure, or a check of a complete
+        index."""
         checks = self.activity is Activity.CHECKING and not self.complete
         return self.problem is None and (checks or self.activity in _AT_WORK)
 
@@ -181,8 +180,7 @@ def status_of(engine: Engine) -> protocol.StatusAnswer:
 
 
 def _warnings(engine: Engine, facts: Sequence[Facts]) -> tuple[str, ...]:
-    """Return warnings about problems that do not stop answers. `facts` are the facts of the engine's
-    folders."""
+    """Return warnings about problems that do not stop answers. `facts` are those of the engine's folders."""
     folders = engine.folders
     return (
         *emptiness(folders, facts),
@@ -247,7 +245,7 @@ def _is_of_another_version(facts: Facts, model: protocol.ModelInfo) -> bool:
 
 
 def _embedded(facts: Facts) -> int:
-    """Return the number of chunks with a vector of the installed model or, if none is installed, a static
+    """Return the number of chunks with a vector of the installed model or, without a model, a static
     vector."""
     return facts.chunks - _queued(facts) if facts.model_id or facts.has_static else 0
 

@@ -1,5 +1,4 @@
-"""Answers from a team's database, with repositories as folders. Each caller sees only permitted
-repositories."""
+"""Answers from a team's database. Its repositories are the folders; a caller sees only permitted ones."""
 
 from __future__ import annotations
 
@@ -56,11 +55,9 @@ _NAME = re.compile(r"[^\W\d]\w*")
 _NOWHERE = Path(os.devnull) / "cairn-team"
 """The parent of all repositories' folders. It cannot exist, so paths in it never lead to a local file."""
 _MOST_AT_ONCE = 32
-"""The maximum number of repositories that one request searches. If a caller sees more, those most likely to
-answer the query are searched."""
+"""The maximum number of repositories that one request searches: those that most likely answer the query."""
 _MOST_CALLERS = 64
-"""The maximum number of callers whose latest answers and queries are cached. The least recent caller is
-dropped."""
+"""The maximum number of callers with caches of answers and queries. The least recent caller is dropped."""
 
 
 class _IdleIndexer(Indexer):
@@ -96,8 +93,7 @@ class _NoLease(Lease):
 
 
 class _StoredSettings(FolderSettings):
-    """The server's settings, without feedback or query log. A repository's own settings file affects only
-    indexing."""
+    """The server's settings without feedback and query log. A repository's own file affects only indexing."""
 
     def __init__(self, layers: Layers) -> None:
         super().__init__(layers, _NOWHERE)
@@ -230,8 +226,7 @@ class StoredEngine(Engine):
     def _likeliest(
         self, reads: RequestReads, snapshots: Sequence[StoredSnapshot], remark: str, params: object
     ) -> tuple[Folder, ...]:
-        """Return the folders most likely to answer a request. Raise InvalidRequestError without a query or
-        symbol."""
+        """Return the folders that most likely answer. Raise InvalidRequestError without a query or symbol."""
         query = getattr(params, "query", None) or getattr(params, "symbol", None)
         if not isinstance(query, str):
             raise InvalidRequestError(
@@ -277,7 +272,7 @@ class StoredEngine(Engine):
         return self._with_memory(caller, snapshot, lambda _, memory: packed_catalogue(memory))
 
     def read(self, caller: str, snapshot: int, request: bytes) -> bytes | None:
-        """Return the encoded result of a read of the snapshot; None if it is unknown. Raise WireError for bad
+        """Return the encoded result of a read; None for an unknown snapshot. Raise WireError for bad
         input."""
         decoded = loads(request)
         return self._with_memory(
@@ -352,10 +347,9 @@ class _CallersEngine(Engine):
     """The engine with the caches of one caller."""
 
     choice: Callable[[object], tuple[Folder, ...]] | None = None
-    """The function that chooses the folders for a request's params, set if too many repositories are
-    visible."""
+    """Chooses the folders for a request's params. It is set if too many repositories are visible."""
     overview: Callable[[], TeamOverview] | None = None
-    """The function that makes the overview of the whole index, set during a request."""
+    """Makes the overview of the whole index. It is set during a request."""
 
     @contextmanager
     def for_params(self, params: object) -> Iterator[Engine]:
@@ -370,9 +364,7 @@ class _CallersEngine(Engine):
         super().__init__(host=host)
         self.takes_changes = False
         self._settings = _without_state(whole.settings())
-        self.fallback.timings = (
-            whole.fallback.timings
-        )  # The timings are those of all callers, like the metrics.
+        self.fallback.timings = whole.fallback.timings  # All callers share timings.
 
     def team_overview(self) -> TeamOverview | None:
         return self.overview() if self.overview is not None else None

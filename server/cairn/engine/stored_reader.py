@@ -1,5 +1,4 @@
-"""The engine of one connection to a team's server. It shows what its reader, the connected person, may see,
-and no local folders."""
+"""The engine of one client's connection to a team's server. It shows only what this reader may see."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ class ReadersEngine(Engine):
         super().__init__(editor_settings, on_change, host)
         self._whole, self._reader, self._check = whole, reader, check
         self._repositories: tuple[str, ...] = ()
-        """The URIs of the folders that the client has open. If it has none, requests cover all visible
+        """The URIs of the client's open folders. If there are none, requests cover all visible
         repositories."""
         self.takes_changes = False
 

@@ -23,7 +23,7 @@ _Candidate = tuple[float, int, FoundName]
 
 
 def symbols(request: Request, params: protocol.SymbolParams) -> tuple[protocol.Symbol, ...]:
-    """Return the 100 definitions that best match the query or, for an empty query, those in the most imported
+    """Return the 100 definitions that match the query best or, if it is empty, those in the most imported
     files."""
     folders, cancelled = request.folders, request.cancelled
     readers = readers_with_unsaved(folders)

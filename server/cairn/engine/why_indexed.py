@@ -41,8 +41,8 @@ class WhyIndexed:
 
 
 def why_indexed(engine: Engine, path: str) -> tuple[WhyIndexed, ...]:
-    """Return the decision of each folder with the path or, if none has it, of each folder. Raise
-    InvalidRequestError for an unusable path."""
+    """Return the decisions of the folders with the path, or else of all. Raise InvalidRequestError for a bad
+    path."""
     given = path.strip().removeprefix("./")
     inside = [] if len(given) > _MOST_CHARACTERS else [
         (folder, place) for folder in engine.folders if (place := _place(folder, given)) is not None
@@ -65,12 +65,7 @@ def _answer(folder: Folder, path: PurePosixPath) -> WhyIndexed:
         return _of_team(folder, path)
     try:
         found = why(folder.root / path, folder.root)
-    except (
-        InvalidRequestError,
-        OSError,
-        RuntimeError,
-        ValueError,
-    ):  # A name is too long, or links are circular.
+    except (InvalidRequestError, OSError, RuntimeError, ValueError):  # Links are circular, or the like.
         return WhyIndexed(
             folder.label, str(path), False, False, "", "", "", "there is no such file or directory"
         )
@@ -81,8 +76,7 @@ def _answer(folder: Folder, path: PurePosixPath) -> WhyIndexed:
 
 
 def _of_team(folder: Folder, path: PurePosixPath) -> WhyIndexed:
-    """Return the decision about a path in a team's index. For an excluded path, only rules about names are
-    known."""
+    """Return the decision about a path in a team's index, where only rules about names are known."""
     revision, reader = folder.revision, folder.reader.saved
     assert revision is not None
     where = "" if path == PurePosixPath() else well_formed(path.as_posix())
