@@ -146,8 +146,7 @@ class Engine:
         self.on_change()
 
     def wait_for_team(self, seconds: float) -> None:
-        """Wait until the team server has said for each folder whether it has an index, or the time is
-        over."""
+        """Wait until the team server has said for each folder if it has an index, or the time is over."""
         deadline = time.monotonic() + seconds
         for folder in self.folders:
             if folder.sharing is not None:
@@ -237,8 +236,7 @@ class Engine:
                 folder.sharing.changed([inside])
 
     def document_opened(self, path: Path) -> None:
-        """Note that an editor opened the file. It is read again if it has changed; its vectors are made
-        first."""
+        """Note that an editor opened the file. Missed changes are read; the file's vectors are made first."""
         for folder, inside in places_of(self.folders, path):
             folder.open_paths.add(inside)
             folder.lease.opened(folder.open_paths)

@@ -79,8 +79,7 @@ class Fallback:
 
     @property
     def switch(self) -> KillSwitch:
-        """The kill switch, made for the first query, so that a phase set earlier does not count as a
-        change."""
+        """The kill switch, made for the first query, so that a phase set earlier is not a change."""
         if self._made_switch is None:
             with self._making_switch:
                 self._made_switch = self._made_switch or KillSwitch(

@@ -32,8 +32,7 @@ class FolderSettings:
         self._layers = layers
         self._root = root
         self._read: tuple[Layers, object, Layered] | None = None
-        """The layers and the workspace file's version of the last read, and its result. Any thread may
-        replace it."""
+        """The layers and file version of the last read, and its result. Any thread may replace this tuple."""
 
     def rebase(self, layers: Layers) -> None:
         """Combine the workspace file with these `layers` from now on."""

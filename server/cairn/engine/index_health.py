@@ -37,8 +37,8 @@ class IndexHealth:
 def health_of(
     status: protocol.StatusAnswer, timings: Timings, slow_ms: float, *, is_written: bool
 ) -> IndexHealth:
-    """Return the health of local folders. `is_written` says for each index whether a process updates it.
-    Queries are slow if more than 5 % of them take longer than `slow_ms`.
+    """Return the health of local folders. `is_written` says for each index whether a process updates it;
+    queries are slow if over 5 % of them take longer than `slow_ms`.
     """
     state, retrieval = status.state, (status.retrieval.state if status.retrieval else None)
     if not status.collections and retrieval is None:

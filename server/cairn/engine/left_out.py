@@ -1,5 +1,4 @@
-"""Lists the files of a folder that are not indexed, and the rules that exclude them, as in the indexer's
-scan."""
+"""Lists the files of a folder that are not indexed, and the rules of the indexer's scan that exclude them."""
 
 from __future__ import annotations
 

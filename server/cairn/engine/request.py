@@ -44,8 +44,7 @@ class Request:
         return tuple(folder.uri for folder in self.folders)
 
     def places_of(self, uri: str) -> list[tuple[Folder, str]]:
-        """Return the folders that contain the file (several if nested), each with the file's relative
-        path."""
+        """Return the folders that contain the file, several if nested, each with the relative path."""
         places = ((folder, path_below(folder.uri, uri)) for folder in self.folders)
         return [(folder, path) for folder, path in places if path is not None]
 

@@ -46,8 +46,7 @@ def within(given: Sequence[str], folders: Sequence[Folder]) -> ChunkFilter:
 
 
 def files_named(given: str, folders: Sequence[Folder]) -> list[Place]:
-    """Return the indexed files at a path: relative, absolute, after a folder's name, or a unique end of a
-    path."""
+    """Return the indexed files at a path: relative, absolute, after a folder's name, or a unique end."""
     if not given.strip() or "\0" in given:
         return []
     near, far = _readings(given, folders)

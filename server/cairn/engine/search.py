@@ -104,8 +104,7 @@ def chunk_filter(
 
 
 def _language(given: str, readers: Sequence[IndexReader]) -> str:
-    """Return the canonical name, such as `rust` for `Rust`. Raise InvalidRequestError for an unknown
-    language."""
+    """Return the canonical name, such as `rust` for `Rust`. Raise InvalidRequestError if unknown."""
     for name in (given, language_of_fence(given)):
         if name in KNOWN_LANGUAGES:
             return name

@@ -1,5 +1,4 @@
-"""Delays an agent's first requests until the folder is indexed: an agent without results may not ask
-again."""
+"""Delays an agent's first requests until the folder is indexed. Without results it may not ask again."""
 
 from __future__ import annotations
 
@@ -43,8 +42,7 @@ class StartupWait:
         self._deadlines: dict[Missing, float] = {}
 
     async def wait(self, runner: Runner, workspace: str = "") -> None:
-        """Wait until the folder `workspace` ("" for all folders) is fully searchable, or a deadline has
-        passed."""
+        """Wait until the folder `workspace` ("" for all) is fully searchable, or a deadline has passed."""
         while (missing := await runner.run(_missing, workspace=workspace)) is not None:
             now = time.monotonic()
             if now >= self._deadlines.setdefault(missing, now + self._patience[missing]):

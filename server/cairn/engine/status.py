@@ -65,8 +65,7 @@ class IndexingProgress:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether waiting makes sense: not during tidying, a pause, a failure, or a check of a complete
-        index."""
+        """Whether waiting makes sense: not while tidying, paused, failed, or checking a complete index."""
         checks = self.activity is Activity.CHECKING and not self.complete
         return self.problem is None and (checks or self.activity in _AT_WORK)
 
@@ -245,8 +244,7 @@ def _is_of_another_version(facts: Facts, model: protocol.ModelInfo) -> bool:
 
 
 def _embedded(facts: Facts) -> int:
-    """Return the number of chunks with a vector of the installed model or, without a model, a static
-    vector."""
+    """Return the number of chunks with a vector of the installed model or, without one, a static vector."""
     return facts.chunks - _queued(facts) if facts.model_id or facts.has_static else 0
 
 

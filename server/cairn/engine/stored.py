@@ -272,8 +272,7 @@ class StoredEngine(Engine):
         return self._with_memory(caller, snapshot, lambda _, memory: packed_catalogue(memory))
 
     def read(self, caller: str, snapshot: int, request: bytes) -> bytes | None:
-        """Return the encoded result of a read; None for an unknown snapshot. Raise WireError for bad
-        input."""
+        """Return the encoded result of a read; None for unknown snapshots. Raise WireError for bad input."""
         decoded = loads(request)
         return self._with_memory(
             caller,

@@ -29,8 +29,7 @@ class ReadersEngine(Engine):
         super().__init__(editor_settings, on_change, host)
         self._whole, self._reader, self._check = whole, reader, check
         self._repositories: tuple[str, ...] = ()
-        """The URIs of the client's open folders. If there are none, requests cover all visible
-        repositories."""
+        """The URIs of the client's open folders. Without any, requests cover all visible repositories."""
         self.takes_changes = False
 
     @contextmanager

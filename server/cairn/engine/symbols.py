@@ -23,8 +23,7 @@ _Candidate = tuple[float, int, FoundName]
 
 
 def symbols(request: Request, params: protocol.SymbolParams) -> tuple[protocol.Symbol, ...]:
-    """Return the 100 definitions that match the query best or, if it is empty, those in the most imported
-    files."""
+    """Return the 100 definitions that match the query best; for "", those in the most imported files."""
     folders, cancelled = request.folders, request.cancelled
     readers = readers_with_unsaved(folders)
     typed = Typed.of(params.query)

@@ -41,8 +41,7 @@ class WhyIndexed:
 
 
 def why_indexed(engine: Engine, path: str) -> tuple[WhyIndexed, ...]:
-    """Return the decisions of the folders with the path, or else of all. Raise InvalidRequestError for a bad
-    path."""
+    """Return the decisions of the folders with the path, or else of all. Raise InvalidRequestError if bad."""
     given = path.strip().removeprefix("./")
     inside = [] if len(given) > _MOST_CHARACTERS else [
         (folder, place) for folder in engine.folders if (place := _place(folder, given)) is not None
