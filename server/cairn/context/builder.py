@@ -1,5 +1,4 @@
-"""Builds a context. Each part has its own token budget, and the items with the lowest scores are left out
-first."""
+"""Builds a context. Each part has a token budget; the items with the lowest scores are left out first."""
 
 from __future__ import annotations
 
@@ -16,8 +15,7 @@ from cairn.text.verbatim import lines_with_ends
 TokenCounter = Callable[[str], int]
 
 _VERY_LONG = 0.5
-"""The minimum size of an item that is cut instead of left out if it does not fit, as a share of the part's
-budget."""
+"""The minimum share of the part's budget of an item that, if it does not fit, is cut instead of left out."""
 _WORTH_CUTTING = 0.25
 """The minimum free share of the part's budget for which an item is cut instead of left out."""
 

@@ -12,9 +12,8 @@ from cairn.protocol import citation
 from cairn.text.verbatim import lines_with_ends
 
 _CURSOR, _FIRST_OPEN, _SHOWN, _OPEN = 1.0, 0.9, 0.8, 0.4
-"""The scores of the place, of the first open documents, of the passage at the cursor, and of the other
-documents. The names of the first documents take less than a tenth of the budget; the passage may take the
-rest."""
+"""The scores of the place, the first open documents, the passage at the cursor, and the other documents. The
+names of the first documents take under a tenth of the budget; the passage may take the rest."""
 _MOST_FIRST = 5
 
 SEVERITIES = ("error", "warning", "information", "hint")
@@ -81,8 +80,7 @@ def editor_items(shown: CursorPassage, open_documents: Sequence[str]) -> tuple[I
 
 
 def diagnostic_items(path: str, problems: Sequence[Problem], cursor: int) -> tuple[Item, ...]:
-    """Return the diagnostics, the most severe first; equally severe ones by their distance from the
-    cursor."""
+    """Return the diagnostics, the most severe first; of equally severe ones, the nearest to the cursor."""
     ordered = sorted(
         dict.fromkeys(problems),
         key=lambda p: (p.severity, max(p.line - cursor, cursor - p.end + 1, 0), p.line, p.message),

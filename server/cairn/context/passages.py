@@ -38,8 +38,7 @@ _LEAST_NAMED = 0.2
 _RANK = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke, Büttcher 2009)."""
 _QUERY_WEIGHT = 1.05
-"""The weight of the query's results. Its first four come first (1.05 / 64 > 1 / 61); then both kinds
-alternate."""
+"""The weight of the query's results. Four come first (1.05 / 64 > 1 / 61); then both kinds alternate."""
 
 
 @frozen

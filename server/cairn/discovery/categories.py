@@ -111,8 +111,7 @@ _CUES = (
     ),
 )
 _MIGRATION_HEADING = _words(r"migrat\w+ (?:guide|to)|upgrading")
-"""Matches headings about project matters. They do not count if the innermost heading is a cue: "New
-features"."""
+"""Matches headings about project matters, ignored if the innermost heading is a cue, as "New features" is."""
 
 _NO_SUBJECT = (
     r"(?:if|when|unless|whether|while|because|since|as|there|this|that|these|which|who|where|it|here|for|in"

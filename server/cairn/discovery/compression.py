@@ -34,9 +34,8 @@ from cairn.workspace.collections import FileKind, file_kind
 MAX_BULLETS_PER_CHUNK = 3
 """The maximum number of bullets per chunk. More bullets would repeat the whole passage."""
 SAME_TEXT = 0.85
-"""The Jaccard similarity of word sets above which two bullets count as the same. Texts of ten words with one
-different word (0.82) are different, as in comments on different functions; texts of twenty words with one
-different word (0.90) are the same."""
+"""The Jaccard similarity of word sets above which two bullets count as the same. One different word in ten
+makes two texts different (0.82), as in comments on different functions; one in twenty does not (0.90)."""
 
 # A bullet's score is the weighted mean of the chunk's score and the sentence's coverage of the question. For
 # 60 questions about six projects, weights of 2 to 1 found 0.68 of the required citations, the chunk's score
@@ -46,8 +45,7 @@ SAYS, OPENS, IS_ABOUT = 0.4, 0.25, 0.2
 """The weights in a sentence's score for an overview: for a statement of what the subject is, for a place at
 the beginning of its README, and for naming the subject first. The coverage of the question has the rest."""
 OVERVIEW_WORDS = 4
-"""The minimum number of words of a sentence that says what something is: "Very low overhead JavaScript
-logger."."""
+"""The minimum length in words of a sentence that says what something is: "Very fast JavaScript logger."."""
 LEAST_SHARE = 0.5
 """The share of the best score below which an overview keeps only sentences from its subject's documents."""
 START_SHARE = 0.05
@@ -62,15 +60,14 @@ SUBJECT_WORDS = 4
 _MOST_READ = 1_000
 _read_code = lru_cache(maxsize=_MOST_READ)(code_passages)
 _read_prose = lru_cache(maxsize=_MOST_READ)(prose_passages)
-"""Reading is cached, because the next question often finds the same chunks. The caches have 2.7 MB in
-total."""
+"""Caches of what was read, 2.7 MB in total. The next question often finds the same chunks."""
 _SPARE = 2.0
 """The number of candidates per requested bullet after which weaker chunks are not read."""
 
 _WORD = re.compile(r"\w+")
 _CODE_TYPES = frozenset({"code", "config", "cmd", "api"})
-"""The chunk types of code. In a document, chunks of these types are code fences, which are not evidence, or
-prose about code."""
+"""The chunk types of code. In a document, such chunks are fences, which are not evidence, or prose about
+code."""
 _PROSE_EXTENSIONS = frozenset({"md", "markdown", "mdx", "mkd", "rst", "txt", "adoc", "asciidoc", "org"})
 _MARKDOWN_EXTENSIONS = frozenset({"", "md", "markdown", "mdx", "mkd", "ipynb"})
 
@@ -108,8 +105,7 @@ def compress_evidence(
 def _candidates(
     chunks: Sequence[ScoredChunk], scorer: _Scorer, config: CompressionConfig, max_bullets: int
 ) -> list[_Candidate]:
-    """Return the passages that may become bullets, best first. Chunks that cannot contain better ones are not
-    read."""
+    """Return the passages that may become bullets, best first. Chunks without better ones are not read."""
     bounds = [(scorer.most(chunk), chunk) for chunk in chunks if scorer.takes(chunk)]
     bounds.sort(key=lambda pair: -pair[0])
     found: list[_Candidate] = []
@@ -170,8 +166,7 @@ class _Scorer:
         return CHUNK_SHARE * chunk.score + (1 - CHUNK_SHARE) * fit
 
     def _adds(self, about: OverviewSubject, chunk: ScoredChunk, passage: Passage) -> bool:
-        """Return whether an overview uses the passage for one of its sections though it does not name the
-        subject."""
+        """Return whether an overview may use the passage though it does not name the subject."""
         category = _category(chunk, passage)
         is_placed = category not in (BulletCategory.OTHER, BulletCategory.DEFINITION)
         return is_placed and _owns(about, chunk, passage)
@@ -185,14 +180,12 @@ class _Scorer:
         return CHUNK_SHARE * chunk.score + (1 - CHUNK_SHARE) * fit
 
     def is_first(self, chunk: ScoredChunk) -> bool:
-        """Return whether the chunk is the first of the document that introduces the subject of an
-        overview."""
+        """Return whether the chunk is the first in the document that introduces an overview's subject."""
         is_first = chunk.metadata.chunk_index == 0
         return is_first and self.terms.about is not None and _opens(self.terms.about, chunk, 0)
 
     def takes(self, chunk: ScoredChunk) -> bool:
-        """Return whether passages of the chunk may be evidence. Overviews use no tests or lists of
-        maintainers."""
+        """Return whether the chunk may give evidence. Overviews use no tests or lists of maintainers."""
         if self.terms.about is None:
             return True
         path, headings = chunk.metadata.file_path, chunk.metadata.header_path.split(" > ")

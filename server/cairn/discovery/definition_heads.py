@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 MAX_LINES = 14
-"""The maximum number of lines of a head. A longer head is a table of parameters, which is not worth
-quoting."""
+"""The maximum number of lines of a head. A longer head is a table of parameters, not worth quoting."""
 _ENDS_AT_LINE_END = frozenset(
     "ruby rb kotlin kt kts swift elixir ex exs go lua scala sc julia jl nim crystal haskell hs".split()
 )
@@ -123,8 +122,7 @@ def _nearest_above(lines: Sequence[str], last: int, pattern: re.Pattern[str]) ->
 
 
 def _skip_annotations(lines: Sequence[str], first: int, language: str) -> int | None:
-    """Return the number of the first line from `first` on that is not an annotation. Skip at most one blank
-    line."""
+    """Return the first line from `first` on that is not an annotation. Skip at most one blank line."""
     number, blank = first, 0
     elixir = language in ("elixir", "ex", "exs")
     while number < min(len(lines), first + MAX_LINES):

@@ -21,17 +21,14 @@ from cairn.text.uris import file_uri
 from cairn.text.verbatim import lines_of
 
 _GAP = 3
-"""The maximum number of lines between two passages that become one excerpt. A second heading would be
-longer."""
+"""The maximum number of lines between two passages that become one excerpt. Another heading takes more."""
 _LEAST_SHARE = 0.45
-"""The minimum score of a passage, as a share of the best score. Of the 379 facts that 153 questions need, 98
-% are in passages above it."""
+"""The minimum score, as a share of the best. Of the 379 facts that 153 questions need, 98 % score more."""
 _KNOWN_SHARE = 0.8
 """The share of a passage's distinctive lines that, if shown before, make the passage a copy. With 0.6
 instead, the share of facts found within 4,000 tokens for 93 questions fell by 0.014."""
 _DISTINCTIVE_CHARACTERS = 12
-"""The minimum length of a distinctive line. Shorter lines are alike everywhere: brackets, `return`,
-`else`."""
+"""The minimum length of a distinctive line. Shorter ones are alike everywhere: brackets, `return`, `else`."""
 _WAITS = re.compile(r"\b(?:async|await)\s+")
 """Matches the words that distinguish an asynchronous function from its synchronous copy."""
 _SPARE_SHARE = 0.03
@@ -82,8 +79,7 @@ class Quoter:
         return [self._excerpt(uri, quoted, best) for uri, quoted in self._order]
 
     def _add(self, passage: Passage, left: int) -> int:
-        """Quote the passage if it fits into `left` tokens and has new lines. Return the number of tokens
-        used."""
+        """Quote the passage if it fits into `left` tokens and has new lines. Return the tokens used."""
         uri = file_uri(self.folders[passage.folder], passage.stored.path)
         file = self._file(uri)
         place = _place_now(passage, file.lines) if file else None
@@ -144,8 +140,7 @@ class Quoter:
 
 
 def _place_now(passage: Passage, lines: Sequence[str]) -> tuple[int, int] | None:
-    """Return the lines where the passage's text is now, without blank lines at its ends; None if it is gone.
-    Of several places, the one nearest to the old place counts."""
+    """Return the passage's current lines nearest to its old place, without blank ends; None if it is gone."""
     chunk = passage.stored.chunk
     own = lines_of(chunk.text)[passage.first - chunk.start_line : passage.last - chunk.start_line]
     bare = [line.strip() for line in own]

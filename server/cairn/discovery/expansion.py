@@ -11,8 +11,7 @@ from cairn.settings.discovery import ExpansionConfig
 from cairn.text.words import LIGHT_WORDS, RELATIONS, is_stopword
 
 MAX_TERM_WORDS = 3
-"""The maximum number of content words in the main term. With longer terms, all variations would find the
-same."""
+"""The maximum number of content words in the main term. With longer terms, all variations find the same."""
 
 MAX_OVERVIEW_WORDS = 2
 """The maximum number of content words in a question about a thing as a whole."""
@@ -49,11 +48,11 @@ def expand_queries_baseline(query: str, config: ExpansionConfig) -> list[str]:
 
     The query comes first. A question about a thing as a whole gets the templates' variations, which are
     English for questions in any language. A name in code gets the variations about its definition and use.
-    Other questions have no variations, because variations made their results worse. With templates filled
-    with their first words, 0.45 of the citations that 30 questions need were found, and 0.58 without. With
-    searches for their clauses and names, the citations for 60 questions stayed the same, and 0.769 of the
-    facts for 93 questions were found, 0.776 without. No two queries differ only in case or a question mark.
-    An empty query has no variations.
+    Other questions have no variations, because variations did not improve their results. With templates
+    filled with their first words, 0.45 of the citations that 30 questions need were found, and 0.58 without.
+    With searches for their clauses and names, the citations for 60 questions stayed the same, and 0.769 of
+    the facts for 93 questions were found, 0.776 without. No two queries differ only in case or a question
+    mark. An empty query has no variations.
     """
     query = query.strip()
     if not query or config.max_expansions == 0:

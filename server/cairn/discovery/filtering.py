@@ -17,9 +17,8 @@ KIND_WORDS = frozenset(
 """The kinds of collections, which are the last parts of their names. Questions such as "how do I test a
 route" use them as ordinary words, so they choose collections only if the question has no other word."""
 MIN_SHARE = 0.2
-"""The minimum share of all chunks for a collection that is chosen by its name. The name of a smaller
-collection is often an ordinary word: a question about log transports searched only a test fixture named
-so."""
+"""The minimum share of all chunks for a collection that is chosen by its name. A smaller one's name is often
+an ordinary word: a question about log transports searched only a test fixture named so."""
 
 
 def filter_collections(

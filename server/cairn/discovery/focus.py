@@ -23,8 +23,7 @@ POSITION_DECAY = 0.1
 TERM_SATURATION = 1.2
 """The usual k1 of BM25: further occurrences of a term add less and less."""
 CONTEXT_DECAY = 0.5
-"""The factor for the score of a neighbour for each step from its hit. With 0.5, neighbours fill free places,
-and displace only much weaker hits."""
+"""The factor for a neighbour's score, per step from its hit. With 0.5, neighbours displace only weak hits."""
 
 _PLAIN_WORD = re.compile(r"(?<!\S)[(\"'“‘]?[^\W\d_]+(?:['’-][^\W\d_]+)*[)\"'”’]?[.,;:!?]?(?!\S)")
 
@@ -60,8 +59,7 @@ def semantic_focus(
 
 
 def term_frequency_score(terms: QueryTerms, text: str) -> float:
-    """Return the mean of `tf / (tf + 1.2)` over the terms, 0 to 1, where `tf` is the number of
-    occurrences."""
+    """Return the mean of `tf / (tf + 1.2)` over the terms, 0 to 1, where `tf` counts occurrences."""
     if not terms.groups:
         return 0.0
     counts = terms.counts(text)
@@ -69,8 +67,7 @@ def term_frequency_score(terms: QueryTerms, text: str) -> float:
 
 
 def sentence_quality_score(text: str) -> float:
-    """Return the share of plain words in `text`, 0 to 1. It is high for sentences, low for tables and
-    code."""
+    """Return the share of plain words in `text`, 0 to 1, high for sentences, low for tables and code."""
     words = text.split()
     return len(_PLAIN_WORD.findall(text)) / len(words) if words else 0.0
 

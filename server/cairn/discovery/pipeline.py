@@ -188,8 +188,7 @@ class Discovery:
 
 
 def leading_plan(plan: AnswerPlan, readme: Readme, excerpts: Sequence[Excerpt]) -> AnswerPlan:
-    """Return the plan whose sections come first in the prompt, which has some only if the question is what
-    something is."""
+    """Return the plan for the prompt. With excerpts, it is empty unless the question is what something is."""
     return plan if readme is Readme.FIRST or not excerpts else NO_PLAN
 
 

@@ -38,8 +38,7 @@ NEAREST_INSTRUCTIONS = (
     "If they do not hold the answer, say so, and ask the user:"
 )
 BULLETS_SHARE = 0.4
-"""The share of the budget for sections if excerpts follow. An overview has a few sentences and some
-excerpts."""
+"""The share of the budget for sections if excerpts follow: an overview needs a few sentences of each."""
 _QUESTION_SHARE = 4
 """A question is cut to this fraction (1 / 4) of the budget, because the evidence matters more."""
 _FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
@@ -86,8 +85,7 @@ def render_llm_prompt(
         return _written(_content(kept, excerpts[:quoted], config, query, ask, warning), config.format_style)
 
     def most(possible: int, tokens: float, prompt: Callable[[int], str]) -> int:
-        """Return the highest number of pieces, up to `possible`, with which the prompt has at most
-        `tokens`."""
+        """Return the maximum number of pieces, up to `possible`, that fit into `tokens`."""
         if not possible or count_tokens(prompt(possible)) <= tokens:
             return possible
         counts = range(1, possible)

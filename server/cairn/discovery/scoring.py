@@ -24,11 +24,12 @@ def score_collections(
     now: datetime | None = None,
     package_relevance: Mapping[str, float] = MappingProxyType({}),
 ) -> list[tuple[CollectionRef, float]]:
-    """Return each collection with its score, best first, equal scores by name. The score is the weighted sum
-    of the share of query terms in the name, the share of `BOOST_TERMS` in the name, and the mean of size,
-    recency and tags; `config.evidence_weight` times the collection's `package_relevance` is added.
-    `package_relevance` says by name of a collection how much the question is about its package, 0 to 1.
-    Recency is relative to `now`, by default the current time. Times without a zone are UTC.
+    """Return each collection with its score, best first, equal scores by name.
+
+    The score is the weighted sum of three signals: the share of query terms that are in the name, the share
+    of `BOOST_TERMS` that are in the name, and the mean of size, recency and tags. `config.evidence_weight`
+    times `package_relevance` is added, which says, by a collection's name, how much the question is about its
+    package, 0 to 1. Recency is relative to `now`, by default the current time. Times without a zone are UTC.
     """
     moment = now or datetime.now(UTC)
     terms = [term.lower() for term in query_terms if term]

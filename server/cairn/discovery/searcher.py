@@ -20,15 +20,13 @@ class Searcher(Protocol):
         """
 
     def package_relevance(self, query: str, collections: Sequence[str]) -> Mapping[str, float]:
-        """Return, for each collection that has a package, how much the question is about the package, 0 to
-        1."""
+        """Return how much the question is about a collection's package, 0 to 1, by collection."""
 
     def neighbours(self, chunks: Sequence[ScoredChunk], window: int) -> list[list[ScoredChunk]]:
         """Return, for each chunk, up to `window` chunks before and after it in its file, in order."""
 
     def vectors(self, chunks: Sequence[ScoredChunk]) -> NDArray[np.float32] | None:
-        """Return float32[n, dimension], with a vector of length 1 for each chunk, or zeros if it has none.
-        Return None if no chunk has a vector."""
+        """Return float32[n, dimension]: unit vectors, and zeros for chunks without one; None if all are."""
 
     def passages(self) -> Sequence[Passage]:
         """Return the passages that answer the first query of the first search, best first."""

@@ -17,8 +17,7 @@ import sentencex
 from cairn.text.words import is_stopword
 
 _LANGUAGE = "en"
-"""The language for sentencex. Languages differ mainly in abbreviations; the mask covers those of
-Portuguese."""
+"""The language for sentencex. Languages differ in abbreviations; the mask covers those of Portuguese."""
 _ABBREVIATIONS = (
     "approx ca cf cr dr e.g eg eq fig i.e ie incl lit max min n.b p.ex pp prof resp sr sra st vs viz"
 )

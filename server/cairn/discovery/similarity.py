@@ -20,8 +20,7 @@ _BUCKETS = 4_096
 
 
 def jaccard(texts: Sequence[str]) -> Floats:
-    """Return float32[n, n]: the share of common words in the words of each two texts; 1 for two empty
-    texts."""
+    """Return float32[n, n]: the share of common words in each two texts; 1 for two empty texts."""
     sets = np.zeros((len(texts), _BUCKETS), np.float32)
     for row, text in enumerate(texts):
         words = set(_WORD.findall(text.lower()))

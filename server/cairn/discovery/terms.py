@@ -22,8 +22,7 @@ from cairn.text.words import LIGHT_WORDS, is_stopword, stem, stems
 _WORD = re.compile(r"\w+")
 EDGE_PUNCTUATION = " \t\n\r.,;:!?¿¡…\"'`´“”‘’«»()[]{}<>*"
 _PREFIX = 3
-"""The number of initial letters that English stemming never changes. Only words with a term's initial letters
-need to be stemmed."""
+"""The number of initial letters that stemming never changes, so that words with others need no stemming."""
 
 
 def bare_words(text: str) -> list[str]:
@@ -48,8 +47,7 @@ class QueryTerms:
     groups: tuple[tuple[str, ...], ...]
     """Each term with its alternatives, which are other words or phrases (`Query.groups`)."""
     shares: tuple[float, ...] = field()
-    """Each term's share of the question, by inverse document frequency. The sum is 1; by default, all are
-    equal."""
+    """Each term's share of the question, by inverse document frequency. The sum is 1; equal by default."""
 
     about: OverviewSubject | None = None
     """The subject of a question that asks for an overview; None for other questions."""

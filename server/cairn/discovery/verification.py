@@ -8,8 +8,7 @@ from cairn.protocol.evidence import Bullet
 from cairn.text.verbatim import stands_in
 
 LinesNow = Callable[[str], Sequence[str] | None]
-"""A function that returns a file's current lines by its URI, with unsaved changes; None if the file is
-gone."""
+"""Returns the current lines of the file at a URI, with unsaved changes; None if the file is gone."""
 
 
 def verified(bullets: Sequence[Bullet], lines_now: LinesNow) -> list[Bullet]:

@@ -33,7 +33,7 @@ class CachedAnswer:
 
 
 def key_of(workspace: OpenWorkspace, request: Hashable, *more: Hashable) -> Hashable:
-    """Return the key of an answer. Call it before reading the index, so that no answer is older than its
+    """Return the key of an answer. Call it before reading the index, lest the answer be older than its
     key."""
     return request, workspace.folder_uris, workspace.state(workspace.learned), more
 

@@ -101,7 +101,7 @@ class Fallback:
         return known[1]
 
     def phases(self, settings: Settings) -> tuple[int, int]:
-        """Return the phase to answer in, and the phase that the settings of the requested folders want."""
+        """Return the phase to answer in, and the phase wanted by hand or by the folders' settings."""
         wanted = wanted_phase(settings.retrieval, self._by_hand(), self._most())
         return min(self.switch.phase(), wanted), wanted
 

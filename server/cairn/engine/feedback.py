@@ -10,7 +10,7 @@ from cairn.retrieval.query import understand
 from cairn.text.words import stem
 
 _MOST_COPIES = 8
-"""The maximum number of files with the passage. A choice of, say, a licence tells nothing about its files."""
+"""The maximum number of files with the passage. The choice of a licence says nothing about its many files."""
 
 
 def take_feedback(request: Request, params: protocol.FeedbackParams) -> protocol.FeedbackAnswer:

@@ -28,7 +28,7 @@ class FileCommit:
 class ChangedWith:
     path: str
     likeness: float
-    """How often both files change together, from 0 to 1 (always). Only commits of up to nine files count."""
+    """How often both files change together, 0 to 1 (always). Only commits of up to nine files count."""
 
 
 @frozen

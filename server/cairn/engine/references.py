@@ -190,7 +190,7 @@ class _Walk:
         self._add([(searched, each) for each in self._edges(searched, [place])], depth, number)
 
     def _edges(self, searched: _Searched, places: Sequence[Place]) -> list[Edge]:
-        """Return the edges of `places`, at most one more than the limit allows, to notice an excess."""
+        """Return the edges of `places`, at most one more than the limit allows, which shows an excess."""
         limit = self.params.limit - len(self.found) + 1
         found: list[Edges]
         if self.params.direction is ReferenceDirection.CALLEES:

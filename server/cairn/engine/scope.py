@@ -29,7 +29,7 @@ Place = tuple[Folder, str]
 
 
 def within(given: Sequence[str], folders: Sequence[Folder]) -> ChunkFilter:
-    """Return the filter for the files that match any of the `given` paths and globs; if empty, for all files.
+    """Return the filter for files that match any of the `given` paths and globs, or for all if none is given.
 
     Raise InvalidRequestError for a path that does not exist or is outside, and for a glob that cannot match.
     """

@@ -55,7 +55,7 @@ _NAME = re.compile(r"[^\W\d]\w*")
 _NOWHERE = Path(os.devnull) / "cairn-team"
 """The parent of all repositories' folders. It cannot exist, so paths in it never lead to a local file."""
 _MOST_AT_ONCE = 32
-"""The maximum number of repositories that one request searches: those that most likely answer the query."""
+"""The maximum number of repositories per request. Of more, the most likely to answer are searched."""
 _MOST_CALLERS = 64
 """The maximum number of callers with caches of answers and queries. The least recent caller is dropped."""
 

@@ -41,7 +41,7 @@ class WhyIndexed:
 
 
 def why_indexed(engine: Engine, path: str) -> tuple[WhyIndexed, ...]:
-    """Return the decisions of the folders with the path, or else of all. Raise InvalidRequestError if bad."""
+    """Return the decisions of the folders with the path, or else of all. Raise InvalidRequestError."""
     given = path.strip().removeprefix("./")
     inside = [] if len(given) > _MOST_CHARACTERS else [
         (folder, place) for folder in engine.folders if (place := _place(folder, given)) is not None
@@ -64,7 +64,7 @@ def _answer(folder: Folder, path: PurePosixPath) -> WhyIndexed:
         return _of_team(folder, path)
     try:
         found = why(folder.root / path, folder.root)
-    except (InvalidRequestError, OSError, RuntimeError, ValueError):  # Links are circular, or the like.
+    except (InvalidRequestError, OSError, RuntimeError, ValueError):  # The path cannot be resolved.
         return WhyIndexed(
             folder.label, str(path), False, False, "", "", "", "there is no such file or directory"
         )

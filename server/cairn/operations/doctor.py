@@ -37,7 +37,7 @@ _SENTENCE = "where are ships assigned to berths"
 
 
 def examine(folder: Path) -> Examination:
-    """Check this machine, the installation and the index of `folder`. A failure is a check's result."""
+    """Check this machine, the installation and the index of `folder`. Failures are results of checks."""
     installation = (
         ("Python", _python),
         ("Cairn", _cairn),

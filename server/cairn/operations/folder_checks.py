@@ -33,13 +33,11 @@ _PROCESSES = Path("/proc")
 _COUNT_SECONDS = 2.0
 """The time limit for counting directories. Counting 8,700 takes 0.12 s."""
 _CHECK_SECONDS = 5.0
-"""The time limit for checking the index file. Checking 49 MB takes 0.2 s; the writer's log grows
-meanwhile."""
+"""The time limit for checking the index file: 0.2 s for 49 MB. The writer's log grows meanwhile."""
 _CHECK_EVERY = 1_000
 """The number of SQLite instructions between two checks of the time."""
 _LARGE_LOG = 100_000_000
-"""The size in bytes of a suspicious log. SQLite restarts the log at 4 MB unless a process keeps reading
-it."""
+"""The size in bytes of a suspicious log. SQLite restarts the log at 4 MB unless a process keeps reading."""
 
 _DO_INDEX = "open the folder in an editor, or run `cairn index`"
 _REBUILD = "Run `cairn index`: it sets the damaged index aside and makes a new one."
@@ -73,8 +71,7 @@ def _with_errors(check: CheckFunction) -> Check | str | None:
 
 
 def _inside(path: Path, check: Callable[[apsw.Connection], Check | str | None]) -> Check | str | None:
-    """Return the result of a check on the open index; None if it cannot be opened, as the check `index`
-    reports."""
+    """Return the result of a check on the open index; None if it does not open, as the check `index` says."""
     db = open_reader(path)
     if db is None:
         return None

@@ -49,8 +49,8 @@ class PhaseChange:
 class KillSwitch:
     """The phase of one engine. Thread-safe; calls take microseconds.
 
-    Many failed searches switch retrieval off. Searches that are slow or that only a lower phase answered just
-    lower the phase, because answers are still possible.
+    Many searches without an answer switch retrieval off. Slow searches, and those that only a lower phase
+    answered, lower the phase by one, because answers are still possible.
     """
 
     def __init__(
@@ -134,8 +134,9 @@ class KillSwitch:
 
     @contextmanager
     def _updated(self) -> Iterator[tuple[KillSwitchSettings, float]]:
-        """Make due changes, and yield the settings and the time under the lock. Report changes after the lock
-        is released, because a listener may read the state.
+        """Make due changes, and yield the settings and the time under the lock.
+
+        Changes are reported after the lock is released, because a listener may read the state.
         """
         with self._lock:
             settings, now = self._settings(), self._clock()

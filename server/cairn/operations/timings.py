@@ -52,8 +52,7 @@ class Timings:
     steps: tuple[PhaseStep, ...] = ()
 
     def percentile(self, share: float) -> float | None:
-        """Return the duration (ms) that `share` (0 to 1) of successful searches do not exceed; None without
-        any."""
+        """Return the ms that `share` (0 to 1) of the successful searches do not exceed; None without any."""
         return percentile((each.ms for each in self.questions if not (each.cached or each.failed)), share)
 
     @property

@@ -1,5 +1,6 @@
-"""The token that clients of `cairn serve` must send. The token is in a file that only its owner can read. It
-is needed because other users of the machine, and web pages in its browsers, can reach the same ports.
+"""The token that clients of `cairn serve` must send. The token is in a file that only its owner can read.
+Without it, other users of the machine, and web pages in its browsers, could use the server, because they can
+reach the port.
 """
 
 from __future__ import annotations
