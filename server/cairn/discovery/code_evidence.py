@@ -103,8 +103,7 @@ def _documented_head(
 
 
 def _first_sentence(blocks: Sequence[Paragraph]) -> Passage | None:
-    """Return the first sentence of documentation, unless it starts with a tag or only introduces other
-    text."""
+    """Return the first sentence of documentation, unless it starts with a tag or introduces other text."""
     if not blocks or _TAG.match(text := blocks[0].text):
         return None
     start, end = split_sentences(text)[0]

@@ -66,8 +66,7 @@ _SPARE = 2.0
 
 _WORD = re.compile(r"\w+")
 _CODE_TYPES = frozenset({"code", "config", "cmd", "api"})
-"""The chunk types of code. In a document, such chunks are fences, which are not evidence, or prose about
-code."""
+"""The chunk types of code. In a document, such a chunk is a fence, which is not evidence, or prose."""
 _PROSE_EXTENSIONS = frozenset({"md", "markdown", "mdx", "mkd", "rst", "txt", "adoc", "asciidoc", "org"})
 _MARKDOWN_EXTENSIONS = frozenset({"", "md", "markdown", "mdx", "mkd", "ipynb"})
 

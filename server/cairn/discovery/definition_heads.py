@@ -2,8 +2,8 @@
 
 A chunk is a piece of a file, such as methods without their class, or PHP without its opening tag. Parsers
 misread such pieces. So the head next to a comment is found by what all heads have in common: a head begins a
-line, its brackets are closed, and the start of a body or the end of a declaration follows. In doubt, no head
-is found.
+line, its brackets are closed, and the start of a body or the end of a declaration follows. If unsure, this
+finds no head.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from cairn.settings.discovery import DiscoveryConfig
 
 NO_PLAN = AnswerPlan((), 0, ())
 _NEAREST_SHARE = 0.25
-"""The share of the prompt's budget for the nearest excerpts if nothing matches; this verdict may be wrong."""
+"""The share of the prompt's budget for the nearest excerpts if nothing matches, in case that is wrong."""
 _LEAST_COVERAGE = 0.5
 """The minimum share of the question that such excerpts must cover."""
 CHANGED = "What was found has changed since it was indexed. Shall I look again?"
@@ -53,7 +53,7 @@ class Discovery:
     count_tokens: TokenCounter
     """The function that counts the tokens of the prompt."""
     include: Sequence[str] | None = None
-    """The globs over collection names that `filter_collections` includes. `exclude` is alike."""
+    """Globs over the names of collections to search; `exclude` has those of collections to leave out."""
     exclude: Sequence[str] | None = None
     terms: QueryTerms | None = None
     """The argument `terms` of `compress_evidence`."""

@@ -40,7 +40,7 @@ NEAREST_INSTRUCTIONS = (
 BULLETS_SHARE = 0.4
 """The share of the budget for sections if excerpts follow: an overview needs a few sentences of each."""
 _QUESTION_SHARE = 4
-"""A question is cut to this fraction (1 / 4) of the budget, because the evidence matters more."""
+"""A question is cut to the budget divided by this number, because the evidence matters more."""
 _FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 TokenCounter = Callable[[str], int]

@@ -49,7 +49,7 @@ _QUOTE = re.compile(r"[\"“”«»]")
 _WORD_START = re.compile(r"(?:(?<=[\s(\[])|\A)\S")
 _BRACKET = re.compile(r"[()]")
 _CANDIDATE = re.compile(r"[.!?…][)\]\"'”’»*_`]*\s+\S|[^\x00-\u2fff]")
-"""Matches a mark that may end a sentence, with text after it. Scripts without spaces have their own marks."""
+"""Matches a mark that may end a sentence, with text after it. Languages without spaces have other marks."""
 _ADDENDUM = re.compile(r"[(\[]\S*[)\]]|[^\w`]+")
 """Matches text that belongs to the sentence before it, such as an emoji or `(#12)`."""
 

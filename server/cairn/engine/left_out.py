@@ -22,7 +22,7 @@ MOST_EXAMPLES = 8
 _SCAN_SECONDS = 5.0
 """The time limit of a scan. A scan of 20,000 files takes 0.3 s, one of 78,000 files 1.5 s."""
 _CONTENT_SECONDS, _CONTENT_FILES = 1.0, 300
-"""The limits of time and files for reading files again to learn which rule excludes their content."""
+"""The maximum time and number of files for reading files again to learn which rule excludes their content."""
 _FRESH_SECONDS = 30.0
 """How many seconds a count is used. Excluded files may change while the index does not."""
 _BY_CONTENT = "left out by its content"

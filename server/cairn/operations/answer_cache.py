@@ -35,7 +35,7 @@ class AnswerCache(Generic[T]):
         """Return the cached answer if `is_current` accepts it, else None. Count a hit or a miss."""
         with self._lock:
             cached = self._answers.get(key)
-        hit = cached is not None and is_current(cached[0])  # This may read files, so without the lock.
+        hit = cached is not None and is_current(cached[0])  # This may read files, so no lock.
         with self._lock:
             if not hit:
                 self.misses += 1

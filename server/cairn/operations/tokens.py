@@ -1,6 +1,5 @@
 """The token that clients of `cairn serve` must send. The token is in a file that only its owner can read.
-Without it, other users of the machine, and web pages in its browsers, could use the server, because they can
-reach the port.
+Without the token, other users of the machine, and web pages in its browsers, could use the server.
 """
 
 from __future__ import annotations
