@@ -1,4 +1,4 @@
-"""Builds a context: every part has its own budget, and the least valuable items are left out first."""
+"""Builds a context. Each part has a token budget; the items with the lowest scores are left out first."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from cairn.text.verbatim import lines_with_ends
 TokenCounter = Callable[[str], int]
 
 _VERY_LONG = 0.5
-"""Share of its part's budget from which on an item that does not fit is cut rather than left out."""
+"""The minimum share of the part's budget of an item that, if it does not fit, is cut instead of left out."""
 _WORTH_CUTTING = 0.25
-"""Share of the part's budget that must be left for an item to be cut rather than left out."""
+"""The minimum free share of the part's budget for which an item is cut instead of left out."""
 
 _FIRST_TO_GIVE = (
     PartName.PASSAGES,
@@ -29,7 +29,7 @@ _FIRST_TO_GIVE = (
 
 
 def part_budgets(settings: ContextSettings, total: int | None = None) -> dict[PartName, int]:
-    """Return tokens by part: those of the settings, or of `total` tokens if given.
+    """Return the number of tokens for each part: the settings', or a division of `total` if given.
 
     A smaller total reduces every part in proportion; a larger one adds to the passages. A part that needs
     less than its budget leaves the rest unused.
@@ -49,11 +49,12 @@ def assemble(
     count: TokenCounter,
     counts_by_line: bool = False,
 ) -> Assembled:
-    """Join the parts into one text of at most as many tokens, by `count`, as all budgets together.
+    """Return the parts as one text, of at most as many tokens (by `count`) as all budgets together.
 
-    Within a part the best items come first. Over its budget the lowest scored items are left out, or cut
-    between two lines, with a mark, if they are very long. Equal input gives equal bytes. `counts_by_line`
-    says that a text's count is the sum of its lines', so that the whole need not be counted again (2 ms).
+    Within a part, the best items come first. If a part exceeds its budget, the items with the lowest scores
+    are left out; a very long item is cut after a whole line instead, and gets a mark. Equal input gives equal
+    bytes. `counts_by_line` says that the count of a text is the sum of the counts of its lines, so that the
+    whole text need not be counted again (2 ms).
     """
     sections = [_fit(name, items, budgets[name], count) for name, items in parts.items()]
     total = sum(budgets.values())
@@ -81,7 +82,7 @@ class _Block:
 
 @define
 class _Section:
-    """A part with its items and what was left out."""
+    """A part with its items and those that were left out."""
 
     name: PartName
     frame_tokens: int
@@ -152,12 +153,12 @@ def _cut(item: Item, room: int, count: TokenCounter) -> _Block | None:
 
 
 def _count(pieces: Sequence[str], count: TokenCounter) -> int:
-    # Counted in pieces: a passage's text is the same in every context, so its count is cached.
+    # The pieces are counted, because a passage's text is the same in every context and its count is cached.
     return sum(count(piece) for piece in pieces if piece)
 
 
 def _drop_lowest(sections: Sequence[_Section], total: int) -> None:
-    """Leave out the lowest scored item of the first part that has any."""
+    """Leave out the item with the lowest score in the first part that has items."""
     by_name = {fitted.name: fitted for fitted in sections}
     for name in _FIRST_TO_GIVE:
         fitted = by_name.get(name)

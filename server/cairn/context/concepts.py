@@ -1,4 +1,4 @@
-"""Facts about a document's project from the index: its name, its terms, the first words of its README."""
+"""Collects facts about a document's project from the index: its name, its terms, the start of its README."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from cairn.text.verbatim import lines_with_ends
 _TERMS, _PROJECT, _README = 1.0, 0.9, 0.8
 _MOST_COLLECTIONS = 12
 _FEWEST_WORDS = 4
-"""The minimum number of words besides images and links that a paragraph of text needs; a row of badges or
-links has none."""
+"""The minimum number of words, besides images and links, of a paragraph of text. A row of badges has none."""
 
 _IMAGE = re.compile(r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])")
 _LINK = re.compile(r"\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])|`[^`]*<[^>]*>`_+|<?https?://\S+")
@@ -30,7 +29,7 @@ def concept_items(
 ) -> tuple[Item, ...]:
     """Return the core concepts for a document of `collection` ("" for none) in the folder of `reader`.
 
-    `readmes` are the READMEs about it, the nearest one first.
+    `readmes` are the READMEs above the document, the nearest first.
     """
     items = []
     if terms:
@@ -44,7 +43,7 @@ def concept_items(
 
 
 def readmes_above(readmes: Sequence[str], path: str) -> tuple[str, ...]:
-    """Return the README of a folder nearest above the document at `path`, and the folder's own."""
+    """Return the nearest README above the document at `path`, and that of the whole folder."""
     by_directory: dict[str, str] = {}
     for each in readmes:
         by_directory.setdefault(each.rpartition("/")[0], each)
@@ -56,7 +55,7 @@ def readmes_above(readmes: Sequence[str], path: str) -> tuple[str, ...]:
 
 
 def _project(reader: OverlaidReader, collection: str) -> Item | None:
-    """Return the project's name, by its manifest, and the other collections of the folder."""
+    """Return the project's name in its manifest, and the other collections of the folder."""
     collections = sorted(reader.stats().collections, key=lambda each: (-each.chunks, each.name))
     if not collections:
         return None

@@ -1,4 +1,4 @@
-"""The editor's state as items: the place of the cursor, open documents, diagnostics, questions."""
+"""Converts the editor's state to items: the place of the cursor, open documents, and diagnostics."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from cairn.protocol import citation
 from cairn.text.verbatim import lines_with_ends
 
 _CURSOR, _FIRST_OPEN, _SHOWN, _OPEN = 1.0, 0.9, 0.8, 0.4
-"""Scores of the place, some open documents, the passage at the cursor, and the other documents. The names of
-a few documents cost less than a tenth of the budget; the passage may take the rest."""
+"""The scores of the place, the first open documents, the passage at the cursor, and the other documents. The
+names of the first documents take under a tenth of the budget; the passage may take the rest."""
 _MOST_FIRST = 5
 
 SEVERITIES = ("error", "warning", "information", "hint")
-"""LSP's severities 1 to 4."""
+"""The names of LSP's severities 1 to 4."""
 
 
 @frozen
@@ -28,9 +28,9 @@ class CursorPassage:
     """The document's path in the workspace folder, or its name."""
     text: str
     lines: tuple[int, int]
-    """`[start, end)` of the document, 0-based."""
+    """The 0-based lines `[start, end)` of the passage in the document."""
     cursor: int
-    """The 0-based line of the cursor, or the first one of the selection."""
+    """The 0-based line of the cursor, or the first line of the selection."""
     selected: bool = False
     language: str = ""
     title: str = ""
@@ -44,9 +44,9 @@ class Problem:
 
     line: int
     end: int
-    """`[line, end)`, 0-based."""
+    """The line after the last one, 0-based."""
     severity: int
-    """1 to 4, as in LSP."""
+    """The severity, 1 to 4 as in LSP."""
     message: str
     source: str = ""
     code: str = ""
@@ -80,7 +80,7 @@ def editor_items(shown: CursorPassage, open_documents: Sequence[str]) -> tuple[I
 
 
 def diagnostic_items(path: str, problems: Sequence[Problem], cursor: int) -> tuple[Item, ...]:
-    """Return the diagnostics, the most severe first, and of these the nearest to the cursor."""
+    """Return the diagnostics, the most severe first; of equally severe ones, the nearest to the cursor."""
     ordered = sorted(
         dict.fromkeys(problems),
         key=lambda p: (p.severity, max(p.line - cursor, cursor - p.end + 1, 0), p.line, p.message),
@@ -109,7 +109,7 @@ def _problem(path: str, problem: Problem, score: float) -> Item:
     kind = SEVERITIES[problem.severity - 1].capitalize()
     by = " ".join(filter(None, (problem.source, problem.code)))
     lines = (problem.line, problem.end)
-    # Indentation keeps all lines of the message in the list item.
+    # With this indentation, all lines of the message belong to the list item.
     first, *rest = [line.strip() for line in lines_with_ends(problem.message.strip())] or [""]
     head = f"- {kind}, `{citation(path, lines)}`{f' ({by})' if by else ''}: {first}"
     text = "\n".join([head, *(f"  {line}" for line in rest if line)])

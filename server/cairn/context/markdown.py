@@ -1,4 +1,4 @@
-"""Formats items of a context as Markdown, whole or cut to a run of their lines."""
+"""Formats the items of a context as Markdown, whole or cut to some of their lines."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _INFO = re.compile(r"[\w+#.-]*")
 
 
 def section(title: str, blocks: Sequence[str]) -> str:
-    """Return a part's blocks below its title; "" if there are none."""
+    """Return a part's title and blocks as text; "" if there are no blocks."""
     if not blocks:
         return ""
     body = "".join(blocks)
-    # A quotation begins with its own blank line.
+    # A quotation already begins with a blank line.
     return f"## {title}\n{_BLANK * (not blocks[0].startswith(_BLANK))}{body}{_BLANK}"
 
 
 def section_frame(title: str) -> tuple[str, ...]:
-    """Return the lines of a section besides its blocks, at most."""
+    """Return all lines that a section may have besides its blocks."""
     return f"## {title}\n", _BLANK, _BLANK
 
 
@@ -37,7 +37,7 @@ def block(item: Item) -> tuple[str, str, str]:
 
 
 def cut_block(item: Item, first: int, last: int) -> tuple[str, str, str]:
-    """Return the item as `block` does with only the lines `[first, last)`, and a mark for the rest."""
+    """Return the item as `block` does, but only its lines `[first, last)`, and a mark for the other lines."""
     lines = lines_with_ends(item.text)
     kept = "".join(lines[first:last])
     mark = f"[cut: {_missing(first, len(lines) - last)}]\n"
@@ -47,9 +47,9 @@ def cut_block(item: Item, first: int, last: int) -> tuple[str, str, str]:
 
 
 def cut_item(item: Item, first: int, last: int) -> Item:
-    """Return the item with the place of the lines `[first, last)` of its text, if it is known."""
+    """Return the item with the place of only the lines `[first, last)` of its text, if the place is known."""
     if item.lines is None or item.lines[1] - item.lines[0] != len(lines_with_ends(item.text)):
-        return item  # a notebook's cell may have other lines than its file
+        return item  # The lines of a notebook's cell may differ from those of its file.
     start = item.lines[0]
     return evolve(item, lines=(start + first, start + last))
 

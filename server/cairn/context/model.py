@@ -1,4 +1,4 @@
-"""The data of a context: its parts with their items, and the result."""
+"""The data types of a context: its parts, their items, and the result."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ TITLES: dict[PartName, str] = {
 @frozen
 class Item:
     text: str
-    """Lines of a file if it is `quoted`, else Markdown."""
+    """The text: lines of a file if it is `quoted`, else Markdown."""
     title: str
     score: float
-    """The lowest score is left out first."""
+    """The value of the item. The item with the lowest score is left out first."""
     path: str = ""
     lines: tuple[int, int] | None = None
-    """`[start, end)` in the file at `path`, 0-based."""
+    """The 0-based lines `[start, end)` of the text in the file at `path`."""
     quoted: bool = False
-    """Whether the text is shown between fences, below its citation."""
+    """Whether the text is shown in a code block below its citation."""
     language: str = ""
     note: str = ""
-    """A line between the citation and the quotation."""
+    """A line that is shown between the citation and the quotation."""
     focus: int = 0
-    """The line of the text that is cut last."""
+    """The most important line of the text, which is kept if the text is cut."""
 
     @property
     def citation(self) -> str:
-        """`path#L10-L14`, 1-based and inclusive; the path alone without lines."""
+        """The citation `path#L10-L14`, with 1-based inclusive lines; without lines only the path."""
         return citation(self.path, self.lines)
 
 
@@ -57,5 +57,5 @@ class Assembled:
     text: str
     tokens: int
     parts: tuple[ContextPart, ...]
-    """All parts, including empty ones."""
+    """All parts, including those without items."""
     dropped: tuple[DroppedItem, ...]

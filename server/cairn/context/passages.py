@@ -1,4 +1,4 @@
-"""Chooses the passages for a place: related code, documents and READMEs, each with a share of the room."""
+"""Chooses the passages for a place: related code, documents and READMEs, each with a share of the results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOUND = "found by the query"
 
 
 class Group(enum.StrEnum):
-    """The section of a panel for a passage."""
+    """The section of a panel in which a passage is shown."""
 
     CODE = "code"
     DOCUMENTS = "documents"
@@ -28,17 +28,17 @@ class Group(enum.StrEnum):
 
 
 _SHARES: Mapping[Group, float] = {Group.DOCUMENTS: 0.3, Group.README: 0.1}
-"""Shares of the passages for documents and READMEs that are related enough; code has the rest. Related code
-has more kinds of relations and scores higher, so that documents would hardly ever appear without shares."""
+"""The shares of the passages for documents and READMEs that are related enough; code has the rest. Code has
+more kinds of relations and higher scores, so documents would hardly ever appear without shares."""
 _LEAST_SIMILAR = 0.35
-"""The least similarity in meaning of a document, 0 to 1 above chance. Documents about a place in Flask had
-0.4 to 0.65, changelogs and design notes up to 0.34."""
+"""The minimum similarity in meaning of a document, from 0 (chance) to 1. Documents about a place in Flask had
+0.4 to 0.65; changelogs and design notes had up to 0.34."""
 _LEAST_NAMED = 0.2
-"""The same for a document with the place's name, since many names are ordinary words."""
+"""The minimum similarity of a document that contains the place's name. Many names are ordinary words."""
 _RANK = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke, Büttcher 2009)."""
 _QUERY_WEIGHT = 1.05
-"""So the query's first four results lead (1.05 / 64 > 1 / 61); then both kinds alternate."""
+"""The weight of the query's results. Four come first (1.05 / 64 > 1 / 61); then both kinds alternate."""
 
 
 @frozen
@@ -51,7 +51,7 @@ class Grouped:
 
 
 def related_passages(found: Iterable[Related], limit: int, readme_patterns: Sequence[str]) -> list[Grouped]:
-    """Return the best `limit` of the related passages, best first, with some of each group."""
+    """Return the `limit` best related passages, best first, with some of each group."""
     groups: dict[Group, list[Related]] = {group: [] for group in Group}
     group_of = _grouping(readme_patterns)
     for related in found:
@@ -71,7 +71,7 @@ def with_query(
 ) -> list[Grouped]:
     """Merge the query's results and the related passages by reciprocal rank, the query's best first.
 
-    A passage in both lists counts by the better of its ranks. With the usual sum of both, any passage in both
+    For a passage in both lists, the better rank counts. With the usual sum of both ranks, any passage in both
     lists would come before the query's best result.
     """
     group_of = _grouping(readme_patterns)
@@ -110,7 +110,7 @@ def passage_item(each: Grouped) -> Item:
 
 
 def _shared_out(ranked: Sequence[Grouped], limit: int) -> list[Grouped]:
-    """Return the best of each group up to its share, then the best of all others."""
+    """Return the best passages of each group up to its share, then the best of the others."""
     ordered = sorted(ranked, key=_best_first)
     room = {group: max(1, round(share * limit)) for group, share in _SHARES.items()}
     room[Group.CODE] = limit - sum(room.values())
@@ -140,7 +140,7 @@ def _is_close(related: Related) -> bool:
     if reference_of(related):
         return True
     named = values.get(DEFINES) or values.get(USES)
-    if SIMILAR not in values:  # without vectors
+    if SIMILAR not in values:  # There are no vectors.
         return bool(named)
     return values[SIMILAR] >= (_LEAST_NAMED if named else _LEAST_SIMILAR)
 

@@ -1,6 +1,7 @@
 """Discovery: nine stages from a question to a prompt with cited evidence.
 
-Each stage is a function in a module of its own; `Discovery` chains them. Only two search, by a `Searcher`.
+Each stage is a function in its own module; `Discovery` runs them in order. Only two stages search, with a
+`Searcher`.
 """
 
 from cairn.discovery.broad import broad_discovery

@@ -1,4 +1,4 @@
-"""Stage 4: search every collection for every variation of the question, without repetitions."""
+"""Stage 4: search all collections for all variations of the question, and drop similar passages."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def broad_discovery(
 ) -> list[ScoredChunk]:
     """Return up to `k` relevant and diverse chunks, in the order of maximal marginal relevance (MMR).
 
-    One batched search requests `config.k_per_query` chunks for each query. A chunk found several times has
-    its best score; scores below `config.similarity_threshold` are dropped; of chunks whose word sets overlap
-    by more than `config.dedup_threshold` (Jaccard) the best is kept. MMR compares the chunks' vectors, or
-    their word sets if the searcher has no vectors.
+    One batched search requests `config.k_per_query` chunks for each query. A chunk that is found several
+    times has its best score. Chunks with scores below `config.similarity_threshold` are dropped. Of chunks
+    with word sets more similar than `config.dedup_threshold` (Jaccard), the best is kept. MMR compares the
+    chunks' vectors, or their word sets if the searcher has no vectors.
     """
     if not queries or not collections or k <= 0:
         return []

@@ -1,8 +1,9 @@
-"""The category of a sentence, by several weighted cues.
+"""Determines the category of a sentence by weighted cues.
 
-Cue words count as whole words and by their place: the main clause says what a sentence is about, a
-subordinate clause under which condition, and a word such as "module" counts as a subject only. The headings
-above count too, and for code the kind of definition. The heaviest category wins, or the first of several.
+Cues are whole words, and their weight depends on their place. A word in the main clause weighs more than one
+in a subordinate clause, which only says a condition. A word such as "module" counts only as a subject.
+Headings above the sentence count too and, in code, the kind of definition. The category with the highest
+total wins; of equal ones, the first.
 """
 
 from __future__ import annotations
@@ -15,29 +16,29 @@ from attrs import frozen
 from cairn.retrieval.introductions import is_project_upkeep
 from cairn.settings.discovery import BulletCategory
 
-# The weights are tuned on tests/data/categories_tuned.tsv. A category needs THRESHOLD in total.
+# The weights are tuned on tests/data/categories_tuned.tsv. A category needs a total of at least THRESHOLD.
 THRESHOLD = 1.0
 DEFINES = 4.0
 STRONG = 3.0
-"""A cue word for the category alone, in the main clause."""
+"""The weight of an unambiguous cue word in the main clause."""
 STRONG_SUBORDINATE = 0.9
 SUBJECT = 1.2
-"""An ambiguous cue word, among the first words of the main clause."""
+"""The weight of an ambiguous cue word among the first words of the main clause."""
 WEAK = 0.6
 WEAK_SUBORDINATE = 0.3
 HEADING = 1.5
 OUTER_HEADING = 0.6
 FURNITURE = 0.3
-"""Factor for sentences below headings about contributing, migration and other project matters."""
+"""The factor for sentences below headings about contributing, migration and other project matters."""
 
 _SUBJECT_WORDS = 5
 _DEFINITION_SUBJECT_WORDS = 8
-"""A definition names its subject first; "is a" after more words belongs to a subordinate clause."""
+"""The maximum number of words before the "is a" of a definition. A later one is in a subordinate clause."""
 
 
 @frozen
 class _Cues:
-    """The cue words of one category: strong and weak ones in a sentence, and those in a heading."""
+    """The cue words of one category: strong ones and weak ones in a sentence, and those in a heading."""
 
     category: BulletCategory
     strong: re.Pattern[str]
@@ -110,14 +111,14 @@ _CUES = (
     ),
 )
 _MIGRATION_HEADING = _words(r"migrat\w+ (?:guide|to)|upgrading")
-"""Headings about a project's life, unless the innermost heading is itself a cue, such as "New features"."""
+"""Matches headings about project matters, ignored if the innermost heading is a cue, as "New features" is."""
 
 _NO_SUBJECT = (
     r"(?:if|when|unless|whether|while|because|since|as|there|this|that|these|which|who|where|it|here|for|in"
     r"|by|with|to)\b"
     r"|[@:]\w|\w*(?:aspect|disadvantage|problem|usage)\b"
 )
-"""Words that begin a clause about a condition: "if the value is a list" defines nothing."""
+"""The words that begin a clause about a condition: "if the value is a list" defines nothing."""
 _DEFINITION = re.compile(
     rf"(?:(?!{_NO_SUBJECT})\S+\s+){{1,{_DEFINITION_SUBJECT_WORDS}}}?(?:is|are|é|são) (?:(?:an?|the|uma?|os?"
     rf"|as?)\b|`)"
@@ -152,8 +153,8 @@ _SUBORDINATE = re.compile(
 def categorize(sentence: str, header_path: str = "", head: str = "") -> BulletCategory:
     """Return the category of `sentence`; `OTHER` if no cue is heavy enough.
 
-    `header_path` has the headings above it, outermost first, joined by ` > `. `head` is the definition's head
-    in `sentence`, if it was quoted from code: names in it are no cues.
+    `header_path` has the headings above the sentence, outermost first, joined by ` > `. If the sentence is
+    quoted from code, `head` is the definition's head in it; names in the head are not cues.
     """
     text = sentence.replace(head, " ").strip() if head else sentence
     if _TYPE_HEAD.match(head) or _TYPE_HEAD_ALONE.match(sentence):
@@ -176,7 +177,7 @@ def _is_definition(text: str) -> bool:
 
 
 def _is_furniture(headings: list[str]) -> bool:
-    """Return whether the headings are about the project's life rather than its subject."""
+    """Return whether the headings are about project matters rather than the project's subject."""
     if is_project_upkeep(headings):
         return True
     is_cue = bool(headings) and any(cues.heading.search(headings[-1]) for cues in _CUES)
@@ -199,7 +200,7 @@ def _weights(cues: _Cues, main: str, subordinate: str, headings: list[str]) -> I
 
 
 def _clauses(text: str) -> tuple[str, str]:
-    """Return the main clause of a sentence, and everything subordinate to it."""
+    """Return the main clause of a sentence, and its subordinate clauses."""
     leading = _LEADING_CLAUSE.match(text)
     rest = text[leading.end() :] if leading else text
     subordinate = [leading[0] if leading else "", *(found[0] for found in _SUBORDINATE.finditer(rest))]

@@ -1,6 +1,6 @@
-"""Quotable passages of code: documentation sentences with the complete head that they document.
+"""Finds quotable passages of code: sentences of documentation with the complete head that they document.
 
-The chunker provides the main definition's head; its lines are found in the chunk's text.
+The chunker provides the head of the main definition. This module finds the lines of the head in the chunk.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from cairn.text.paragraphs import Paragraph, join_lines, read_paragraphs
 from cairn.text.verbatim import OMISSION, lines_of, stands_in, starts_with_mark
 
 DOCSTRING_LANGUAGES = frozenset({"python", "py", "pyi", "elixir", "ex", "exs", "julia", "jl"})
-"""Languages in which a string in triple quotes at the start of a line is documentation."""
+"""The languages in which a string in triple quotes at the start of a line is documentation."""
 PERCENT_LANGUAGES = frozenset({"erlang", "erl", "hrl", "latex", "tex", "sty", "matlab", "prolog"})
-"""Languages in which `%` starts a comment."""
+"""The languages in which `%` starts a comment."""
 
 _LINE_COMMENT = re.compile(r"\s*(?P<mark>#:|#!?|//[/!]?|--|;;+)(?=\s|\Z)")
 _PERCENT_COMMENT = re.compile(r"\s*(?P<mark>%+)(?=\s|\Z)")
@@ -34,7 +34,7 @@ _PRAGMA = re.compile(
 )
 _BODY_OPENS = re.compile(r":|\s*\{|;|(?=\s|\Z)")
 _BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
-"""Brackets that a complete signature closes."""
+"""The brackets that must be closed in a complete signature."""
 _BODY_SIGNS = " \t{:;,"
 _MODULE_DOC = re.compile(r"\s*@moduledoc\b")
 _TAG = re.compile(r"[:@][A-Za-z]")
@@ -43,12 +43,12 @@ _TRAILING_COMMENT = re.compile(r"\s(?:#|//)\s.*")
 
 @frozen
 class _Documentation:
-    """A comment or docstring, as the texts of its lines from line `first` on."""
+    """A comment or docstring: the texts of its lines, from line `first` on."""
 
     first: int
     texts: Sequence[str]
     quote: str = ""
-    """The quotes of a docstring."""
+    """The quotation marks of a docstring; "" for a comment."""
     attribute: bool = False
     """Whether the string is the value of Elixir's `@doc`, which is above the definition."""
 
@@ -58,11 +58,10 @@ class _Documentation:
 
 
 def code_passages(content: str, language: str, signature: str = "", min_words: int = 0) -> list[Passage]:
-    """Return the quotable passages of a code chunk, with lines counted from its first.
-
-    They are each documented head with the first sentence of its documentation, the main head alone, and the
-    sentences of every comment and docstring. Licence headers, imports and statements are not evidence.
-    `signature` is that of the chunk's definition.
+    """Return the quotable passages of a code chunk, with line numbers relative to the chunk. These are each
+    documented head with the first sentence of its documentation, the main head alone, and the sentences of
+    all comments and docstrings. Licence headers, imports and statements are not evidence. `signature` is that
+    of the chunk's main definition.
     """
     lines = lines_of(content)
     documented = [
@@ -82,7 +81,7 @@ def code_passages(content: str, language: str, signature: str = "", min_words: i
 def _documented_head(
     lines: Sequence[str], doc: _Documentation, blocks: Sequence[Paragraph], language: str
 ) -> Passage | None:
-    """Return the head that `doc` documents with its first sentence, in the order of the file."""
+    """Return the head that `doc` documents and the first sentence of `doc`, in the order of the file."""
     sentence = _first_sentence(blocks)
     if sentence is None:
         return None
@@ -94,7 +93,7 @@ def _documented_head(
         quotations = [f"{head.text}{OMISSION}{sentence.text}"] if head else []
     else:
         head = head_below(lines, doc.last, language)
-        # Without an omission mark, the head must follow directly.
+        # A quotation without an omission mark requires that the head follow directly.
         quotations = [f"{sentence.text} {head.text}", f"{sentence.text}{OMISSION}{head.text}"] if head else []
     if head is None:
         return None
@@ -104,7 +103,7 @@ def _documented_head(
 
 
 def _first_sentence(blocks: Sequence[Paragraph]) -> Passage | None:
-    """Return the first sentence of documentation, unless it starts with a tag or introduces what follows."""
+    """Return the first sentence of documentation, unless it starts with a tag or introduces other text."""
     if not blocks or _TAG.match(text := blocks[0].text):
         return None
     start, end = split_sentences(text)[0]
@@ -118,7 +117,7 @@ def _first_sentence(blocks: Sequence[Paragraph]) -> Passage | None:
 
 
 def _below_head(lines: Sequence[str], doc: _Documentation, head: Head, sentence: Passage) -> list[str]:
-    """Return quotations of a Python head with the first sentence of its docstring, longest first."""
+    """Return quotations of a Python head and the first sentence of its docstring, longest first."""
     opening = _DOCSTRING.match(lines[doc.first])
     if opening is None:
         return []
@@ -131,7 +130,7 @@ def _below_head(lines: Sequence[str], doc: _Documentation, head: Head, sentence:
 
 
 def _find_head(lines: Sequence[str], signature: str) -> Head | None:
-    """Find the lines of the chunker's signature, without what opens the body."""
+    """Return the head that has the chunker's signature, without the mark that opens the body."""
     wanted = _TRAILING_COMMENT.sub("", " ".join(signature.split())).rstrip(_BODY_SIGNS)
     if not wanted or any(wanted.count(opening) != wanted.count(closing) for opening, closing in _BRACKETS):
         return None
@@ -189,14 +188,14 @@ def _block_comment(lines: Sequence[str], first: int, offset: int) -> _Documentat
 
 
 def _string(lines: Sequence[str], first: int, opening: re.Match[str], attribute: bool) -> _Documentation:
-    # The first line gets the indentation of the quotes, at which the others begin.
+    # The first line gets the indentation of the quotation marks, like the other lines.
     indent = " " * (len(lines[first]) - len(lines[first].lstrip()))
     texts = _up_to(opening[0], [indent + lines[first][opening.end() :], *lines[first + 1 :]])
     return _Documentation(first, texts, opening[0], attribute)
 
 
 def _up_to(closing: str, texts: Iterable[str]) -> list[str]:
-    """Return the texts up to the first `closing` in one of them, or all of them."""
+    """Return the texts up to the first that contains `closing`, or all of them if none does."""
     found = []
     for text in texts:
         before, closed, _ = text.partition(closing)

@@ -1,6 +1,6 @@
-"""Stage 7: choose the few sentences with the answer, each with lines by which it can be checked.
+"""Stage 7: choose the few sentences that contain the answer, with the lines where they can be checked.
 
-A bullet is quoted, never rewritten, except for whitespace, inline markup and marks of lists and comments.
+A bullet is a verbatim quotation, except for whitespace, inline markup, and marks of lists and comments.
 """
 
 from __future__ import annotations
@@ -32,41 +32,41 @@ from cairn.text.verbatim import lines_of, stands_in
 from cairn.workspace.collections import FileKind, file_kind
 
 MAX_BULLETS_PER_CHUNK = 3
-"""More bullets would repeat the passage itself."""
+"""The maximum number of bullets per chunk. More bullets would repeat the whole passage."""
 SAME_TEXT = 0.85
-"""Jaccard similarity of word sets above which two bullets count as the same. One different word in ten makes
-them differ (0.82), as in comments on different functions; one in twenty does not (0.90)."""
+"""The Jaccard similarity of word sets above which two bullets count as the same. One different word in ten
+makes two texts different (0.82), as in comments on different functions; one in twenty does not (0.90)."""
 
-# A bullet's score is a weighted mean. Over 60 questions about six projects, twice the chunk's score plus the
-# sentence's coverage of the question found 0.68 of the required citations, the chunk's score alone 0.58, the
-# coverage alone 0.57 (docs/ranking.md has further trials).
+# A bullet's score is the weighted mean of the chunk's score and the sentence's coverage of the question. For
+# 60 questions about six projects, weights of 2 to 1 found 0.68 of the required citations, the chunk's score
+# alone 0.58, and the coverage alone 0.57 (docs/ranking.md has further trials).
 CHUNK_SHARE = 2 / 3
 SAYS, OPENS, IS_ABOUT = 0.4, 0.25, 0.2
-"""Shares in a sentence's score for an overview: for saying what the subject is, for being at the beginning of
-its README, and for naming it first. The coverage of the question has the rest."""
+"""The weights in a sentence's score for an overview: for a statement of what the subject is, for a place at
+the beginning of its README, and for naming the subject first. The coverage of the question has the rest."""
 OVERVIEW_WORDS = 4
-"""The fewest words of a sentence that says what something is: "Very low overhead JavaScript logger."."""
+"""The minimum length in words of a sentence that says what something is: "Very fast JavaScript logger."."""
 LEAST_SHARE = 0.5
-"""Share of the best score below which an overview keeps only sentences from its subject's documents."""
+"""The share of the best score below which an overview keeps only sentences from its subject's documents."""
 START_SHARE = 0.05
-"""Share of the position in a sentence's score, by which first sentences win ties (`prefer_starts`)."""
+"""The weight of the position in a sentence's score, so that earlier sentences win ties (`prefer_starts`)."""
 START_DECAY = 0.25
-"""Makes the worth of the positions in a chunk 1, 0.8, 0.67, …"""
+"""With this decay, the values of the positions in a chunk are 1, 0.8, 0.67, …"""
 
 LEANING_FIT = 0.7
-"""Factor for the score of a sentence that depends on its context (`Passage.leaning`)."""
+"""The factor for the score of a sentence that depends on its context (`Passage.leaning`)."""
 SUBJECT_WORDS = 4
-"""The number of first words of a sentence among which its subject must be."""
+"""The number of words at the start of a sentence that must contain its subject."""
 _MOST_READ = 1_000
 _read_code = lru_cache(maxsize=_MOST_READ)(code_passages)
 _read_prose = lru_cache(maxsize=_MOST_READ)(prose_passages)
-"""Caches of 2.7 MB in total, because the next question often finds the same chunks."""
+"""Caches of what was read, 2.7 MB in total. The next question often finds the same chunks."""
 _SPARE = 2.0
-"""Candidates per bullet after which weaker chunks are not read."""
+"""The number of candidates per requested bullet after which weaker chunks are not read."""
 
 _WORD = re.compile(r"\w+")
 _CODE_TYPES = frozenset({"code", "config", "cmd", "api"})
-"""Chunk types of code. In a document these types are fences, which are not evidence, or prose about code."""
+"""The chunk types of code. In a document, such a chunk is a fence, which is not evidence, or prose."""
 _PROSE_EXTENSIONS = frozenset({"md", "markdown", "mdx", "mkd", "rst", "txt", "adoc", "asciidoc", "org"})
 _MARKDOWN_EXTENSIONS = frozenset({"", "md", "markdown", "mdx", "mkd", "ipynb"})
 
@@ -81,22 +81,22 @@ def compress_evidence(
 ) -> list[Bullet]:
     """Return up to `max_bullets` verbatim sentences, best first.
 
-    At most `max_per_doc` chunks of each document contribute, those with the best sentences, with up to three
-    bullets each. Bullets have `config.min_sentence_words` to `config.max_sentence_words` words. Sentences of
-    good chunks that cover much of the question win; without a question, first sentences do. `terms` are those
-    of `query` with alternatives and weights, if the caller knows these. With `config.include_citations`, each
-    bullet has its lines, if the chunk's lines are known.
+    At most `max_per_doc` chunks of each document are used, those with the best sentences, and up to three
+    bullets of each chunk. Bullets have `config.min_sentence_words` to `config.max_sentence_words` words.
+    Sentences that cover much of the question, in chunks with high scores, come first; without a question,
+    first sentences do. `terms` are the terms of `query` with alternatives and weights, if the caller knows
+    them. With `config.include_citations`, each bullet has its lines, if the chunk's lines are known.
     """
     if max_bullets <= 0 or max_per_doc <= 0:
         return []
     terms = QueryTerms.of(query) if terms is None else terms
     chosen = _chosen(chunks, terms, max_bullets, max_per_doc, config)
     if not chosen and terms.about and not any(_introduces(terms.about, chunk) for chunk in chunks):
-        # Without an introduction or a sentence that names the subject, take those with its words: "routing"
-        # and "routes".
+        # If no sentence introduces or names the subject, take sentences with its words: "routing" and
+        # "routes".
         chosen = _chosen(chunks, evolve(terms, about=None), max_bullets, max_per_doc, config)
     sources = _source_ids(candidate.chunk for candidate in chosen)
-    # The chunks of a promoted README may score more than 1; scores are then relative to their bullets'.
+    # Chunks of a promoted README may score more than 1. Scores are then relative to the best bullet.
     scale = max([1.0, *(candidate.score for candidate in chosen)])
     return [_bullet(candidate, scale, sources, config.include_citations) for candidate in chosen]
 
@@ -104,7 +104,7 @@ def compress_evidence(
 def _candidates(
     chunks: Sequence[ScoredChunk], scorer: _Scorer, config: CompressionConfig, max_bullets: int
 ) -> list[_Candidate]:
-    """Return the passages that may become bullets, best first, without reading chunks below all of them."""
+    """Return the passages that may become bullets, best first. Chunks without better ones are not read."""
     bounds = [(scorer.most(chunk), chunk) for chunk in chunks if scorer.takes(chunk)]
     bounds.sort(key=lambda pair: -pair[0])
     found: list[_Candidate] = []
@@ -150,7 +150,7 @@ class _Scorer:
 
     def score(self, chunk: ScoredChunk, passage: Passage, start: float, *, is_tagline: bool = False) -> float:
         alone = LEANING_FIT if passage.leaning else 1.0
-        if not self.terms.groups:  # only the chunk and the position count
+        if not self.terms.groups:  # Only the chunk and the position count.
             return chunk.score * (CHUNK_SHARE + (1 - CHUNK_SHARE) * start * alone)
         covered = self.terms.coverage(passage.text)
         if self.terms.about:
@@ -165,13 +165,13 @@ class _Scorer:
         return CHUNK_SHARE * chunk.score + (1 - CHUNK_SHARE) * fit
 
     def _adds(self, about: OverviewSubject, chunk: ScoredChunk, passage: Passage) -> bool:
-        """Return whether the passage has a section in an overview though it does not name the subject."""
+        """Return whether an overview may use the passage though it does not name the subject."""
         category = _category(chunk, passage)
         is_placed = category not in (BulletCategory.OTHER, BulletCategory.DEFINITION)
         return is_placed and _owns(about, chunk, passage)
 
     def most(self, chunk: ScoredChunk) -> float:
-        """Return an upper bound of the scores of the chunk's passages."""
+        """Return an upper bound of the scores of the passages in the chunk."""
         if not self.terms.groups:
             return chunk.score
         covered = 1.0 if self.terms.about else self.terms.coverage(chunk.content)
@@ -179,27 +179,27 @@ class _Scorer:
         return CHUNK_SHARE * chunk.score + (1 - CHUNK_SHARE) * fit
 
     def is_first(self, chunk: ScoredChunk) -> bool:
-        """Return whether the document that introduces the subject of an overview begins with the chunk."""
+        """Return whether the chunk is the first in the document that introduces an overview's subject."""
         is_first = chunk.metadata.chunk_index == 0
         return is_first and self.terms.about is not None and _opens(self.terms.about, chunk, 0)
 
     def takes(self, chunk: ScoredChunk) -> bool:
-        """Return whether its passages may be evidence. Overviews use no tests and no lists of maintainers."""
+        """Return whether the chunk may give evidence. Overviews use no tests or lists of maintainers."""
         if self.terms.about is None:
             return True
         path, headings = chunk.metadata.file_path, chunk.metadata.header_path.split(" > ")
         kind = file_kind(path)
-        if kind is not FileKind.DOCS and not _is_code(chunk):  # such as scripts without a grammar
+        if kind is not FileKind.DOCS and not _is_code(chunk):  # For example, a script without a grammar.
             return False
         return kind not in (FileKind.TESTS, FileKind.EXAMPLES) and not is_project_upkeep(headings, path)
 
     def _about(self, about: OverviewSubject, chunk: ScoredChunk, passage: Passage) -> float:
-        """Return how well the passage introduces the subject of an overview, or 0."""
+        """Return how well the passage introduces the subject of an overview; 0 if it does not."""
         is_head = bool(passage.head) and name_key(chunk.metadata.symbol) == about.key
         line = _first_line(chunk) + passage.first
         opens = line < TOP_LINES and _opens(about, chunk, line)
         first = " ".join(passage.text.split()[:SUBJECT_WORDS])
-        is_about = not _is_code(chunk) and about.names(first)  # code names what it uses
+        is_about = not _is_code(chunk) and about.names(first)  # Code names what it uses.
         return SAYS * max(is_head, about.definition_score(passage.text)) + OPENS * opens + IS_ABOUT * is_about
 
 
@@ -231,10 +231,10 @@ class _Candidate:
     chunk: ScoredChunk
     score: float
     is_tagline: bool = False
-    """Whether it is the first sentence of the introduction of an overview's subject."""
+    """Whether the passage is the first sentence of the introduction of an overview's subject."""
 
     def order(self) -> tuple[float, str, str, str, int, int, str]:
-        """Return a key that sorts the best first, and equal scores by their places."""
+        """Return a sort key: the best first, and equal scores by their places."""
         collection, folder, path = _document(self.chunk)
         line = _first_line(self.chunk) + self.passage.first
         index = self.chunk.metadata.chunk_index
@@ -246,7 +246,7 @@ def _document(chunk: ScoredChunk) -> tuple[str, str, str]:
 
 
 def _best_of(chunk: ScoredChunk, scorer: _Scorer, config: CompressionConfig) -> list[_Candidate]:
-    """Return the chunk's best passages within the limits of length, none of them part of another."""
+    """Return the chunk's best passages within the length limits. No passage is a part of another."""
     candidates: list[_Candidate] = []
     about, most = scorer.terms.about, config.max_sentence_words
     is_first = scorer.is_first(chunk)
@@ -295,8 +295,8 @@ def _extension_of(chunk: ScoredChunk) -> str:
 def _source_ids(chunks: Iterable[ScoredChunk]) -> dict[str, str]:
     """Return an id `<collection>#<chunk index>` for each `doc_id`.
 
-    Two files of a collection may have chunks with the same index. The second and later ones get `.2`, `.3`, …
-    at the end, because a citation must name one source.
+    Chunks of two files in a collection may have the same index. The ids of the second and later files end
+    with `.2`, `.3`, …, because an id must name one source.
     """
     claimed: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for chunk in chunks:
@@ -307,7 +307,7 @@ def _source_ids(chunks: Iterable[ScoredChunk]) -> dict[str, str]:
 
 
 def _category(chunk: ScoredChunk, passage: Passage) -> BulletCategory:
-    # The path of code consists of definitions, whose names are no cues.
+    # The header path of code consists of definitions; their names are not cues.
     headings = "" if _is_code(chunk) else chunk.metadata.header_path
     return categorize(passage.text, headings, passage.head)
 
@@ -330,8 +330,8 @@ def _bullet(candidate: _Candidate, scale: float, sources: dict[str, str], cite: 
 
 
 def _cited_lines(chunk: ScoredChunk, passage: Passage) -> tuple[int, int] | None:
-    """Return the file's lines of the passage, or all of the chunk if its text has other lines."""
+    """Return the lines of the passage in its file, or those of the chunk if its text has other lines."""
     within = chunk.metadata.line_range
     if within is None or within[0] + passage.last > within[1]:
-        return within  # a notebook's cell may be on fewer lines of the file than it has
+        return within  # A notebook's cell may have more lines than the file has for it.
     return within[0] + passage.first, within[0] + passage.last

@@ -1,8 +1,9 @@
 """Finds the head of a documented definition in a chunk of code, as whole lines of text.
 
-A chunk is a piece of a file: methods without their class, PHP without its opening tag. Grammars misread such
-pieces, so the head next to a comment is found by what heads have in common: it begins a line, its brackets
-close, and the opening of a body or the end of a declaration follows. In doubt there is no head.
+A chunk is a piece of a file, such as methods without their class, or PHP without its opening tag. Parsers
+misread such pieces. So the head next to a comment is found by what all heads have in common: a head begins a
+line, its brackets are closed, and the start of a body or the end of a declaration follows. If unsure, this
+finds no head.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from collections.abc import Sequence
 from attrs import frozen
 
 MAX_LINES = 14
-"""A longer head is a table of parameters, which is not worth quoting."""
+"""The maximum number of lines of a head. A longer head is a table of parameters, not worth quoting."""
 _ENDS_AT_LINE_END = frozenset(
     "ruby rb kotlin kt kts swift elixir ex exs go lua scala sc julia jl nim crystal haskell hs".split()
 )
-"""Languages in which a head may end with its line, without a mark."""
+"""The languages in which a head may end at the end of a line, without a mark."""
 _COLON_OPENS = frozenset({"python", "py", "pyi", "nim"})
 
 _ANNOTATION = re.compile(
@@ -27,9 +28,9 @@ _ANNOTATION = re.compile(
 _BETWEEN = re.compile(
     r"\s*(?://|#(?=\s)|/\*.*\*/\s*\Z|@(?:spec|impl|doc|since|deprecated|typedoc|callback)\b)"
 )
-"""Lines that may be between a comment and its head: notes to tools, Elixir's attributes."""
+"""Matches lines that may be between a comment and its head: notes to tools, Elixir's attributes."""
 PREPROCESSOR = re.compile(r"\s*#\s*(?:if|ifdef|ifndef|else|elif|endif|region|endregion)\b")
-"""Lines that divide a head into alternatives, none of which can be quoted."""
+"""Matches preprocessor lines. They divide a head into alternatives, none of which can be quoted."""
 _ELIXIR_HEAD = re.compile(r"\s*(?:def\w*|@(?:macro)?callback|@type|@opaque)\b")
 _ELIXIR_MODULE = re.compile(r"\s*def(?:module|protocol|impl)\b.*\bdo\s*\Z")
 _CONTINUES = re.compile(r"\s*(?:\{|->|=>|:(?!:)|where\b|throws\b|extends\b|implements\b|with\b|[.,?&|)=])")
@@ -59,7 +60,7 @@ _METHOD = re.compile(
     r"(?:async\s+|get\s+|set\s+|static\s+|\*\s*)*#?[\w$]+\s*(?:<[^()]*>)?\(.*\)(?:\s*(?::|->).+)?\Z"
 )
 _TYPED_METHOD = re.compile(r"#?[\w$]+\??\s*(?:<[^()]*>)?\(.*\)\s*:\s*\S.*\Z")
-"""A method without a body, as in TypeScript's interfaces."""
+"""Matches a method without a body, as in TypeScript's interfaces."""
 _DECLARATOR = re.compile(
     r"[\w:<>,\[\]&*~\s]+[\s*&]~?\w[\w:]*\s*\(.*\)(?:\s*(?:const|noexcept|override|throws\s.+))*\Z"
 )
@@ -74,7 +75,7 @@ _TRAILING = re.compile(r"[\s{:;=,]+\Z|\s*=>\s*\Z|,?\s+do:?\Z")
 
 @frozen
 class Head:
-    """A definition's head without what opens its body, on the lines `[first, last)` of the chunk."""
+    """A definition's head without the mark that opens its body, on the lines `[first, last)` of the chunk."""
 
     text: str
     first: int
@@ -82,7 +83,7 @@ class Head:
 
 
 def head_below(lines: Sequence[str], first: int, language: str) -> Head | None:
-    """Return the head that begins at line `first` or right below, after annotations."""
+    """Return the head that begins at line `first`, or below it after a blank line or annotations."""
     start = _skip_annotations(lines, first, language)
     if start is None:
         return None
@@ -100,13 +101,13 @@ def head_below(lines: Sequence[str], first: int, language: str) -> Head | None:
 
 
 def module_above(lines: Sequence[str], last: int) -> Head | None:
-    """Return Elixir's `defmodule` or the like above line `last`."""
+    """Return the head of an Elixir module or the like above line `last`."""
     first = _nearest_above(lines, last, _ELIXIR_MODULE)
     return None if first is None else Head(_TRAILING.sub("", lines[first].strip()), first, first + 1)
 
 
 def head_above(lines: Sequence[str], last: int) -> Head | None:
-    """Return the Python `def` or `class` whose body begins at line `last`."""
+    """Return the head of the Python `def` or `class` whose body begins at line `last`."""
     first = _nearest_above(lines, last, _DOCSTRING_HEAD)
     end = None if first is None else _end_of_head(lines, first, "python")
     if first is None or end is None or end[0] != last - 1:
@@ -121,7 +122,7 @@ def _nearest_above(lines: Sequence[str], last: int, pattern: re.Pattern[str]) ->
 
 
 def _skip_annotations(lines: Sequence[str], first: int, language: str) -> int | None:
-    """Return the first line from `first` on that is not an annotation, after at most one blank line."""
+    """Return the first line from `first` on that is not an annotation. Skip at most one blank line."""
     number, blank = first, 0
     elixir = language in ("elixir", "ex", "exs")
     while number < min(len(lines), first + MAX_LINES):
@@ -152,7 +153,7 @@ def _skip_annotations(lines: Sequence[str], first: int, language: str) -> int | 
 
 
 def _end_of_head(lines: Sequence[str], start: int, language: str) -> tuple[int, int, str] | None:
-    """Return the line and column of the end of a head, and the sign there ("" for the end of a line)."""
+    """Return the line and column where a head ends, and the mark there ("" for the end of a line)."""
     depth = 0
     for number in range(start, min(len(lines), start + MAX_LINES)):
         line = lines[number].rstrip()
@@ -185,7 +186,8 @@ def _ends_head(line: str, column: int, language: str) -> bool:
     if character == "{":
         return not line[:column].rstrip().endswith((":", "|", "&", "<"))
     if character == "=":
-        # Kotlin and Scala: `fun f() = …`. In other languages a value follows, which may be a function.
+        # In Kotlin and Scala, a body may follow `=`: `fun f() = …`. In other languages, a value follows,
+        # which may be a function.
         around = line[column - 1 : column + 2]
         is_assignment = around not in ("==", "=>") and "=" not in around.replace(" ", "").replace("=", "", 1)
         return is_assignment and bool(
@@ -195,7 +197,7 @@ def _ends_head(line: str, column: int, language: str) -> bool:
 
 
 def _quoted(lines: Sequence[str], first: int, last: int, column: int) -> str:
-    """Return the text from the start of a line to a column of another, with whitespace collapsed."""
+    """Return the text from the start of a line to a column of a later line, with whitespace collapsed."""
     parts = [*lines[first:last], lines[last][:column]]
     return " ".join(" ".join(parts).split())
 

@@ -1,6 +1,6 @@
-"""Chooses excerpts of files for the prompt from ranked passages, until the budget is full.
+"""Chooses excerpts of files for the prompt from ranked passages, until the token budget is full.
 
-They include unsaved changes. Neighbouring passages become one excerpt, and no line is shown twice.
+Excerpts include unsaved changes. Neighbouring passages become one excerpt, and no line is shown twice.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from cairn.text.uris import file_uri
 from cairn.text.verbatim import lines_of
 
 _GAP = 3
-"""The number of lines between two passages that are shown as well: fewer than another heading would need."""
+"""The maximum number of lines between two passages that become one excerpt. Another heading takes more."""
 _LEAST_SHARE = 0.45
-"""Share of the best passage's score; 98 % of the 379 facts that 153 questions need score more."""
+"""The minimum score, as a share of the best. Of the 379 facts that 153 questions need, 98 % score more."""
 _KNOWN_SHARE = 0.8
-"""Share of a passage's distinctive lines from which on it counts as a copy if they were shown before. With
-0.6, 0.014 fewer of the facts that 93 questions need were found within 4,000 tokens."""
+"""The share of a passage's distinctive lines that, if shown before, make the passage a copy. With 0.6
+instead, the share of facts found within 4,000 tokens for 93 questions fell by 0.014."""
 _DISTINCTIVE_CHARACTERS = 12
-"""Shorter lines are alike everywhere: brackets, `return`, `else`."""
+"""The minimum length of a distinctive line. Shorter ones are alike everywhere: brackets, `return`, `else`."""
 _WAITS = re.compile(r"\b(?:async|await)\s+")
-"""The difference between a function that waits and its copy that does not."""
+"""Matches the words that distinguish an asynchronous function from its synchronous copy."""
 _SPARE_SHARE = 0.03
-"""Share of the budget that is too small for another excerpt."""
+"""The share of the budget that is too small for another excerpt, so that choosing ends."""
 
 
 @define(eq=False)
 class _Quoted:
     passage: Passage
-    """The first and so the best of its passages."""
+    """The best of the excerpt's passages, which was added first."""
     first: int
     last: int
     cost: int = 0
-    """Its tokens in the prompt."""
+    """The number of tokens that the excerpt takes in the prompt."""
 
 
 @frozen(eq=False)
@@ -57,10 +57,10 @@ class _File:
 
 @define
 class Quoter:
-    """Quotes passages, best first, from files as they are now."""
+    """Quotes passages, best first, from the current text of their files."""
 
     folders: Sequence[str]
-    """The URIs of the folders, by the number in a passage."""
+    """The URIs of the folders, by the folder number of a passage."""
     lines_now: LinesNow
     count_tokens: TokenCounter
     config: PromptRenderConfig = field(factory=PromptRenderConfig)
@@ -79,7 +79,7 @@ class Quoter:
         return [self._excerpt(uri, quoted, best) for uri, quoted in self._order]
 
     def _add(self, passage: Passage, left: int) -> int:
-        """Quote the passage if it fits into `left` tokens and has new lines. Return its tokens."""
+        """Quote the passage if it fits into `left` tokens and has new lines. Return the tokens used."""
         uri = file_uri(self.folders[passage.folder], passage.stored.path)
         file = self._file(uri)
         place = _place_now(passage, file.lines) if file else None
@@ -104,7 +104,7 @@ class Quoter:
         return added
 
     def _put(self, uri: str, file: _File, merged: _Quoted, near: Sequence[_Quoted]) -> None:
-        """Replace all of `near` by `merged`, at the place of the first."""
+        """Replace the excerpts `near` by `merged`, at the place of the first of them."""
         if not near:
             file.quoted.append(merged)
             self._order.append((uri, merged))
@@ -140,7 +140,7 @@ class Quoter:
 
 
 def _place_now(passage: Passage, lines: Sequence[str]) -> tuple[int, int] | None:
-    """Return the current lines of the passage without blank ends, nearest to its old place, or None."""
+    """Return the passage's current lines nearest to its old place, without blank ends; None if it is gone."""
     chunk = passage.stored.chunk
     own = lines_of(chunk.text)[passage.first - chunk.start_line : passage.last - chunk.start_line]
     bare = [line.strip() for line in own]

@@ -1,4 +1,4 @@
-"""Stage 3: derive several searches from a question, always the same ones for the same question."""
+"""Stage 3: derive several queries from a question. The same question always gives the same queries."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from cairn.settings.discovery import ExpansionConfig
 from cairn.text.words import LIGHT_WORDS, RELATIONS, is_stopword
 
 MAX_TERM_WORDS = 3
-"""The maximum number of content words of the main term; with longer phrases, every variation would be the
-same search."""
+"""The maximum number of content words in the main term. With longer terms, all variations find the same."""
 
 MAX_OVERVIEW_WORDS = 2
-"""The maximum number of content words of a question about a thing as a whole."""
+"""The maximum number of content words in a question about a thing as a whole."""
 NAME_FAMILIES = frozenset({"include_definition", "include_api", "include_use_cases"})
-"""The variations for a name in code: a function has no architecture."""
+"""The kinds of variations for a name in code. Others make no sense: a function has no architecture."""
 _ASKS_FOR_WHOLE = re.compile(
     r"(?:what|who)(?:'s|’s| is| are)\b|(?:explain|describe|define|overview|summari[sz]e|introduc\w+"
     r"|tell me about)\b",
@@ -25,12 +24,12 @@ _ASKS_FOR_WHOLE = re.compile(
 )
 _CAMEL_CASE = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 CONNECTORS = frozenset({"of"})
-"""Function words that connect a noun phrase: "life cycle of requests"."""
+"""The function words that may be inside a noun phrase: "life cycle of requests"."""
 _BREAKS = ",;:.!?)"
 
 
-# The variations of the main term in the order of output, each with its rank. A small `max_expansions` keeps
-# the best ranks.
+# The variations of the main term, in the order of output, each with its rank. If `max_expansions` is small,
+# those with the lowest ranks are used.
 _TEMPLATES = {
     "include_definition": {1: "{} definition", 2: "what is {}"},
     "include_features": {3: "{} features", 4: "{} capabilities", 9: "{} main functionality"},
@@ -47,12 +46,13 @@ _ASPECT = re.compile(rf"\s+(?:{'|'.join(sorted(_ASPECTS))})\Z", re.IGNORECASE)
 def expand_queries_baseline(query: str, config: ExpansionConfig) -> list[str]:
     """Return the query and its variations, at most `config.max_expansions` in all.
 
-    The query comes first. A question about a thing as a whole gets the templates' variations, in English
-    whatever its language; a name in code gets those about its definition and use. Any other question has no
-    variations: templates filled with its first words find general statements (with variations for every
-    question, 0.45 of the citations that 30 questions need were found, without 0.58), and searching for its
-    clauses and names gained nothing (60 questions: the same citations; 93: 0.769 of the facts, without
-    0.776). No two queries differ only by case and a question mark. An empty query has no variations.
+    The query comes first. A question about a thing as a whole gets the templates' variations, which are
+    English for questions in any language. A name in code gets the variations about its definition and use.
+    Other questions have no variations, because variations did not improve their results. With templates
+    filled with their first words, 0.45 of the citations that 30 questions need were found, and 0.58 without.
+    With searches for their clauses and names, the citations for 60 questions stayed the same, and 0.769 of
+    the facts for 93 questions were found, 0.776 without. No two queries differ only in case or a question
+    mark. An empty query has no variations.
     """
     query = query.strip()
     if not query or config.max_expansions == 0:
@@ -68,8 +68,8 @@ def expand_queries_baseline(query: str, config: ExpansionConfig) -> list[str]:
 
 
 def is_overview(query: str) -> bool:
-    """Return whether the question is about one thing, or one aspect of it: "what is flask"."""
-    thing = _ASPECT.sub(" aspect", _subject(query))  # one word, also for "use cases"
+    """Return whether the question is about one thing or one aspect of it, such as "what is flask"."""
+    thing = _ASPECT.sub(" aspect", _subject(query))  # An aspect counts as one word, also "use cases".
     words = content_words(thing)
     if len(words) > MAX_OVERVIEW_WORDS:
         return False
@@ -78,7 +78,7 @@ def is_overview(query: str) -> bool:
 
 
 def _subject(query: str) -> str:
-    """Return a question without words such as "overview", unless nothing else is left."""
+    """Return a question without words such as "overview", unless nothing would be left."""
     asks = _ASKS_FOR_WHOLE.match(query)
     rest = query[asks.end() :].strip() if asks else ""
     return rest if any(not is_stopword(word) for word in bare_words(rest)) else query
@@ -96,15 +96,15 @@ def _templates(query: str, config: ExpansionConfig) -> list[tuple[int, str]]:
 
 
 def _is_code_name(word: str) -> bool:
-    """Return whether `word` is a name only possible in code: `add_url_rule`, `HTTPServer`, `app.run()`."""
+    """Return whether `word` can only be a name in code: `add_url_rule`, `HTTPServer`, `app.run()`."""
     return (is_name(word) and not word.removesuffix("()").isalpha()) or bool(_CAMEL_CASE.search(word))
 
 
 def main_term(query: str) -> str:
-    """Return the first run of up to three content words of a question, as written: its subject.
+    """Return the subject of a question: its first run of up to three content words, as written.
 
-    "how does request routing work" becomes "request routing". A query with function words alone is returned
-    itself, without its question mark.
+    "how does request routing work" becomes "request routing". A query that consists of function words is
+    returned without its question mark.
     """
     run: list[str] = []
     for token in query.split():

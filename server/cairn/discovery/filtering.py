@@ -14,11 +14,11 @@ _PART = re.compile(r"[\W_]+")
 KIND_WORDS = frozenset(
     {"source", "doc", "docs", "documentation", "test", "tests", "config", "example", "examples"}
 )
-"""Kinds of collections, the last parts of their names. A question like "how do I test a route" uses these as
-ordinary words, so they choose collections only if it has no other word."""
+"""The kinds of collections, which are the last parts of their names. Questions such as "how do I test a
+route" use them as ordinary words, so they choose collections only if the question has no other word."""
 MIN_SHARE = 0.2
-"""Share of all chunks. The name of a smaller collection is often an ordinary word: a question about log
-transports searched nothing but a fixture's package of that name."""
+"""The minimum share of all chunks for a collection that is chosen by its name. A smaller one's name is often
+an ordinary word: a question about log transports searched only a test fixture named so."""
 
 
 def filter_collections(
@@ -31,9 +31,9 @@ def filter_collections(
     """Return the collections to search, in the given order.
 
     `include` and `exclude` are globs over collection names, case-insensitive; `exclude` always wins. If they
-    are absent or empty, `config.default_include` and `config.default_exclude` count. Without globs to
-    include, these are the collections with a word of their name in the query, unless they have few chunks,
-    else all.
+    are absent or empty, `config.default_include` and `config.default_exclude` are used. Without globs to
+    include, collections with a word of their name in the query are returned, unless they have few chunks; if
+    there are none, all are.
     """
     excluded = exclude or config.default_exclude
     candidates = [ref for ref in all_collections if not _matches_any(ref.name, excluded)]

@@ -1,4 +1,4 @@
-"""Stage 5: search one promising collection deeper, and add the passages around each hit."""
+"""Stage 5: search one promising collection for more passages, and add the passages around each hit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cairn.discovery.terms import QueryTerms
 from cairn.protocol.evidence import CollectionRef, ScoredChunk
 from cairn.settings.discovery import SemanticFocusConfig
 
-# Weights of the second ranking.
+# These are the weights of the second ranking.
 BASE_WEIGHT = 0.6
 TERM_WEIGHT = 0.2
 QUALITY_WEIGHT = 0.1
@@ -21,10 +21,9 @@ POSITION_WEIGHT = 0.1
 POSITION_DECAY = 0.1
 
 TERM_SATURATION = 1.2
-"""The usual k1 of BM25, after which more occurrences add little."""
+"""The usual k1 of BM25: further occurrences of a term add less and less."""
 CONTEXT_DECAY = 0.5
-"""Factor for the score of a neighbour, for each step from its hit. With one half, neighbours fill places that
-hits left, and displace only much weaker hits."""
+"""The factor for a neighbour's score, per step from its hit. With 0.5, neighbours displace only weak hits."""
 
 _PLAIN_WORD = re.compile(r"(?<!\S)[(\"'“‘]?[^\W\d_]+(?:['’-][^\W\d_]+)*[)\"'”’]?[.,;:!?]?(?!\S)")
 
@@ -39,8 +38,8 @@ def semantic_focus(
     """Return up to `k` chunks of one collection, best first.
 
     The search requests `2k` chunks for each query and drops those below `config.similarity_threshold`. The
-    rest is ranked again by the first query, the user's own, and gets `config.context_window` chunks before
-    and after each, at half the score for each step. `config.cross_encoder` has no effect.
+    rest is ranked again by the first query, which is the user's. For each hit, `config.context_window` chunks
+    before and after it are added; their score is halved with each step. `config.cross_encoder` has no effect.
     """
     if not queries or k <= 0:
         return []
@@ -49,10 +48,10 @@ def semantic_focus(
     if config.semantic_reranking:
         terms = QueryTerms.of(queries[0])
         hits = merge(_reranked(chunk, terms) for chunk in hits)
-    # A neighbour scores less than its hit, so only the first k hits can contribute one.
+    # A neighbour scores less than its hit, so only neighbours of the first k hits can be among the best k.
     hits = hits[:k]
     if config.context_window > 0:
-        # If there are k hits, a neighbour must score more than the last one.
+        # If there are k hits, a neighbour must score more than the last hit.
         weakest = hits[-1].score if len(hits) == k else 0.0
         strong = [hit for hit in hits if hit.score * CONTEXT_DECAY > weakest]
         hits = merge([*hits, *_context(searcher, strong, config.context_window)])
@@ -60,7 +59,7 @@ def semantic_focus(
 
 
 def term_frequency_score(terms: QueryTerms, text: str) -> float:
-    """Return the mean of `tf / (tf + 1.2)` over the terms, 0 to 1."""
+    """Return the mean of `tf / (tf + 1.2)` over the terms, 0 to 1, where `tf` counts occurrences."""
     if not terms.groups:
         return 0.0
     counts = terms.counts(text)
@@ -68,7 +67,7 @@ def term_frequency_score(terms: QueryTerms, text: str) -> float:
 
 
 def sentence_quality_score(text: str) -> float:
-    """Return the share of plain words in `text`, 0 to 1: high for sentences, low for tables and code."""
+    """Return the share of plain words in `text`, 0 to 1, high for sentences, low for tables and code."""
     words = text.split()
     return len(_PLAIN_WORD.findall(text)) / len(words) if words else 0.0
 

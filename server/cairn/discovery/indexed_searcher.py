@@ -1,4 +1,4 @@
-"""The searcher of the discovery stages over real indexes."""
+"""The searcher that discovery uses for the indexes of folders."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from cairn.retrieval.scoring import evidence
 from cairn.settings.tree import SearchSettings
 
 _CHUNKS_PER_FILE = 20
-"""Unlike a search, which shows one passage a file, evidence needs the best few of a file."""
+"""The maximum number of chunks per file. A search shows one passage per file, but evidence needs several."""
 
 
 @define(eq=False)
 class IndexedSearcher:
-    """Searches the indexes of folders, and keeps what it finds, so that this can be shown as results."""
+    """Searches the indexes of folders. It keeps the passages found, so that they can be shown as results."""
 
     _folders: Sequence[str]
-    """The URIs of the folders of `readers`, in the same order."""
+    """The URIs of the folders of `_readers`, in the same order."""
     _readers: Sequence[IndexReader]
     _meaning: Meaning | None
     _settings: SearchSettings
@@ -43,20 +43,20 @@ class IndexedSearcher:
     _learned: Mapping[int, Learned]
     """The argument `learned` of `rank`."""
     places: ChunkFilter = field(default=EVERYTHING, kw_only=True)
-    """Limits all searches."""
+    """The filter of all searches."""
     everywhere: bool = field(default=False, kw_only=True)
-    """Whether to rank all collections, whichever are searched first."""
+    """Whether to rank all collections even if the first search is only about some."""
 
     without_vectors: bool = field(default=False, init=False)
-    """Whether vectors were needed for a comparison and missing."""
+    """Whether a comparison needed vectors that are missing."""
     found: dict[str, Ranked] = field(factory=dict, init=False)
     """Every passage found so far by `doc_id`, with its best score."""
     _only: ChunkFilter | None = field(default=None, init=False)
-    """The filter of the ranking, from the first search on."""
+    """The filter of the ranking; None before the first search."""
     _rankings: dict[tuple[str, ...], Ranking] = field(factory=dict, init=False)
     _full_score: float = field(default=0.0, init=False)
     _first: Ranking | None = field(default=None, init=False)
-    """The ranking for the query of the first search."""
+    """The ranking of the first search."""
 
     @cached_property
     def _vocabulary(self) -> IndexVocabulary:
@@ -64,17 +64,17 @@ class IndexedSearcher:
 
     @property
     def whole(self) -> bool:
-        """Whether every leg of every search finished in time."""
+        """Whether all kinds of search (by vectors, keywords and so on) finished in time in every search."""
         return all(
             ranking.problem is None and not ranking.legs.broken_off for ranking in self._rankings.values()
         )
 
     def search(self, queries: Sequence[str], collections: Sequence[str], k: int) -> list[list[ScoredChunk]]:
-        """Search as in `Searcher`, with one ranking for all queries.
+        """Search as `Searcher` describes, with one ranking for all queries.
 
         Scores are relative to the best score for the first query of the first search, because the stages'
-        thresholds expect the best passages near 1. Only the collections of the first search are ranked; later
-        searches select from these, and scores of different collections are comparable.
+        thresholds expect that the best passages score near 1. Only the collections of the first search are
+        ranked. Later searches select from them, so that scores in different collections are comparable.
         """
         if not queries:
             return []
@@ -166,7 +166,7 @@ class IndexedSearcher:
 
     @property
     def strength(self) -> Strength | None:
-        """How strongly the passages answer the question; None if nothing was found."""
+        """The evidence that the passages answer the question; None if nothing was found."""
         return self._passages[1]
 
     @cached_property

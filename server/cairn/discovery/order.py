@@ -1,4 +1,4 @@
-"""The order of equally good chunks, so that a run can be repeated."""
+"""Sorts chunks. Equally good chunks have a fixed order, so that runs are repeatable."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ def place(chunk: ScoredChunk) -> tuple[str, str, str, int, str]:
 
 
 def best_first(chunks: Iterable[ScoredChunk]) -> list[ScoredChunk]:
-    """Sort by score, highest first, and equal scores by `place`."""
+    """Return the chunks by score, highest first, and equal scores by `place`."""
     return sorted(chunks, key=lambda chunk: (-chunk.score, place(chunk)))
 
 
 def merge(chunks: Iterable[ScoredChunk]) -> list[ScoredChunk]:
-    """Sort as `best_first`, with each `doc_id` once, at its best score."""
+    """Return the chunks as `best_first` does, but each `doc_id` only once, with its best score."""
     merged: dict[str, ScoredChunk] = {}
     for chunk in best_first(chunks):
         merged.setdefault(chunk.doc_id, chunk)

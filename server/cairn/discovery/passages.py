@@ -1,4 +1,4 @@
-"""Candidates for evidence: whole sentences that read as statements, with their lines."""
+"""Finds candidates for evidence: whole sentences that read as statements, with their lines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cairn.text.paragraphs import Paragraph, read_paragraphs
 from cairn.text.verbatim import lines_of
 
 MIN_WORD_SHARE = 0.7
-"""Share of words that must have letters and no code punctuation; below it, text is data or code."""
+"""The minimum share of words with letters and without code punctuation. Text with less is data or code."""
 
 _LETTER = re.compile(r"[^\W\d_]")
 _CODE_WORD = re.compile(r"[{}=;]|\w\(\w*\)?,|\A[<>|&+/\\^~@$%-]+\Z")
@@ -28,7 +28,7 @@ _LEANING = re.compile(
     r"(?:this|that|these|those|it|they|he|she|such|then|also|however|therefore|thus|hence|namely|otherwise"
     r"|additionally|furthermore|moreover|similarly|likewise|instead|finally|unfortunately|and|or|but|so|which"
     r"|see|please|refer to|for (?:more|further|details)|thank|thanks)\b"
-    r"|[:@][a-z]"  # a parameter's field
+    r"|[:@][a-z]"  # This is the field of a parameter.
     r"|.*(?:\bhead over to|\bcheck out|[,;] see)\s",
     re.IGNORECASE,
 )
@@ -42,21 +42,21 @@ class Passage:
     first: int
     last: int
     leaning: bool = False
-    """Whether it loses meaning when quoted alone: it refers to the sentence before ("This …", "However, …"),
-    only points elsewhere ("See …"), or is the beginning of a longer quotation."""
+    """Whether the passage loses meaning when quoted alone. It refers to the previous sentence ("This …",
+    "However, …"), only points elsewhere ("See …"), or is the beginning of a longer quotation."""
     head: str = ""
-    """The definition's head in `text`."""
+    """The head of a definition in `text`; "" without one."""
 
 
 def prose_passages(content: str, markdown: bool, min_words: int = 0) -> list[Passage]:
-    """Return the sentences of a document's chunk, in order, with lines counted from the chunk's first."""
+    """Return the sentences of a document's chunk, in order, with line numbers relative to the chunk."""
     return passages_of(read_paragraphs(enumerate(lines_of(content)), markdown), min_words)
 
 
 def passages_of(blocks: Iterable[Paragraph], min_words: int = 0) -> list[Passage]:
     """Return the sentences of `blocks` that read as statements and can be cited, in order.
 
-    A sentence of fewer than `min_words` words is joined with the short ones after it in its block.
+    A sentence of fewer than `min_words` words is joined with the next short sentences of its block.
     """
     passages: list[Passage] = []
     for block in blocks:
@@ -82,7 +82,7 @@ def _read_on(text: str, sentences: Iterable[tuple[int, int]], min_words: int) ->
 
 
 def reads_as_statement(text: str) -> bool:
-    """Return whether `text` is a complete statement, not a question, a lead-in, markup or code."""
+    """Return whether `text` is a complete statement, not a question, an introduction, markup or code."""
     if (
         text.endswith(_LEAD_IN)
         or text.startswith(_COMMENT)

@@ -1,4 +1,4 @@
-"""The pipeline of all nine stages, from a question to a prompt with evidence and citations."""
+"""Runs all nine stages, from a question to a prompt with evidence and citations."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from cairn.settings.discovery import DiscoveryConfig
 
 NO_PLAN = AnswerPlan((), 0, ())
 _NEAREST_SHARE = 0.25
-"""Share of the prompt's budget for the nearest excerpts if nothing matches, in case that is wrong."""
+"""The share of the prompt's budget for the nearest excerpts if nothing matches, in case that is wrong."""
 _LEAST_COVERAGE = 0.5
-"""Share of the question that these excerpts must cover to count as near."""
+"""The minimum share of the question that such excerpts must cover."""
 CHANGED = "What was found has changed since it was indexed. Shall I look again?"
-"""The question to the user if all evidence has left its files."""
+"""The question to the user if none of the evidence is in its files any more."""
 Judge = Callable[[Sequence[ScoredChunk]], Verdict | None]
-"""Judges the chunks that were found, best first. If the verdict is not to answer, its message is a question
-to the user, before the answer or, if nothing matches, instead of it."""
+"""Judges the chunks that were found, best first. If the verdict is not `ANSWER`, its message is a question to
+the user. The question comes before the answer or, if nothing matches, replaces it."""
 
 
 @define(kw_only=True)
@@ -51,19 +51,19 @@ class Discovery:
     query: str
     config: DiscoveryConfig
     count_tokens: TokenCounter
-    """Counts the tokens of the prompt."""
+    """The function that counts the tokens of the prompt."""
     include: Sequence[str] | None = None
-    """Globs over collection names for `filter_collections`, as is `exclude`."""
+    """Globs over the names of collections to search; `exclude` has those of collections to leave out."""
     exclude: Sequence[str] | None = None
     terms: QueryTerms | None = None
-    """The argument of `compress_evidence`."""
+    """The argument `terms` of `compress_evidence`."""
     readme: Readme = Readme.FIRST
-    """The argument of `promote_readme`."""
+    """The argument `place` of `promote_readme`."""
     judge: Judge = lambda _: None
     folders: Sequence[str] = ()
     """The URIs of the searched folders."""
     lines_now: LinesNow | None = None
-    """If given, evidence that is no longer in its file is left out."""
+    """Returns the current lines of a file. If given, evidence that is no longer in its file is left out."""
     check_cancelled: Callable[[], None] = lambda: None
     """Called before each stage and each focused search; an exception from it ends the run."""
     on_stage: Callable[[str, Discovery], None] = lambda *_: None
@@ -79,9 +79,9 @@ class Discovery:
     _started: float = field(init=False, factory=time.perf_counter)
 
     def run(self) -> Discovery:
-        """Run all stages, and return self with the results."""
+        """Run all stages. Return self, which then has the results."""
         query, config = self.query, self.config
-        # The chosen prompt was counted before.
+        # The tokens of the chosen prompt were counted before.
         count_tokens = lru_cache(maxsize=None)(self.count_tokens)
         with self._stage("filter_collections"):
             refs = filter_collections(query, self.include, self.exclude, self.collections, config.filter)
@@ -147,19 +147,19 @@ class Discovery:
 
     @property
     def _question_back(self) -> str:
-        """The question to the user; "" if the verdict is to answer."""
+        """The question to the user; "" if the verdict is `ANSWER`."""
         verdict = self.verdict
         return verdict.message if verdict and verdict.action != Action.ANSWER else ""
 
     @property
     def _question_instead(self) -> str:
-        """The question that replaces the answer in the prompt; "" if the prompt has evidence."""
+        """The question that replaces the answer in the prompt; "" if the prompt contains evidence."""
         refused = self.verdict and self.verdict.action == Action.NO_MATCH
         return self._question_back if refused or not (self.bullets or self.excerpts) else ""
 
     @property
     def _warning(self) -> str:
-        """The prompt's warning about evidence that is perhaps not an answer."""
+        """The warning in the prompt that the evidence may not be an answer."""
         return WEAK if self.verdict and self.verdict.message == WEAK else ""
 
     def _evidence(self) -> list[Bullet]:
@@ -170,7 +170,8 @@ class Discovery:
             self.chunks, config.max_bullets, config.max_per_doc, config.compression, self.query, self.terms
         )
         if verdict and self._question_back and self.terms and len(verdict.candidates) <= 1:
-            # The evidence may be about something else; of two candidates, each has the name in the question.
+            # The evidence may be about something else. If there are two candidates, each has the name in the
+            # question.
             bullets = [bullet for bullet in bullets if self.terms.coverage(bullet.text)]
         return bullets
 
@@ -187,7 +188,7 @@ class Discovery:
 
 
 def leading_plan(plan: AnswerPlan, readme: Readme, excerpts: Sequence[Excerpt]) -> AnswerPlan:
-    """Return the prompt's plan: its sections lead if the question is what something is."""
+    """Return the plan for the prompt. With excerpts, it is empty unless the question is what something is."""
     return plan if readme is Readme.FIRST or not excerpts else NO_PLAN
 
 

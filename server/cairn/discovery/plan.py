@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from cairn.protocol.evidence import AnswerPlan, Bullet, Section
 from cairn.settings.discovery import AnswerPlanConfig, BulletCategory, SectionType
 
-# The section for further evidence has the bullets that fit no other section, which would be lost otherwise.
+# The section for further evidence has the bullets that fit into no other section.
 SECTIONS: dict[SectionType, tuple[BulletCategory, str]] = {
     SectionType.DEFINITION: (BulletCategory.DEFINITION, "📋 Definition"),
     SectionType.FEATURES: (BulletCategory.FEATURE, "✨ Key Features"),
@@ -24,8 +24,8 @@ def build_answer_plan(bullets: Sequence[Bullet], config: AnswerPlanConfig) -> An
     """Return the sections of `config.sections`, in that order, each with its best bullets.
 
     A section has at most `config.max_bullets_per_section` bullets, and is left out with fewer than
-    `config.min_bullets_per_section`. Bullets without a place for these reasons, or without a section for
-    their category, are further evidence, which has no limit but the prompt's budget. Priorities count the
+    `config.min_bullets_per_section`. All other bullets, also those without a section for their category, are
+    in the section of further evidence, whose only limit is the prompt's budget. Priorities number the
     sections from 1. `total_bullets` and `sources` cover all bullets; sources are in the order of first use.
     """
     by_category: defaultdict[BulletCategory, list[Bullet]] = defaultdict(list)

@@ -19,10 +19,10 @@ def promote_readme(
 ) -> list[ScoredChunk]:
     """Return `hits` with READMEs boosted, best first.
 
-    `config.readme_boost` multiplies the score of a chunk whose file name matches one of
-    `config.readme_patterns` (globs, case-insensitive), which may then exceed 1; with `config.always_top` such
-    chunks come before all others. `place` is what the question needs (`cairn.retrieval.intent.readme_of`):
-    with `RAISED`, READMEs are only boosted; with `AS_IT_IS`, the hits are only sorted. READMEs of tests and
+    A README is a file whose name matches one of `config.readme_patterns` (globs, case-insensitive). The score
+    of its chunks is multiplied by `config.readme_boost` and may then exceed 1. With `config.always_top`, its
+    chunks come before all others. `place` depends on the question (`cairn.retrieval.intent.readme_of`): with
+    `RAISED`, READMEs are only boosted; with `AS_IT_IS`, the hits are only sorted. READMEs of tests and
     examples are never promoted.
     """
     if place is Readme.AS_IT_IS:

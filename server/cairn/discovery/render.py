@@ -1,4 +1,4 @@
-"""Stage 9: render the plan as a prompt for a language model, within a budget of tokens."""
+"""Stage 9: render the plan as a prompt for a language model, within a token budget."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ EXCERPT_INSTRUCTIONS = (
 )
 ASK_INSTEAD = "There is no evidence for this question here. Do not answer it; ask the user:"
 CHARACTERS_PER_TOKEN = 4
-"""The estimate for callers without a tokenizer."""
+"""The estimated number of characters per token, for callers without a tokenizer."""
 
 NEAREST_INSTRUCTIONS = (
     "There is no clear evidence for this question here; these are only the nearest excerpts. "
     "If they do not hold the answer, say so, and ask the user:"
 )
 BULLETS_SHARE = 0.4
-"""Share of the budget for sections if excerpts follow: an overview has a few sentences of each."""
+"""The share of the budget for sections if excerpts follow: an overview needs a few sentences of each."""
 _QUESTION_SHARE = 4
-"""A question is cut to a quarter of the budget, because the evidence matters more."""
+"""A question is cut to the budget divided by this number, because the evidence matters more."""
 _FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 TokenCounter = Callable[[str], int]
 
 
 def estimate_tokens(text: str) -> int:
-    """Return the tokens of `text` by the rule of four characters each, rounded up."""
+    """Return the estimated number of tokens of `text`: one for four characters, rounded up."""
     return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
 
 
@@ -63,14 +63,14 @@ def render_llm_prompt(
 ) -> str:
     """Return the prompt for `plan`, of at most `config.max_prompt_tokens` by `count_tokens`.
 
-    The plan's sections lead, then come the `excerpts` in order. Over the budget, whole bullets are left out,
-    lowest scores first, with the sections and sources that lose their last bullet; if there are excerpts,
-    bullets take at most 0.4 of the budget, and the last excerpts are left out. The prompt's counts are of
-    what it has. If nothing fits, the prompt says how many pieces were found; if that does not fit either, or
-    there is no evidence, it is empty.
+    The plan's sections come first, then the `excerpts` in order. If the budget is exceeded, whole bullets are
+    left out, lowest scores first, and the sections and sources without any bullet left. If there are
+    excerpts, bullets take at most 0.4 of the budget, and the last excerpts are left out. The counts in the
+    prompt cover only its own content. If nothing fits, the prompt says how many pieces were found. If that
+    does not fit either, or there is no evidence, it is empty.
 
-    `ask` is a question to put to the user instead of an answer, if there is no evidence or only excerpts that
-    may be about something else; `warning` is a remark about excerpts that answer. `bullets` are shown, as one
+    `ask` is a question to the user in place of an answer, if there is no evidence or only excerpts that may
+    be about something else. `warning` is a remark about excerpts that do answer. `bullets` are shown, as one
     section, only if there are neither sections nor excerpts. `query` comes before the instructions.
     """
     sections = plan.sections
@@ -85,7 +85,7 @@ def render_llm_prompt(
         return _written(_content(kept, excerpts[:quoted], config, query, ask, warning), config.format_style)
 
     def most(possible: int, tokens: float, prompt: Callable[[int], str]) -> int:
-        """Return the most of `possible` pieces with which the prompt takes at most `tokens`."""
+        """Return the maximum number of pieces, up to `possible`, that fit into `tokens`."""
         if not possible or count_tokens(prompt(possible)) <= tokens:
             return possible
         counts = range(1, possible)
@@ -108,13 +108,13 @@ def render_llm_prompt(
 
 
 def _shortened(query: str, config: PromptRenderConfig) -> str:
-    """Return the question, cut if it would take more than its share of the budget."""
+    """Return the question, cut if it takes more than its share of the budget."""
     query, characters = query.strip(), CHARACTERS_PER_TOKEN * config.max_prompt_tokens // _QUESTION_SHARE
     return query if len(query) <= characters else query[: max(0, characters - 1)] + "…"
 
 
 def _best_first(sections: Sequence[Section]) -> list[tuple[int, int]]:
-    """Return the places (section, bullet) of all bullets, best first, equal ones in the plan's order."""
+    """Return the places (section, bullet) of all bullets, best first. Equal ones keep the plan's order."""
     scores = {
         (s, b): bullet.score for s, section in enumerate(sections) for b, bullet in enumerate(section.bullets)
     }
@@ -132,7 +132,7 @@ def _keep(sections: Sequence[Section], places: Set[tuple[int, int]]) -> list[Sec
 
 
 def _sources(sections: Sequence[Section]) -> dict[str, list[str]]:
-    """Return each source id, in order of first use, with the citations of its bullets that have lines."""
+    """Return each source id, in the order of first use, with the citations of its bullets that have lines."""
     sources: dict[str, dict[str, None]] = {}
     for section in sections:
         for bullet in section.bullets:
@@ -150,7 +150,7 @@ def _content(
     ask: str = "",
     warning: str = "",
 ) -> dict[str, Any]:
-    """Return the content of the prompt, in the layout of JSON, for at least one bullet or excerpt."""
+    """Return the content of the prompt as JSON data. There must be at least one bullet or excerpt."""
     content: dict[str, Any] = {}
     sources = _sources(sections)
     if sections:
@@ -180,7 +180,7 @@ def _content(
 def _quoted(excerpt: Excerpt, config: PromptRenderConfig) -> dict[str, Any]:
     quoted: dict[str, Any] = {"citation": excerpt.citation}
     if excerpt.symbol and excerpt.symbol not in excerpt.text:
-        quoted["within"] = excerpt.symbol  # the head of a long definition is not in each of its parts
+        quoted["within"] = excerpt.symbol  # Not every part of a long definition contains its head.
     if config.include_metadata:
         quoted |= {"reason": excerpt.reason, "score": round(excerpt.score, 2)}
     return quoted | {"language": excerpt.language, "text": excerpt.text}
@@ -194,7 +194,7 @@ def shown_excerpt(excerpt: Excerpt, config: PromptRenderConfig) -> str:
 
 
 def frame(config: PromptRenderConfig, query: str, warning: str = "") -> str:
-    """Return the prompt's text besides its excerpts, if it has no sections."""
+    """Return the text of a prompt without sections, except its excerpts."""
     content = _content((), (), config, _shortened(query, config), warning=warning)
     return _written(content, config.format_style) + "## Excerpts\n\n"
 
@@ -220,7 +220,7 @@ _MARKS = {FormatStyle.MARKDOWN: _StyleMarks("# ", "## ", "### ", "- "), FormatSt
 
 
 def _written(content: dict[str, Any], style: FormatStyle) -> str:
-    """Return the content as one JSON object, as Markdown, or as the same lines without Markdown's marks."""
+    """Return the content as a JSON object, as Markdown, or as the same lines without Markdown's marks."""
     if style is FormatStyle.JSON:
         return json.dumps(content, ensure_ascii=False)
     marks, parts = _MARKS[style], []
@@ -266,7 +266,7 @@ def _code_block(excerpt: dict[str, Any], marks: _StyleMarks) -> str:
 
 
 def fence_for(text: str) -> str:
-    """Return a fence of backticks that no line of `text` closes."""
+    """Return a fence with more backticks than any line of `text` that could close it."""
     runs = [len(match) for match in _FENCE.findall(text)]
     return "`" * max([3, *(run + 1 for run in runs)])
 

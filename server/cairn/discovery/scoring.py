@@ -1,4 +1,4 @@
-"""Stage 2: score the collections for the deeper search."""
+"""Stage 2: score the collections, to choose one for the focused search."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BOOST_TERMS = ("docs", "source", "api", "sdk", "core")
 IMPORTANT_TAGS = ("documentation", "code", "api")
 STARTS_WITH_BOOST = 1.5
 FULL_SIZE = 1_000_000
-"""The number of vectors from which on a collection's size counts in full."""
+"""The number of vectors from which on the size of a collection scores 1."""
 
 
 def score_collections(
@@ -24,12 +24,12 @@ def score_collections(
     now: datetime | None = None,
     package_relevance: Mapping[str, float] = MappingProxyType({}),
 ) -> list[tuple[CollectionRef, float]]:
-    """Return each collection with its score, best first, equal ones by name.
+    """Return each collection with its score, best first, equal scores by name.
 
-    The score is the weighted sum of three signals, the share of query terms in the name, the share of
-    `BOOST_TERMS` in it, and the mean of size, recency and tags, plus `config.evidence_weight` times
-    `package_relevance`: by name, how much the question is about the collection's package, 0 to 1. `now` is
-    the time for recency, by default the current time. Times without a zone are UTC.
+    The score is the weighted sum of three signals: the share of query terms that are in the name, the share
+    of `BOOST_TERMS` that are in the name, and the mean of size, recency and tags. `config.evidence_weight`
+    times `package_relevance` is added, which says, by a collection's name, how much the question is about its
+    package, 0 to 1. Recency is relative to `now`, by default the current time. Times without a zone are UTC.
     """
     moment = now or datetime.now(UTC)
     terms = [term.lower() for term in query_terms if term]
@@ -58,7 +58,7 @@ def _score(ref: CollectionRef, terms: Sequence[str], config: ScoringConfig, now:
 
 
 def _name_match(name: str, terms: Sequence[str]) -> float:
-    """Return the share of the terms in the name, times 1.5 if the name starts with one of them."""
+    """Return the share of the terms that are in the name, times 1.5 if the name starts with one of them."""
     if not terms:
         return 0.0
     share = sum(term in name for term in terms) / len(terms)
@@ -66,8 +66,7 @@ def _name_match(name: str, terms: Sequence[str]) -> float:
 
 
 def _recency(updated_at: str | None, decay_days: float, now: datetime) -> float:
-    """Return `exp(-days / decay_days)` of whole days, so that answers repeat: 1 for today, 0 without a
-    time."""
+    """Return `exp(-days / decay_days)`: 1 for today, 0 without a time. Whole days make answers repeatable."""
     if not updated_at:
         return 0.0
     days = days_since(updated_at, now)
@@ -77,7 +76,7 @@ def _recency(updated_at: str | None, decay_days: float, now: datetime) -> float:
 
 
 def days_since(updated_at: str | None, now: datetime) -> int:
-    """Return whole days from then to `now`; 0 for a later time, and for none."""
+    """Return the number of whole days from a time to `now`; 0 for a later time or none."""
     return max(0, (_utc(now) - _utc(datetime.fromisoformat(updated_at))).days) if updated_at else 0
 
 

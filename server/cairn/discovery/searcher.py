@@ -1,4 +1,4 @@
-"""The interface of the searcher for the two stages that search."""
+"""The interface to the index for the two stages that search."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ class Searcher(Protocol):
     def search(self, queries: Sequence[str], collections: Sequence[str], k: int) -> list[list[ScoredChunk]]:
         """Return the best `k` chunks of the named collections for each query, best first, with scores 0 to 1.
 
-        The first query is the question, the others are variations of it.
+        The first query is the question; the others are variations of it.
         """
 
     def package_relevance(self, query: str, collections: Sequence[str]) -> Mapping[str, float]:
-        """Return how much the question is about the package of each collection that has one, 0 to 1."""
+        """Return how much the question is about a collection's package, 0 to 1, by collection."""
 
     def neighbours(self, chunks: Sequence[ScoredChunk], window: int) -> list[list[ScoredChunk]]:
-        """Return for each chunk up to `window` chunks before and after it in its file, in order."""
+        """Return, for each chunk, up to `window` chunks before and after it in its file, in order."""
 
     def vectors(self, chunks: Sequence[ScoredChunk]) -> NDArray[np.float32] | None:
-        """Return float32[n, dimension] of unit length, zeros for a chunk without a vector; None without
-        any."""
+        """Return float32[n, dimension]: unit vectors, and zeros for chunks without one; None if all are."""
 
     def passages(self) -> Sequence[Passage]:
-        """Return the lines that answer the first query of the first search, best first."""
+        """Return the passages that answer the first query of the first search, best first."""

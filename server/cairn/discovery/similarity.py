@@ -1,4 +1,4 @@
-"""Similarity of texts: near-duplicates by shared words, diversity by vectors.
+"""Compares texts: by shared words to find near-duplicates, by vectors for diversity.
 
 One matrix product compares all pairs: 80 passages take 4 ms.
 """
@@ -16,17 +16,17 @@ Floats = NDArray[np.float32]
 
 _WORD = re.compile(r"\w+")
 _BUCKETS = 4_096
-"""The number of hash values of words: one or two of a passage's 100 different words collide."""
+"""The number of hash values of words. Of a passage's 100 different words, one or two collide."""
 
 
 def jaccard(texts: Sequence[str]) -> Floats:
-    """Return float32[n, n]: shared words over all words of each two texts; 1 for two empty ones."""
+    """Return float32[n, n]: the share of common words in each two texts; 1 for two empty texts."""
     sets = np.zeros((len(texts), _BUCKETS), np.float32)
     for row, text in enumerate(texts):
         words = set(_WORD.findall(text.lower()))
         sets[row, [zlib.crc32(word.encode()) % _BUCKETS for word in words]] = 1.0
     sizes = sets.sum(axis=1)
-    # Half of the words or more are in one text alone, and are shared with none.
+    # Half of the words or more are in only one text, and so are shared with no other text.
     several = sets[:, sets.sum(axis=0) > 1]
     shared = several @ several.T
     np.fill_diagonal(shared, sizes)
@@ -36,7 +36,7 @@ def jaccard(texts: Sequence[str]) -> Floats:
 
 
 def distinct(similarity: Floats, threshold: float) -> list[int]:
-    """Return the indices of the texts that are not more similar than `threshold` to one returned before."""
+    """Return the indices of the texts whose similarity to all those already chosen is at most `threshold`."""
     kept: list[int] = []
     for index, row in enumerate(similarity):
         if not kept or row[kept].max() <= threshold:
@@ -50,8 +50,8 @@ def maximal_marginal_relevance(
     """Return up to `k` indices, each the best by `λ · relevance - (1 - λ) · similarity to those before it`.
 
     `similarity` is float32[n, n]. `trade_off` is λ: 1 ranks by relevance alone, 0 by novelty alone. The first
-    index is always the most relevant; ties go to the first in the input (Carbonell and Goldstein, SIGIR
-    1998).
+    index is always that of the most relevant text; of equal ones, the first in the input is chosen (Carbonell
+    and Goldstein, SIGIR 1998).
     """
     if not len(relevance) or k <= 0:
         return []

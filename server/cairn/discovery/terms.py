@@ -1,6 +1,7 @@
-"""The content words of a question, and how much of them a text covers.
+"""Finds the content words of a question, and measures how much of the question a text covers.
 
-Words compare by stem, identifiers by parts: "routing" finds "routes", "session cookie" `SessionCookie`.
+Words are compared by stem and identifiers by parts: "routing" matches "routes", and "session cookie" matches
+`SessionCookie`.
 """
 
 from __future__ import annotations
@@ -21,20 +22,19 @@ from cairn.text.words import LIGHT_WORDS, is_stopword, stem, stems
 _WORD = re.compile(r"\w+")
 EDGE_PUNCTUATION = " \t\n\r.,;:!?¿¡…\"'`´“”‘’«»()[]{}<>*"
 _PREFIX = 3
-"""The number of letters of a word that English stemming keeps. Only words with a term's beginning need to be
-stemmed."""
+"""The number of initial letters that stemming never changes, so that words with others need no stemming."""
 
 
 def bare_words(text: str) -> list[str]:
-    """Return the whitespace-separated words of `text` without punctuation around them; case is kept."""
+    """Return the words of `text`, separated by whitespace, without punctuation around them, in their case."""
     words = (word.strip(EDGE_PUNCTUATION) for word in text.split())
     return [word for word in words if word]
 
 
 def content_words(text: str) -> list[str]:
-    """Return the words of `text` that say what it is about, in order and as written.
+    """Return the words that say what `text` is about, in order and as written.
 
-    Light words count only if there are no others: "explain show" is about "show".
+    Light words, such as "show", are returned only if there are no others: "explain show" is about "show".
     """
     words = [word for word in bare_words(text) if not is_stopword(word)]
     return [word for word in words if word.lower() not in LIGHT_WORDS] or words
@@ -45,12 +45,12 @@ class QueryTerms:
     """The distinct terms of a question, with their alternatives and weights."""
 
     groups: tuple[tuple[str, ...], ...]
-    """For each term the term and its alternatives: other words or phrases (`Query.groups`)."""
+    """Each term with its alternatives, which are other words or phrases (`Query.groups`)."""
     shares: tuple[float, ...] = field()
-    """Each term's share of the question, by inverse document frequency, in total 1; equal by default."""
+    """Each term's share of the question, by inverse document frequency. The sum is 1; equal by default."""
 
     about: OverviewSubject | None = None
-    """The subject of a question that asks for an overview."""
+    """The subject of a question that asks for an overview; None for other questions."""
 
     @shares.default
     def _equal_shares(self) -> tuple[float, ...]:
@@ -58,7 +58,7 @@ class QueryTerms:
 
     @cached_property
     def _term_of(self) -> dict[str, int]:
-        """The index of the term with a stem; the first of several."""
+        """For each stem, the index of the first term with it."""
         words = ((text, place) for place, group in enumerate(self.groups) for text in group)
         return dict(reversed([(stem(text), place) for text, place in words if _WORD.fullmatch(text)]))
 
@@ -70,14 +70,14 @@ class QueryTerms:
 
     @classmethod
     def of(cls, query: str) -> QueryTerms:
-        """Return the terms of `query` in English, without alternatives and function words."""
+        """Return the terms of `query` by the rules of English, without alternatives and function words."""
         english = in_english(query).text
         parts = (part for word in content_words(english) for part in _parts(word) if not is_stopword(part))
         by_stem = {stem(part): part for part in reversed([*parts])}
         return cls(tuple((part,) for part in reversed(by_stem.values())), about=OverviewSubject.by(english))
 
     def counts(self, text: str) -> Counter[int]:
-        """Return how often each term, by its index, occurs in `text`, without terms that do not occur."""
+        """Return the number of occurrences in `text` of each term that occurs, by the term's index."""
         return Counter(
             place
             for word in self._likely.findall(text)

@@ -1,4 +1,4 @@
-"""Checks every citation against the files as they are now, because any index is slightly out of date."""
+"""Checks every citation against the current files, because any index is slightly out of date."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from cairn.protocol.evidence import Bullet
 from cairn.text.verbatim import stands_in
 
 LinesNow = Callable[[str], Sequence[str] | None]
-"""Returns the lines of the file with a URI, with unsaved changes; None if it is gone."""
+"""Returns the current lines of the file at a URI, with unsaved changes; None if the file is gone."""
 
 
 def verified(bullets: Sequence[Bullet], lines_now: LinesNow) -> list[Bullet]:
     """Return the bullets whose text is still in the file, each with its current lines.
 
-    Text that has moved is cited at the nearest place. Without lines, a bullet's file only needs its text.
+    Text that has moved is cited at its place nearest to the old one. If a bullet has no lines, its text must
+    only be somewhere in the file.
     """
     files = {uri: lines_now(uri) for uri in dict.fromkeys(bullet.uri for bullet in bullets)}
     found = (_found(bullet, files[bullet.uri]) for bullet in bullets)

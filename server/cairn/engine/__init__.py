@@ -1,1 +1,1 @@
-"""The facade for all fronts: the open folders, the methods of the protocol, and the running of requests."""
+"""The facade that all fronts (LSP, HTTP, MCP, CLI) call: open folders, protocol methods and requests."""

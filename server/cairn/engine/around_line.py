@@ -15,20 +15,20 @@ from cairn.index.store.deadline import Cancelled, never
 from cairn.protocol.references import ReferenceDirection
 
 _REFERENCES = 40
-"""Limit of the references in each direction; `complete` says whether there are more."""
+"""The maximum number of references in each direction; `complete` says whether all are shown."""
 _RELATED = 12
 _WHOLE_LINES = 100
-"""A longer definition has many topics. Passages related to the line alone are shown for it, which halves the
-time of the slowest panels."""
+"""The maximum number of lines of a definition for which related passages are shown. A longer one has many
+topics, so passages related to the line alone are shown, which halves the time of the slowest panels."""
 
 
 @frozen
 class AroundLine:
     line: int
     definition: OutlineEntry | None
-    """The innermost definition or heading around the line, in the shown text; None at the top level."""
+    """The innermost definition or heading with the line, in the shown text; None at the top level."""
     users: protocol.ReferencesAnswer | None
-    """Callers of the definition, or its uses if it cannot be called; None without known references."""
+    """The callers of the definition, or its uses if it cannot be called; None if references are unknown."""
     callees: protocol.ReferencesAnswer | None
     related: tuple[protocol.SearchResult, ...]
     problem: str
@@ -40,7 +40,7 @@ class AroundLine:
 def around_line(
     engine: Engine, file: FilePage, line: int, cancelled: Cancelled = never, *, front: str
 ) -> AroundLine:
-    """Return what belongs to a 0-based line. Raise InvalidRequestError if the file does not have it."""
+    """Return what belongs to a 0-based line. Raise InvalidRequestError if the file has no such line."""
     page = file.page
     if not 0 <= line < page.text.count("\n") + 1:
         raise InvalidRequestError("line", f"{page.path} has no line {line + 1}")
@@ -84,7 +84,7 @@ def _related(
     cancelled: Cancelled,
     front: str,
 ) -> tuple[tuple[protocol.SearchResult, ...], str]:
-    """Return passages related to the definition, or to the line if that is missing or long; and an error."""
+    """Return passages related to the definition, or to the line if it is missing or long; and any error."""
     lines = protocol.whole_lines(line, line + 1)
     if definition is not None and definition.has_references:
         whole = protocol.whole_lines(definition.start_line, definition.end_line)

@@ -16,10 +16,10 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 WAIT_SECONDS = 0.08
-"""How long a page waits for a missing value. The page must appear within 200 ms."""
+"""How many seconds a page waits for a missing value. The page must appear within 200 ms."""
 _AFTER_FAILURE_SECONDS = 30.0
 _SHARE = 0.02
-"""The share of the time that computing newer versions may take."""
+"""The maximum share of the thread's time that computing newer versions takes."""
 
 
 @define(eq=False)
@@ -29,9 +29,9 @@ class BackgroundValue(Generic[T]):
     _value: T | None = None
     _version: object = None
     _expires: float = -math.inf
-    """When the value is too old for its own version."""
+    """The time after which the value is computed again even if its version is unchanged."""
     _next_start: float = -math.inf
-    """When computing another version may start."""
+    """The earliest time at which another version is computed."""
     _running: threading.Event | None = None
     """The event that the running thread sets when it ends; None without one."""
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
@@ -39,10 +39,11 @@ class BackgroundValue(Generic[T]):
     def get(
         self, version: object, make: Callable[[], T], fresh_seconds: float, wait: float = WAIT_SECONDS
     ) -> T | None:
-        """Return the value of this version, at most `fresh_seconds` old, or an older one after `wait`.
+        """Return the value of this version, at most `fresh_seconds` old, or else an older value.
 
-        Return None before the first value is ready. Another thread calls `make`, and retries half a minute
-        after a failure. A value that takes long is not computed for each version.
+        Wait at most `wait` seconds for a value that is not ready. Return None before the first value is
+        ready. Another thread calls `make`, and retries half a minute after a failure. Versions are skipped if
+        computing takes long.
         """
         with self._lock:
             now = time.monotonic()
@@ -67,7 +68,7 @@ class BackgroundValue(Generic[T]):
                 self._value, self._version = value, version
                 self._next_start = now + (now - began) / _SHARE
                 self._expires = max(now + fresh_seconds, self._next_start)
-        except Exception:  # the page shows everything else
+        except Exception:  # The page shows everything else.
             logger.exception("A value for the page could not be computed.")
             self._next_start = self._expires = time.monotonic() + _AFTER_FAILURE_SECONDS
             self._version = version

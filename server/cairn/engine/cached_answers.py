@@ -1,7 +1,7 @@
-"""Caches answers so that repeating a query is free, and never returns a stale one.
+"""Caches answers, so that repeating a query is free. A stale answer is never returned.
 
-The cache key includes everything that an answer depends on except the files that it quotes. Those are read
-again and compared before the answer is reused, because even a fresh index lags behind the disk.
+The cache key includes everything that an answer depends on, except the files that it quotes. These files are
+read again and compared before the answer is reused, because the index always lags a little behind the disk.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LinesOf = Callable[[str], Sequence[str] | None]
 
 @frozen
 class CachedAnswer:
-    """An answer, and the files that it was checked against."""
+    """An answer, and digests of the files that it quotes."""
 
     answer: Any
     files: Mapping[str, bytes]
@@ -33,7 +33,8 @@ class CachedAnswer:
 
 
 def key_of(workspace: OpenWorkspace, request: Hashable, *more: Hashable) -> Hashable:
-    """Return the cache key of an answer. Make it before reading, so that no answer is older than its key."""
+    """Return the key of an answer. Call it before reading the index, lest the answer be older than its
+    key."""
     return request, workspace.folder_uris, workspace.state(workspace.learned), more
 
 
@@ -44,7 +45,7 @@ def recall(workspace: OpenWorkspace, key: Hashable) -> Any | None:
 
 
 def keep(workspace: OpenWorkspace, key: Hashable, answer: Any, characters: int) -> None:
-    """Cache an answer of this many characters, with the files that the workspace read for it."""
+    """Cache an answer of `characters` characters, with the files that the workspace read for it."""
     files = {uri: _digest(lines) for uri, lines in workspace.files_read.items()}
     workspace.engine.fallback.cache.put(key, CachedAnswer(answer, files), characters)
 
@@ -68,11 +69,11 @@ def characters_of(results: Sequence[SearchResult]) -> int:
 
 
 _OTHER_FIELDS = 500
-"""Estimated characters of a result's other fields, such as paths, titles and hashes."""
+"""The estimated number of characters of a result's other fields, such as paths, titles and hashes."""
 
 
 def _digest(lines: Sequence[str] | None) -> bytes:
-    """Return 16 bytes for the lines; b"" for a file that is gone or not text."""
+    """Return a digest of 16 bytes; b"" for a file that is gone or not text."""
     if lines is None:
         return b""
     return hashlib.blake2b("\n".join(lines).encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""Says, for the status and every answer, what the indexes of the open folders lack and why one is empty."""
+"""Describes, for the status and every answer, what the open folders' indexes lack, or why one is empty."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cairn.workspace.scan import ScanReport, scan
 _MOST_COMMITS = 3
 _HASH_CHARS = 8
 _MOST_ENTRIES = 1_000
-"""The limit of files and directories in a scan for the rule, which every answer from an empty index makes."""
+"""The maximum number of files and directories to scan for the rule, for each answer from an empty index."""
 
 
 def index_state(folders: Sequence[Folder], shown: Iterable[str] = ()) -> protocol.IndexState:
@@ -33,7 +33,7 @@ def index_state(folders: Sequence[Folder], shown: Iterable[str] = ()) -> protoco
 
 
 def _source(revisions: Sequence[protocol.Revision], shown: Iterable[str]) -> str:
-    """Return a sentence that names the commits an answer is from, those of the `shown` folders first."""
+    """Return a sentence that names the indexed commits of the folders, those of the `shown` folders first."""
     if not revisions:
         return ""
     places = {uri: place for place, uri in enumerate(dict.fromkeys(shown))}
@@ -46,14 +46,14 @@ def _source(revisions: Sequence[protocol.Revision], shown: Iterable[str]) -> str
 
 
 def _commit(revision: protocol.Revision) -> str:
-    """Return a text such as `gson, main at 1a2b3c4d, 3 commits behind this folder`."""
+    """Return a text like `gson, main at 1a2b3c4d, 3 commits behind this folder`."""
     behind = f"{revision.behind:,} commit{'' if revision.behind == 1 else 's'}" if revision.behind else ""
     at = f"{revision.repository}, {revision.ref} at {revision.commit[:_HASH_CHARS]}"
     return f"{at}, {behind} behind this folder" if behind else at
 
 
 def remaining(folders: Sequence[Folder], facts: Sequence[Facts]) -> tuple[str, ...]:
-    """Return what some folder still lacks, in the words of the protocol."""
+    """Return the protocol's names of what is missing in any folder's index."""
     lacks = {
         "files": any(not f.scanned for f in facts),
         "vectors": any(f.scanned and not f.complete for f in facts),
@@ -86,7 +86,7 @@ def _why_empty(folder: Folder) -> str:
         pass
     if not report.examples:
         return ""
-    # A rule of the workspace explains more than a built-in one, such as the rule for `.git`.
+    # A rule of the workspace explains more than a built-in rule, such as the one for `.git`.
     path, decision = max(
         (first for first, *_ in report.examples.values()),
         key=lambda each: (bool(each[1].detail), report.skipped[each[1].rule]),

@@ -1,4 +1,4 @@
-"""Answers `cairn/context`: collects what belongs to a place in a document, as passages and as a prompt."""
+"""Answers `cairn/context`: collects what is related to a place in a document, as passages and as a prompt."""
 
 from __future__ import annotations
 
@@ -52,13 +52,14 @@ from cairn.workspace.collections import file_kind
 
 _DOCUMENTS = ChunkFilter(types=(ChunkType.PROSE.value,))
 _OTHER_FIELDS = 500
-"""Estimated characters of a passage's fields other than its text, such as path, titles and reasons."""
+"""The estimated size of a passage's fields besides its text, such as path and titles, in characters."""
 
 
 def context(
     workspace: OpenWorkspace, params: protocol.ContextParams
 ) -> protocol.ContextAnswer | Attempt[protocol.ContextAnswer]:
-    """Answer `cairn/context`. With a query, the Attempt also says why a leg of its search failed.
+    """Answer `cairn/context`. With a query, the Attempt also says why a part of its search failed, such as
+    the vectors.
 
     Raise InvalidRequestError for a document that is neither indexed nor sent as text.
     """
@@ -93,12 +94,12 @@ def context(
 
 @define(slots=False)
 class _ContextRequest:
-    """A place in a document, and what is found for it. Each step runs once, when a later step needs it."""
+    """A place in a document, and what is found for it. Each property is computed once, on first use."""
 
     workspace: OpenWorkspace
     params: protocol.ContextParams
     is_indexed: bool = True
-    """Whether the index or its overlay of unsaved text has the passage; valid after `passage` was read."""
+    """Whether the passage is in the index or its overlay of unsaved text. Valid after `passage` was read."""
 
     @property
     def memory(self) -> ContextMemory:
@@ -108,7 +109,7 @@ class _ContextRequest:
 
     @cached_property
     def learned(self) -> Mapping[int, Learned]:
-        """What earlier choices taught, by folder number. Only the search for a query ranks by it."""
+        """What earlier feedback taught, by folder number. Only the search for a query uses it."""
         return self.workspace.learned if self.params.query.strip() else {}
 
     @cached_property
@@ -167,7 +168,7 @@ class _ContextRequest:
         start, end = first.start_line, last.end_line
         selected = at.start != at.end
         lines = lines_with_ends(text)
-        if selected and len(lines) == end - start:  # the lines of a notebook's cells may be counted otherwise
+        if selected and len(lines) == end - start:  # Lines of a notebook's cells may have other numbers.
             from_line, to_line = max(start, at.start.line), min(end, _line_after(at))
             if from_line < to_line:
                 text = "".join(lines[from_line - start : to_line - start])
@@ -192,10 +193,10 @@ class _ContextRequest:
         return understand(text, None, self.workspace.vocabulary, settings) if text.strip() else None
 
     def passages(self) -> tuple[tuple[Grouped, ...], str | None, bool]:
-        """Return the passages, why a leg of the search failed, and whether they are from the cache."""
+        """Return the passages, why a part of the search failed, and whether they are from the cache."""
         passage, params = self.passage, self.params
-        # The key is the same for every cursor place in one function of a chunk. A chunk's id identifies its
-        # text as long as the index and unsaved text, which `state` includes, stay the same.
+        # The key is the same for every cursor position in one function of a chunk. The id of a chunk
+        # identifies its text while `state`, which covers the index and unsaved text, is unchanged.
         ids = [stored.id or stored.chunk for stored in passage.chunks]
         key = (self.state, passage.folder, passage.path, *ids, self.functions, params.query, params.limit)
         cached = self.memory.passages.get(key)
@@ -209,7 +210,7 @@ class _ContextRequest:
 
     @cached_property
     def functions(self) -> tuple[Place, ...]:
-        """The functions and types around the place or, if there are none, in its passage."""
+        """The functions and types that contain the place or, if there are none, those in its passage."""
         passage = self.passage
         if not (self.is_indexed and passage.chunks and self.workspace.readers):
             return ()
@@ -221,7 +222,7 @@ class _ContextRequest:
 
     @property
     def place(self) -> protocol.ContextPlace:
-        """The place that the answer describes; every cursor within its range gets the same answer."""
+        """The place that the answer describes. All cursor positions within its range get the same answer."""
         passage, uri = self.passage, self.params.text_document.uri
         if not passage.chunks:
             return protocol.ContextPlace(passage.path, uri, protocol.whole_lines(0, 0), "", "", "")
@@ -237,7 +238,7 @@ class _ContextRequest:
         return protocol.ContextPlace(passage.path, uri, protocol.whole_lines(*lines), title, header, symbol)
 
     def _found(self) -> tuple[tuple[Grouped, ...], str | None, bool]:
-        """Return the passages, why a leg of the search failed, and whether every leg ran to its end."""
+        """Return the passages, why a part of the search failed, and whether every part ran to its end."""
         workspace, passage, limit = self.workspace, self.passage, self.params.limit
         readme_patterns = workspace.settings.discovery.readme.readme_patterns
         related = self._related() if passage.chunks and workspace.readers else []
@@ -275,7 +276,7 @@ class _ContextRequest:
         ]
 
     def _vector(self) -> PassageVector:
-        """Return a static vector, which is fast to compute, for text that is not indexed."""
+        """Return the vector of text that is not indexed: a static one, which is fast to compute."""
         table = self.workspace.engine.model.static_table()
         if table is None:
             return PassageVector()
@@ -299,7 +300,7 @@ class _ContextRequest:
         }
 
     def _concepts(self) -> tuple[Item, ...]:
-        """Return the core concepts. Typing changes them only in a README above the passage."""
+        """Return the core concepts. Of unsaved text, only that of a README above the passage affects them."""
         workspace, memory = self.workspace, self.memory
         if not workspace.readers:
             return ()

@@ -58,7 +58,9 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
     stages = Discovery(
         searcher=discovery.searcher,
         collections=collections,
-        query=query.text if query.terms else "",  # variations of a query without terms would find something
+        query=query.text
+        if query.terms
+        else "",  # Otherwise, variations of a query without terms would find something.
         config=config,
         count_tokens=count_tokens,
         include=params.include or None,
@@ -96,7 +98,7 @@ class _Discovery:
     terms: QueryTerms
     searcher: IndexedSearcher
     cut: str
-    """The note on a query that was too long and is cut; otherwise ""."""
+    """A note if the query was too long and is cut; otherwise ""."""
 
     def results(self, chunks: Sequence[ScoredChunk]) -> tuple[SearchResult, ...]:
         return search_results(self.workspace, in_order(chunks, self.searcher.found), self.query)
@@ -176,7 +178,7 @@ def _characters(params: protocol.DiscoverParams, answer: protocol.DiscoverAnswer
 def fallback_answer(
     request: Request, params: protocol.DiscoverParams, message: str
 ) -> tuple[protocol.DiscoverAnswer, str]:
-    """Return an earlier answer with unchanged files, or else `message`, and the kind: CACHE or GENERIC."""
+    """Return an earlier answer with unchanged files, or else `message`; and the kind, CACHE or GENERIC."""
     if (cached := latest(request, _request_key(params))) is not None:
         return _cached_answer(cached, 0.0, evolve(cached.index, complete=False)), CACHE
     answer = protocol.DiscoverAnswer(
@@ -192,7 +194,7 @@ def fallback_answer(
 
 
 def _discovery_config(config: DiscoveryConfig, params: protocol.DiscoverParams) -> DiscoveryConfig:
-    """Return the settings with those of the request over them. Raise InvalidRequestError for a bad field."""
+    """Return the settings, overridden by those of the request. Raise InvalidRequestError for a bad field."""
     config = laid_over(config, params.config)
     if params.max_bullets is not None:
         config = evolve(config, max_bullets=params.max_bullets)
@@ -202,7 +204,7 @@ def _discovery_config(config: DiscoveryConfig, params: protocol.DiscoverParams) 
 
 
 def laid_over(config: T, values: Mapping[str, Any]) -> T:
-    """Return `config` with a request's `values` laid over it. Raise InvalidRequestError for a bad field."""
+    """Return `config`, overridden by a request's `values`. Raise InvalidRequestError for a bad field."""
     config, problems = overlay(config, values, "config")
     if problems:
         field, _, problem = problems[0].partition(": ")

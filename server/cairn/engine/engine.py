@@ -1,4 +1,4 @@
-"""Manages the open folders of one front: settings, indexes, open documents, and the life cycle."""
+"""Manages the open folders of one front: their settings, indexes, open documents, opening and closing."""
 
 from __future__ import annotations
 
@@ -55,18 +55,18 @@ class Engine:
         self.host = host or Host(self._base.embedding)
         self.model = self.host.model
         self.gate = self.host.gate
-        """Makes background indexing wait while queries run."""
+        """The gate at which background indexing waits while queries run."""
         self.metrics = self.host.metrics
         self.folders: tuple[Folder, ...] = ()
         self._changing_folders = threading.Lock()
         self.fallback = Fallback(self)
         self.context_memory = ContextMemory()
         self.takes_changes = True
-        """Whether requests may change state that later answers depend on."""
+        """Whether requests may change state on which later answers depend."""
         self._stopped = False
 
     def configure(self, editor_settings: Mapping[str, Any]) -> list[str]:
-        """Use another `cairn` section of the editor. Return warnings about its invalid settings."""
+        """Apply a new `cairn` section of the editor's settings. Return warnings about invalid settings."""
         self._layers, self._base, self.warnings = _base_settings(editor_settings)
         for folder in self.folders:
             before = folder.settings()
@@ -80,7 +80,7 @@ class Engine:
     # --- folders -----------------------------------------------------------------------------------
 
     def add_folder(self, path: Path, *, keep_indexed: bool = True) -> None:
-        """Search `path`, and keep it indexed if wanted. Raise InvalidRequestError if it is unreadable."""
+        """Open `path` and index it if the settings say so. Raise InvalidRequestError if it is unreadable."""
         root = path.resolve()
         if not root.is_dir() or not os.access(root, os.R_OK | os.X_OK):
             raise InvalidRequestError("folder", f"{path} is not a directory that can be read")
@@ -95,7 +95,7 @@ class Engine:
             reader = OverlaidReader(_own_index(root, lease), Overlay(root, settings, self.model))
             folder, problem = Folder(root, shown, settings, lease, reader), ""
             if asks_team:
-                from cairn.engine.team import share  # imported only where a team is configured
+                from cairn.engine.team import share  # Imported only if a team is configured.
 
                 on_local = partial(self._use_local_index, writes=writes)
                 try:
@@ -134,7 +134,7 @@ class Engine:
         return self.host.lease(folder.root, folder.settings, self.on_change, writes=writes)
 
     def _replace(self, root: Path, change: Callable[[Folder], Folder]) -> None:
-        """Replace the folder by a changed copy. Requests that already run continue with the old one."""
+        """Replace the folder by a changed copy. Running requests continue with the old one."""
         with self._changing_folders:
             before = next((folder for folder in self.folders if folder.root == root), None)
             if before is None or self._stopped:
@@ -146,7 +146,7 @@ class Engine:
         self.on_change()
 
     def wait_for_team(self, seconds: float) -> None:
-        """Wait until the team server has said whether it has an index of each folder, or the time is over."""
+        """Wait until the team server has said for each folder if it has an index, or the time is over."""
         deadline = time.monotonic() + seconds
         for folder in self.folders:
             if folder.sharing is not None:
@@ -181,7 +181,7 @@ class Engine:
 
     @contextmanager
     def for_params(self, params: object) -> Iterator[Engine]:
-        """Yield the engine with the folders that a request with these params is about."""
+        """Yield the engine with the folders that a request with these params concerns."""
         yield self
 
     def team_overview(self) -> TeamOverview | None:
@@ -222,7 +222,7 @@ class Engine:
             thread.join()
 
     def searchable(self) -> bool:
-        """Return whether every folder has indexed chunks, or was scanned and is empty."""
+        """Return whether every folder either has indexed chunks, or was scanned and is empty."""
         readers = [folder.reader for folder in self.folders]
         return all(reader.facts().chunks or reader.facts().scanned for reader in readers)
 
@@ -238,25 +238,25 @@ class Engine:
                 folder.sharing.changed([inside])
 
     def document_opened(self, path: Path) -> None:
-        """Note that an editor opened the file. Missed changes are read, and its vectors are made first."""
+        """Note that an editor opened the file. Missed changes are read; the file's vectors are made first."""
         for folder, inside in places_of(self.folders, path):
             folder.open_paths.add(inside)
             folder.lease.opened(folder.open_paths)
 
     def document_changed(self, path: Path, text: str) -> None:
-        """Search this unsaved text of the document from now on."""
+        """Use this unsaved text of the document for searches from now on."""
         for folder, inside in places_of(self.folders, path):
             folder.reader.overlay.changed(inside, text)
 
     def document_closed(self, path: Path) -> None:
-        """Search the file as it is on disk again."""
+        """Use the text on disk for searches again."""
         for folder, inside in places_of(self.folders, path):
             folder.reader.overlay.closed(inside)
             folder.open_paths.discard(inside)
             folder.lease.opened(folder.open_paths)
 
     def look_again(self) -> None:
-        """Find unreported changes after the editor regained focus, unless that was done just before."""
+        """Look for unreported changes when the editor regains focus, unless the last look was just before."""
         for folder in self.folders:
             folder.indexer.look_again()
             if folder.sharing is not None:
@@ -272,7 +272,7 @@ class Engine:
         return self.folders[0].settings() if self.folders else self._base
 
     def model_in_use(self) -> tuple[protocol.ModelInfo | None, str | None]:
-        """Return the installed model, or else the bundled code model, and what is wrong with them."""
+        """Return the installed model, or else the bundled code model; and any problem with them."""
         if not self._base.embedding.enabled:
             return None, None
         found, problem = None, None
@@ -298,7 +298,7 @@ def _indexing(settings: Settings) -> tuple[object, ...]:
 
 
 def _base_settings(editor_settings: Mapping[str, Any]) -> tuple[Layers, Settings, list[str]]:
-    """Return the layers without workspace files, the settings that they give, and the warnings about them."""
+    """Return the settings' layers without workspace files, the combined settings, and their warnings."""
     layers = Layers(editor_settings)
     laid = layers.without_workspace()
     return layers, laid.settings, laid.texts()

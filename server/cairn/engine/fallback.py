@@ -1,6 +1,6 @@
-"""Answers queries whatever fails: by vectors, else keywords, names, an earlier answer, or a message.
+"""Answers queries even if parts fail: by vectors, else by keywords, names, an earlier answer, or a message.
 
-A query starts in the phase that the kill switch allows, and falls through to the next one on failure. This
+A query starts in the phase that the kill switch allows. If a phase fails, the next lower phase is tried. This
 module times, logs and counts every search, and reports it to the kill switch.
 """
 
@@ -45,10 +45,10 @@ _LEGS: dict[int, frozenset[Leg]] = {
 _FALLBACKS = {KEYWORDS: "keywords", NAMES: "names"}
 
 _MODEL_SECONDS = 1.0
-"""How long a look for a model stays valid. A look takes 0.2 ms while no model is loaded."""
+"""How many seconds the result of a look for a model is used. A look takes 0.2 ms while no model is loaded."""
 _TIMED_SEARCHES = 500
 _RECENT_SECONDS = 5.0
-"""How long the figures from the query log stay valid. Reading the log takes up to 10 ms."""
+"""How many seconds the figures from the query log are used. Reading the log takes up to 10 ms."""
 
 
 class RetrievalOffError(CairnError):
@@ -59,7 +59,7 @@ class Fallback:
     """The fallback chain of one engine. Thread-safe."""
 
     def __init__(self, engine: Engine) -> None:
-        """Make the chain. `engine` has all folders; its phase also applies to requests about one of them."""
+        """Make the chain of `engine`. All folders have one phase, also for requests about one folder."""
         self.latency: deque[float] = deque(maxlen=_TIMED_SEARCHES)
         """Durations in ms of the latest searches that were not answered from the cache."""
         self.timings = TimingMemory()
@@ -67,19 +67,19 @@ class Fallback:
         self.cache: AnswerCache[CachedAnswer] = AnswerCache()
         """The latest answers of searches and discoveries."""
         self.problem: str | None = None
-        """Why a leg of the latest search failed, if it did."""
+        """Why a part of the latest search failed, such as the vectors; None if none did."""
         self._engine = engine
         self._made_switch: KillSwitch | None = None
         self._making_switch = threading.Lock()
         self._others = OtherPrograms()
         self._looked_for_model: tuple[float, int] | None = None
-        """When to look for a model again, and the highest phase found by the last look."""
+        """The time to look for a model again, and the highest phase that the last look found."""
         self._recent: dict[Path, tuple[float, protocol.RecentQueries]] = {}
-        """When to read a folder's log again, and the figures from the last read, by folder."""
+        """For each folder, the time to read its log again, and the figures from the last read."""
 
     @property
     def switch(self) -> KillSwitch:
-        """The kill switch, made for the first query, so that a phase set before it is not a change."""
+        """The kill switch, made for the first query, so that a phase set earlier is not a change."""
         if self._made_switch is None:
             with self._making_switch:
                 self._made_switch = self._made_switch or KillSwitch(
@@ -93,7 +93,7 @@ class Fallback:
 
     def recent(self, folder: Folder) -> protocol.RecentQueries:
         """Return figures of the folder's latest queries, in all processes that have it open."""
-        from cairn.operations.recent_queries import read_recent  # imported with the first status
+        from cairn.operations.recent_queries import read_recent  # Imported with the first status.
 
         now, known = time.monotonic(), self._recent.get(folder.root)
         if known is None or now >= known[0]:
@@ -101,15 +101,15 @@ class Fallback:
         return known[1]
 
     def phases(self, settings: Settings) -> tuple[int, int]:
-        """Return the phase to answer in and the wanted phase, under the settings of the requested folders."""
+        """Return the phase to answer in, and the phase wanted by hand or by the folders' settings."""
         wanted = wanted_phase(settings.retrieval, self._by_hand(), self._most())
         return min(self.switch.phase(), wanted), wanted
 
     def answer(self, method: Method, request: Request, params: Any) -> Any:
         """Answer a method that uses retrieval, in the highest phase available.
 
-        For a method that always answers, a failing phase falls through to the next, and the result is counted
-        and logged. For others, raise what the handler raises, and RetrievalOffError if retrieval is off.
+        For a method that always answers, try the next lower phase if one fails, and count and log the result.
+        For others, raise what the handler raises, and RetrievalOffError if retrieval is off.
         """
         content = _content(request)
         with CONCURRENT_QUERIES.counted() as concurrency:
@@ -121,7 +121,7 @@ class Fallback:
 
     def _answer(self, method: Method, request: Request, params: Any) -> tuple[Any, LoggedQuery | None, int]:
         """Return the answer, the query to log or None, and the phase that was tried first."""
-        from cairn.engine.open_workspace import OpenWorkspace  # imported with the first query
+        from cairn.engine.open_workspace import OpenWorkspace  # Imported with the first query.
 
         began = time.perf_counter()
         first, wanted = self.phases(request.settings)
@@ -141,7 +141,7 @@ class Fallback:
                 if not always:
                     raise
                 reason, error = reason or _reason(problem, phase), error or type(problem).__name__
-                tell = None  # a lower phase starts over, but reports no stage a second time
+                tell = None  # A lower phase starts over, but reports no stage a second time.
             else:
                 attempt = found if isinstance(found, Attempt) else Attempt(found)
                 without_vectors = attempt.problem if attempt.without_vectors else None
@@ -156,7 +156,7 @@ class Fallback:
             attempt, how = Attempt(answer, reason), protocol.AnsweredIn(OFF, wanted, fallback, reason)
         if always or isinstance(found, Attempt):
             self.problem = attempt.problem or reason or None
-        if not hasattr(attempt.answer, "retrieval"):  # a single stage of discovery
+        if not hasattr(attempt.answer, "retrieval"):  # This is a single stage of discovery.
             return attempt.answer, None, first
         answer = evolve(attempt.answer, retrieval=how)
         if not always:
@@ -177,12 +177,12 @@ class Fallback:
     ) -> None:
         """Count and log an answered query, and report it to the kill switch.
 
-        Concurrent queries do not make a phase slow: of the time, only the query's share counts, which is the
-        time divided by `concurrency`, the mean number of queries in the process.
+        The time is divided by `concurrency`, the mean number of queries running in the process, so that
+        concurrent queries do not make a phase look slow.
         """
         how, metrics, judged_ms = answer.retrieval, self._engine.metrics, query.ms
         if isinstance(answer, protocol.DiscoverAnswer):
-            judged_ms = answer.metrics.stages.get("broad_discovery", judged_ms)  # the stage that searches
+            judged_ms = answer.metrics.stages.get("broad_discovery", judged_ms)  # This stage searches.
             metrics.discovery(answer, cached=query.cached)
         else:
             if not query.cached and not query.error and how.fallback != CACHE:
@@ -203,7 +203,7 @@ class Fallback:
             folder.log.add(query, answer)
 
     def _most(self) -> int:
-        """Return the highest possible phase. Look once a second for a model that makes vectors."""
+        """Return the highest possible phase. Look for a model that makes vectors at most once a second."""
         now = time.monotonic()
         if self._looked_for_model is None or now >= self._looked_for_model[0]:
             most = VECTORS if self._engine.model_in_use()[0] else KEYWORDS
@@ -234,7 +234,7 @@ class Fallback:
 
 
 def _content(request: Request) -> list[int]:
-    """Return, for each requested folder, a number that rises with every change of its indexed files."""
+    """Return a number for each requested folder that rises with every change of its indexed files."""
     return [folder.reader.facts().content for folder in request.folders]
 
 

@@ -10,11 +10,11 @@ from cairn.retrieval.query import understand
 from cairn.text.words import stem
 
 _MOST_COPIES = 8
-"""A passage in more files than this, such as a licence, teaches nothing about any of them."""
+"""The maximum number of files with the passage. The choice of a licence says nothing about its many files."""
 
 
 def take_feedback(request: Request, params: protocol.FeedbackParams) -> protocol.FeedbackAnswer:
-    """Answer `cairn/feedback`: remember what was done with a result. Without a `path`, all copies count.
+    """Answer `cairn/feedback`: store an action on a result, without a `path` for each file with the passage.
 
     Raise InvalidRequestError for a passage that no search finds, and FeedbackUnavailableError if the file
     cannot be written.

@@ -10,7 +10,7 @@ from cairn.index.queries.relations import changed_together, imports_around
 from cairn.index.reader.index_reader import IndexReader
 
 _COMMITS = 12
-"""The number of latest commits shown. Each further block of 200 commits that they lie in takes 1 ms."""
+"""The number of latest commits shown. Commits are stored in blocks of 200; reading a block takes 1 ms."""
 _TOGETHER = 8
 
 
@@ -21,14 +21,14 @@ class FileCommit:
     """The committer's time in Unix seconds."""
     subject: str
     files: int
-    """The number of files of the folder that it touched."""
+    """The number of files of the folder that the commit touched."""
 
 
 @frozen
 class ChangedWith:
     path: str
     likeness: float
-    """A value from 0 to 1, where 1 means always together. Only commits of up to nine files count."""
+    """How often both files change together, 0 to 1 (always). Only commits of up to nine files count."""
 
 
 @frozen
@@ -36,19 +36,19 @@ class FileHistory:
     """What the index knows of one file besides its text. Unknown fields are empty."""
 
     commits: tuple[FileCommit, ...] = ()
-    """The latest 12 commits, newest first. They are empty in a team's index, which has only the counts."""
+    """The latest 12 commits, newest first. Empty for a team's index, which has only the number of commits."""
     commit_count: int = 0
-    """The number of commits that touched it, except those that touched more than 60 files."""
+    """The number of commits that touched the file, without commits of more than 60 files."""
     last_time: int = 0
     """The time of the newest commit in Unix seconds; 0 if unknown."""
     changed_with: tuple[ChangedWith, ...] = ()
-    """The eight files that change with it most, in descending order."""
+    """The eight files that most often change together with the file, in descending order."""
     imports: tuple[str, ...] = ()
     imported_by: tuple[str, ...] = ()
     original: str = ""
-    """The file that it is a copy of; "" if it is not a copy."""
+    """The file of which this file is a copy; "" if it is not a copy."""
     copied_share: float = 0.0
-    """The share of its lines that are also in the original, 0 to 1."""
+    """The share of the file's lines that are also in the original, 0 to 1."""
     copies: tuple[str, ...] = ()
 
 

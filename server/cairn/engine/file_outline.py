@@ -27,25 +27,25 @@ class OutlineEntry:
     kind: str
     """The kind, such as `function`, `class` or `heading`; "" if unknown."""
     qualified: str
-    """The name with those of its enclosing definitions, such as `Application.handle`, or a heading's name."""
+    """The name after those of the enclosing definitions, such as `Application.handle`; a heading's name."""
     depth: int
     start_line: int
     end_line: int
     """The line after the last one."""
     line: int
     character: int = 0
-    """The column of its name in that line."""
+    """The column of the name in its line."""
     has_references: bool = False
-    """Whether `cairn/references` finds it at `line` and `character`."""
+    """Whether `cairn/references` finds the definition at `line` and `character`."""
 
     @property
     def is_called(self) -> bool:
-        """Whether it can be called or instantiated. Other definitions can only be used."""
+        """Whether the definition can be called or instantiated. Other definitions can only be used."""
         return self.kind in CALLABLE or self.kind in CONTAINERS
 
 
 def indexed_outline(reader: IndexReader, path: str) -> tuple[OutlineEntry, ...]:
-    """Return the outline of an indexed file or its unsaved text; an empty one if the path is not indexed."""
+    """Return the outline of an indexed file or its unsaved text; () if the path is not indexed."""
     page = reader.page(path)
     text = "".join(stored.chunk.text for stored in page)
     language = language_of(path, text)
@@ -58,7 +58,7 @@ def indexed_outline(reader: IndexReader, path: str) -> tuple[OutlineEntry, ...]:
 
 
 def outline_of_text(path: str, text: str) -> tuple[OutlineEntry, ...]:
-    """Parse `text` and return its outline, in 30 ms for 2,000 lines. The text of a notebook is its JSON."""
+    """Return the outline of `text`. Parsing 2,000 lines takes 30 ms. The text of a notebook is its JSON."""
     if headings := _headings(language_of(path, text), text):
         return headings
     chunks, table = chunk_file(path, text)
@@ -66,7 +66,7 @@ def outline_of_text(path: str, text: str) -> tuple[OutlineEntry, ...]:
 
 
 def innermost(outline: Iterable[OutlineEntry], line: int) -> OutlineEntry | None:
-    """Return the deepest entry around a line, the later of equally deep ones; None if there is none."""
+    """Return the deepest entry that contains the line, the last of several; None if there is none."""
     around = [entry for entry in outline if entry.start_line <= line < entry.end_line]
     return max(around, key=lambda entry: (entry.depth, entry.start_line), default=None)
 
@@ -124,7 +124,7 @@ def _headings(language: str, text: str) -> tuple[OutlineEntry, ...]:
 
 
 def _of_chunks(chunks: Sequence[Chunk]) -> tuple[OutlineEntry, ...]:
-    """Return the outline of a file without a symbol table. A notebook's chunks name the headings above."""
+    """Return the outline of a file without a symbol table. Chunks of a notebook name the headings above."""
     entries: list[OutlineEntry] = []
     above: tuple[str, ...] = ()
     for chunk in chunks:

@@ -25,7 +25,7 @@ class FilePage:
     collection: str
     kind: str
     size: int
-    """The indexed size in bytes; 0 if only unsaved text is known."""
+    """The size in bytes of the indexed text; 0 if only unsaved text is known."""
     outline: tuple[OutlineEntry, ...]
     """The outline of the shown text or, for a changed notebook, of the indexed text."""
     is_gone: bool
@@ -35,8 +35,8 @@ class FilePage:
 def file_page(engine: Engine, path: str, cancelled: Cancelled = never, *, front: str) -> FilePage:
     """Return the file at `path`, which may be absolute, relative or a unique end of a path.
 
-    Raise InvalidRequestError with the reason for a path that is not an indexed file. The error's field is
-    `folder` if several folders have the path; `folders_holding` lists them.
+    Raise InvalidRequestError with the reason for a path that is not an indexed file. If several folders have
+    the path, the field of the error is `folder`; `folders_holding` lists these folders.
     """
     params = protocol.FetchPageParams(path, now=True)
     page: protocol.PageAnswer = answer(engine, "fetchPage", params, cancelled, front=front, as_json=False)
@@ -68,7 +68,7 @@ def folders_holding(engine: Engine, path: str) -> Sequence[tuple[str, str]]:
 
 
 def folder_of(engine: Engine, uri: str) -> Folder:
-    """Return the open folder with this URI, which an answer of the engine named."""
+    """Return the open folder with this URI, which must come from an answer of the engine."""
     return next(folder for folder in engine.folders if folder.uri == uri)
 
 

@@ -26,13 +26,13 @@ from cairn.workspace.scan import read_text
 
 
 class FolderSettings:
-    """The settings of one folder. A call returns the current ones, also after its workspace file changed."""
+    """The settings of one folder. A call returns the current ones, even if the workspace file has changed."""
 
     def __init__(self, layers: Layers, root: Path) -> None:
         self._layers = layers
         self._root = root
         self._read: tuple[Layers, object, Layered] | None = None
-        """The layers and the file version of the last read, and its result. Any thread may replace it."""
+        """The layers and file version of the last read, and its result. Any thread may replace this tuple."""
 
     def rebase(self, layers: Layers) -> None:
         """Combine the workspace file with these `layers` from now on."""
@@ -63,19 +63,19 @@ class Sharing(Protocol):
     """Compares a folder with the team's index of it, on its own thread."""
 
     def start(self) -> None:
-        """Start to look for the team's index."""
+        """Start the thread, which looks for the team's index."""
 
     def stop(self) -> None:
         """End the thread."""
 
     def wait(self, seconds: float) -> None:
-        """Wait until the first look has ended, or the time is over."""
+        """Wait until the team's index was looked for once, or the time is over."""
 
     def changed(self, paths: Iterable[str]) -> None:
         """Queue files that were created, changed or removed."""
 
     def look_again(self) -> None:
-        """Find changes that were not reported."""
+        """Look for changes that were not reported."""
 
 
 @frozen
@@ -83,7 +83,7 @@ class Folder:
     root: Path
     """The real path, with all links resolved."""
     shown: Path
-    """The path by which the editor opened it and names its files."""
+    """The path by which the editor opened the folder. The editor's paths of files begin with it."""
     settings: FolderSettings
     lease: Lease
     reader: OverlaidReader
@@ -94,13 +94,13 @@ class Folder:
         lambda self: QueryLog(self.indexer.data, lambda: self.settings().log), takes_self=True
     )
     override: OverrideReader = Factory(lambda self: OverrideReader(self.indexer.data), takes_self=True)
-    """The phase that was set by hand."""
+    """Reads the phase that was set by hand."""
     revision: protocol.Revision | None = None
-    """The commit that the index is of, if it is a team's index."""
+    """The indexed commit of a team's index; None for a local index."""
     sharing: Sharing | None = None
     """The connection to the team's index, if a team is configured."""
     remark: str = ""
-    """Why the team's index is not used, or which part of it is left out; "" without a team."""
+    """Why the team's index is not used, or which part of it is left out; "" if neither."""
 
     @property
     def indexer(self) -> Indexer:
@@ -125,8 +125,8 @@ class Folder:
     def place_of(self, path: Path) -> str | None:
         """Return the path relative to the folder, also for a path through links; None if it is outside."""
         try:
-            real = path.parent.resolve() / path.name  # the editor may have opened the folder through a link
-        except (OSError, RuntimeError, ValueError):  # circular links, or an invalid name
+            real = path.parent.resolve() / path.name  # The editor may have opened the folder through a link.
+        except (OSError, RuntimeError, ValueError):  # Links are circular, or a name is invalid.
             return None
         inside = real.is_relative_to(self.root) and real != self.root
         return real.relative_to(self.root).as_posix() if inside else None
@@ -141,7 +141,7 @@ class Folder:
         if text is None:
             try:
                 text = read_text(self.root / path)
-            except (OSError, ValueError):  # ValueError: an invalid name
+            except (OSError, ValueError):  # A ValueError means an invalid name.
                 return None
         return text
 
@@ -154,7 +154,7 @@ class Folder:
         try:
             place = self.root / path
             return place.is_dir() if directory else place.exists()
-        except (OSError, RuntimeError):  # a name that is too long, or circular links
+        except (OSError, RuntimeError):  # A name is too long, or links are circular.
             return False
 
     def uri_of(self, path: str) -> str:
@@ -162,7 +162,7 @@ class Folder:
 
 
 def shown_lines(path: str, text: str) -> Sequence[str]:
-    """Return the lines of a text; those of a notebook without their JSON syntax."""
+    """Return the lines of a text as they are shown: lines of a notebook without JSON syntax."""
     lines = lines_of(text)
     return [_unescaped(line) for line in lines] if lines and path.endswith(".ipynb") else lines
 
@@ -181,7 +181,7 @@ def path_of_uri(uri: str) -> Path | None:
         if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
             return None
         path = url2pathname(parts.path)
-    except (OSError, ValueError):  # brackets without an address or, on Windows, a colon without a drive
+    except (OSError, ValueError):  # Brackets lack an address, or a colon lacks a drive.
         return None
     return None if "\0" in path else Path(path)
 
@@ -198,10 +198,10 @@ def places_of_uri(folders: Iterable[Folder], uri: str) -> list[tuple[Folder, str
 
 
 def path_inside(given: str) -> PurePosixPath | None:
-    """Return a relative path with `/`; None if it leads out of the folder."""
+    """Return `path` with `/` as separator; None if it leads out of the folder."""
     path = PurePosixPath(given)
     outside = path.is_absolute() or ".." in path.parts or "\0" in given
-    if os.name == "nt":  # Windows also separates by `\\`, and `C:` is a drive
+    if os.name == "nt":  # On Windows, `\\` is a separator too, and `C:` is a drive.
         windows = PureWindowsPath(given)
         outside = outside or bool(windows.anchor) or ".." in windows.parts
     return None if outside else path

@@ -1,7 +1,7 @@
 """Shares the model and one indexing thread per folder among the engines of a process.
 
-`cairn lsp` has one engine. `cairn serve` has one for HTTP, and one for each editor with the editor's unsaved
-documents and settings.
+`cairn lsp` has one engine. `cairn serve` has one for HTTP, and one for each editor, which has the editor's
+unsaved documents and settings.
 """
 
 from __future__ import annotations
@@ -33,16 +33,17 @@ class Host:
         self.gate = QueryGate()
         self.metrics = metrics or Metrics()
         self.shared: dict[tuple[Path, bool], Shared] = {}
-        """The indexing threads by folder, and by whether they write."""
+        """The indexing threads by folder and by whether they write the index."""
         self.lock = threading.Lock()
-        """Guards `shared` and its leases."""
+        """Protects `shared` and its leases."""
 
     def lease(
         self, root: Path, settings: Callable[[], Settings], on_change: Callable[[], None], *, writes: bool
     ) -> Lease:
-        """Return a lease of the folder's indexing thread, which calls `on_change`.
+        """Return a lease of the folder's indexing thread, which calls `on_change` when its state changes.
 
-        The first lease starts the thread with its settings. Unless it `writes`, it only reads the index.
+        The first lease starts the thread with these `settings`. Unless `writes` is true, the thread only
+        reads the index.
         """
         key = (root, writes)
         with self.lock:
@@ -58,7 +59,7 @@ class Shared:
     def __init__(self, host: Host, root: Path, settings: Callable[[], Settings], writes: bool) -> None:
         self.memory = IndexMemory()
         self.leases: dict[Lease, frozenset[str]] = {}
-        """The files that the editor behind each lease has open."""
+        """The files that are open in each lease's editor."""
         self.indexer = Indexer(root, settings, host.model, self._notify, host.gate, host.intervals)
         if writes:
             self.indexer.start()
@@ -75,7 +76,7 @@ class Shared:
 
 @frozen(eq=False)
 class Lease:
-    """A claim on a folder's indexing thread, which stops with its last lease."""
+    """A claim on a folder's indexing thread. The thread stops when its last lease is given back."""
 
     _host: Host
     _key: tuple[Path, bool]
@@ -93,7 +94,8 @@ class Lease:
             before = self.shared.leases.get(self)
             if before is not None:
                 now = self.shared.leases[self] = frozenset(paths)
-                # Read them again even if another editor has them open: a change may have been missed.
+                # Read the files again even if another editor has them open, because a change may have been
+                # missed.
                 self.shared.indexer.queue.changed(now - before)
                 self.shared.queue_opened()
 

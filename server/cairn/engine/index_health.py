@@ -1,4 +1,4 @@
-"""Describes the health of an index in a sentence: whether it is complete, slow or broken, and why."""
+"""Describes in a sentence whether an index is complete, slow or broken, and why."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cairn.operations.timings import Timings
 
 GOOD, BUSY, WARN, BAD = "good", "busy", "warn", "bad"
 _FEWEST = 10
-"""With fewer answered queries, the text does not call them slow."""
+"""The minimum number of answered queries for a statement that queries are slow."""
 _SHARE = 0.95
 _DOING = {
     "checking": "the index is being checked",
@@ -30,17 +30,15 @@ _WITHOUT = {KEYWORDS: "by words alone, not by meaning", NAMES: "by names and wor
 @frozen
 class IndexHealth:
     level: str
-    """`good`, `busy` while indexing runs, `warn` if answers lack something, or `bad`."""
+    """The level is `good`, `busy` while indexing runs, `warn` if answers lack something, or `bad`."""
     text: str
 
 
 def health_of(
     status: protocol.StatusAnswer, timings: Timings, slow_ms: float, *, is_written: bool
 ) -> IndexHealth:
-    """Return the health of folders on this machine.
-
-    `is_written` says whether some process keeps each index up to date. Queries are slow if more than 5 % of
-    them take longer than `slow_ms`.
+    """Return the health of local folders. `is_written` says for each index whether a process updates it;
+    queries are slow if over 5 % of them take longer than `slow_ms`.
     """
     state, retrieval = status.state, (status.retrieval.state if status.retrieval else None)
     if not status.collections and retrieval is None:
@@ -59,7 +57,7 @@ def health_of(
         doing = _DOING.get(status.activity, "it is being indexed")
         return IndexHealth(BUSY, f"The index is not complete yet: {doing}, {progress}{left}.")
     slow = _slow(timings, slow_ms)
-    # This also warns if the user asked for the lower phase, in the settings or by hand.
+    # The level is also `warn` if the user chose the lower phase, in the settings or by hand.
     if retrieval and (retrieval.phase < retrieval.wanted or (status.model and retrieval.phase < VECTORS)):
         how = _WITHOUT[retrieval.phase]
         reason = f" {retrieval.reason}" if retrieval.reason else ""

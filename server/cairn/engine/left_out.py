@@ -1,4 +1,4 @@
-"""Lists what in a folder is not indexed, and by which rule. The rules are those of the indexer's scan."""
+"""Lists the files of a folder that are not indexed, and the rules of the indexer's scan that exclude them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from cairn.workspace.scan import ScanReport, scan
 
 MOST_EXAMPLES = 8
 _SCAN_SECONDS = 5.0
-"""The time limit of a scan: 20,000 files take 0.3 s, 78,000 take 1.5 s."""
+"""The time limit of a scan. A scan of 20,000 files takes 0.3 s, one of 78,000 files 1.5 s."""
 _CONTENT_SECONDS, _CONTENT_FILES = 1.0, 300
-"""The limits of reading files again to learn which rule excludes their content."""
+"""The maximum time and number of files for reading files again to learn which rule excludes their content."""
 _FRESH_SECONDS = 30.0
-"""How long a count stays valid. Excluded files change without a change of the index."""
+"""How many seconds a count is used. Excluded files may change while the index does not."""
 _BY_CONTENT = "left out by its content"
 
 _IN_WORDS = {
@@ -53,9 +53,9 @@ _IN_WORDS = {
 @frozen
 class Example:
     path: str
-    """The path relative to the folder; that of a directory ends with `/`."""
+    """The path relative to the folder. The path of a directory ends with `/`."""
     detail: str
-    """Details of the decision, such as file, line and pattern; may be empty."""
+    """Details of the decision, such as the ignore file, line and pattern; may be empty."""
 
 
 @frozen
@@ -70,25 +70,25 @@ class LeftOutByRule:
 @frozen
 class LeftOut:
     rules: tuple[LeftOutByRule, ...]
-    """The rules that exclude something, in descending order of the count."""
+    """The rules that exclude something, the highest count first."""
     unreadable: tuple[str, ...]
     """Paths that could not be read, each with the system's reason."""
     is_whole: bool
-    """Whether the scan of the folder ended before its time limit."""
+    """Whether the scan reached the end of the folder before its time limit."""
     looked_at: float
     """The time of the scan in Unix seconds."""
     files: int
-    """The number of scanned files that the rules admit."""
+    """The number of scanned files that no rule excludes."""
 
 
 _CACHE: WeakKeyDictionary[IndexMemory, BackgroundValue[LeftOut]] = WeakKeyDictionary()
 
 
 def left_out(folder: Folder, gate: QueryGate, deadline: float) -> LeftOut | None:
-    """Return what is left out of a local folder, cached for 30 s while the index does not change.
+    """Return what is excluded from a local folder. The result is cached for 30 s or until the index changes.
 
-    Return None if the first count has not ended at `deadline`, which is on the monotonic clock. The count
-    yields to queries through `gate`.
+    Return None if the first count has not ended at `deadline` (`time.monotonic`). The count pauses while
+    queries run (`gate`).
     """
     settings, reader = folder.settings().index, folder.reader.saved
     value = _CACHE.setdefault(reader.memory, BackgroundValue())
@@ -125,7 +125,7 @@ def _count(folder: Folder, settings: IndexSettings, gate: QueryGate) -> LeftOut:
 
 
 def _by_content(folder: Folder, gate: QueryGate) -> Iterator[tuple[str, Decision]]:
-    """Yield the files of which only the names are indexed, with the rule, which the index does not have."""
+    """Yield the files of which only the name is indexed, with the rule. The index does not store the rule."""
     deadline = time.monotonic() + _CONTENT_SECONDS
     paths = folder.reader.saved.select("SELECT path FROM files WHERE NOT is_text ORDER BY path")
     for number, (path,) in enumerate(paths):
@@ -134,12 +134,12 @@ def _by_content(folder: Folder, gate: QueryGate) -> Iterator[tuple[str, Decision
             continue
         gate.step_aside()
         decision = decide_by_content(folder.root, path)
-        if not decision.indexed:  # otherwise the file has changed since it was indexed
+        if not decision.indexed:  # Otherwise the file has changed since it was indexed.
             yield path, decision
 
 
 def in_words(rule: str, settings: IndexSettings) -> str:
-    """Return the rule in a sentence; "" if its name says everything."""
+    """Return a sentence that explains the rule; "" if its name says everything."""
     if rule.startswith("ignored by "):
         return f"Files and directories that a line of {rule.removeprefix('ignored by ')} names."
     if rule.startswith("taken back in by "):

@@ -1,6 +1,6 @@
 """The table of the protocol's methods: params, answer, and the engine function that handles each.
 
-LSP, REST, MCP and `cairn call` all read it, so the same request has the same answer through each of them. A
+LSP, REST, MCP and `cairn call` all use this table, so a request has the same answer through each of them. A
 method's module is imported with its first request. Each handler may raise QueryCancelledError soon after the
 request was cancelled.
 """
@@ -18,24 +18,24 @@ from cairn import protocol
 from cairn.errors import InvalidRequestError
 
 CLI, HTTP, LSP, MCP, WEB = "cli", "http", "lsp", "mcp", "web"
-"""The fronts, as the metrics name them."""
+"""The names of the fronts in the metrics."""
 
 
 class Needs(IntEnum):
-    """What a method needs of the indexes. Each level includes the levels before it."""
+    """What a method needs from the indexes. Each value includes those before it."""
 
     NOTHING = 0
     INDEX = 1
     """The method waits until earlier saves are indexed, and background indexing waits for the method."""
     RETRIEVAL = 2
-    """Retrieval must be on, and the handler gets an `OpenWorkspace` with the settings of the phase."""
+    """Retrieval must be on. The handler gets an `OpenWorkspace` with the settings of the phase."""
     ANSWER = 3
-    """The method always answers: lower phases are tried, and if all fail, the module's `fallback_answer`."""
+    """The method always answers. Lower phases are tried, and then the module's `fallback_answer`."""
 
 
 @frozen
 class Method:
-    """One method; LSP puts `cairn/` before its name."""
+    """One method. Its name in LSP begins with `cairn/`."""
 
     name: str
     handler: str
@@ -45,19 +45,19 @@ class Method:
     answer: str
     """The name of the answer class in `cairn.protocol`, with `[]` after it for a list."""
     summary: str
-    """A sentence without its full stop."""
+    """A sentence that describes the method, without its full stop."""
     needs: Needs = Needs.NOTHING
     changes: bool = False
-    """Whether it changes state that later answers depend on."""
+    """Whether the method changes state on which later answers depend."""
     streams: bool = False
-    """Whether it reports partial results while it runs."""
+    """Whether the method reports partial results while it runs."""
 
     def handle(self) -> Callable[[Any, Any], Any]:
-        """Import the handler."""
+        """Return the handler after importing its module."""
         return _import(self.handler)
 
     def fallback_answer(self) -> Callable[[Any, Any, str], Any]:
-        """Import the function that answers if every phase failed."""
+        """Return the function that answers if every phase failed, after importing its module."""
         return _import(f"{self.handler.partition('.')[0]}.fallback_answer")
 
     def params_class(self) -> type[Any]:
@@ -81,7 +81,7 @@ def _stage(name: str, handler: str, answer: str, summary: str) -> Method:
     return Method(name, f"stages.{handler}", params, f"{answer}Answer", summary, Needs.RETRIEVAL)
 
 
-# One line each, as in a table.
+# Each method is one line, as in a table.
 # fmt: off
 _STAGES = (
     _stage("filterCollections", "filter_", "Collections", "Choose the collections that a question is about"),

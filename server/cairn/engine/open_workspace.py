@@ -1,4 +1,4 @@
-"""A retrieval request with its readers, vocabulary and vectors, each of which is loaded on first use."""
+"""A request that searches, with index readers, vocabulary and vectors. Each is loaded on first use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from cairn.settings.layers import CHARACTERS
 from cairn.settings.tree import Leg
 from cairn.workspace.collections import TAGS, FileKind
 
-# Discovery is imported on use: a search, which may be an editor's first request, does not need it.
+# Discovery is imported on use, because a search, often an editor's first request, does not need it.
 if TYPE_CHECKING:
     from cairn.discovery.indexed_searcher import IndexedSearcher
     from cairn.discovery.render import TokenCounter
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _MAX_TOKENIZER_BYTES = 200_000_000
-"""Six times the largest `tokenizer.json` of the well-known language models, Gemma's with 33 MB."""
+"""The maximum size of a `tokenizer.json`, six times the largest of the known language models, Gemma's."""
 
 
 @define(slots=False)
 class OpenWorkspace(Request):
-    """A request that retrieval answers."""
+    """A request of a method that needs retrieval (`Needs.RETRIEVAL`)."""
 
     files_read: dict[str, Sequence[str] | None] = field(factory=dict, init=False)
     """The lines of each file that `lines_now` read, by URI."""
@@ -55,7 +55,7 @@ class OpenWorkspace(Request):
 
     @cached_property
     def meaning(self) -> Meaning | None:
-        """The comparison by vectors, which loads a model only if vectors exist; None if it is excluded."""
+        """The comparison by vectors; None if settings exclude it. A model is loaded only if vectors exist."""
         if Leg.MEANING not in self.settings.search.legs:
             return None
         facts = [reader.facts_with_unsaved() for reader in self.readers]
@@ -64,7 +64,7 @@ class OpenWorkspace(Request):
     def _embedder(self) -> Embedder | None:
         try:
             return self.engine.model.embedder()
-        except ModelError as problem:  # `status` reports it, and the other legs still search
+        except ModelError as problem:  # `status` reports the problem, and searches go on without vectors.
             logger.warning("%s", problem)
             return None
 
@@ -74,7 +74,7 @@ class OpenWorkspace(Request):
 
     @cached_property
     def learned(self) -> Mapping[int, Learned]:
-        """What earlier choices taught, by folder number, for folders with choices whose settings use them."""
+        """What earlier feedback taught, by folder number, for folders that have feedback and use it."""
         every = {
             number: folder.feedback.learned()
             for number, folder in enumerate(self.folders)
@@ -83,13 +83,13 @@ class OpenWorkspace(Request):
         return {number: learned for number, learned in every.items() if learned}
 
     def state(self, learned: Mapping[int, Learned]) -> Hashable:
-        """Return a key for the state of indexes, unsaved text, model, settings and choices.
+        """Return a cache key for the state of indexes, unsaved text, model, settings and feedback.
 
-        The index may change before it is read. The answer is then newer than its key, but that key is never
-        used again, because generations only rise.
+        If the index changes after this call, the answer is newer than its key. That does no harm: the key is
+        never used again, because generations only rise.
         """
         indexes = tuple(
-            # The generation alone is not enough: whether the index is complete can change without it.
+            # The generation alone is not enough: an index can become complete without a new generation.
             (
                 *(folder.uri, folder.revision, reader.key, reader.identity()),
                 *(reader.facts(), reader.overlay.generation),
@@ -112,7 +112,7 @@ class OpenWorkspace(Request):
         )
 
     def searcher(self, places: ChunkFilter = EVERYTHING, *, everywhere: bool = False) -> IndexedSearcher:
-        """Return a searcher of the files in `places`; `everywhere` is that of `IndexedSearcher`."""
+        """Return a searcher of the files in `places`. `IndexedSearcher` explains `everywhere`."""
         from cairn.discovery.indexed_searcher import IndexedSearcher
 
         return IndexedSearcher(
@@ -127,7 +127,7 @@ class OpenWorkspace(Request):
         )
 
     def collections(self, places: ChunkFilter = EVERYTHING) -> list[protocol.CollectionRef]:
-        """Return the collections of all folders within `places`. One that several folders have is merged."""
+        """Return the collections of all folders within `places`. Collections of the same name are merged."""
         dimension = self.meaning.dimension if self.meaning else 0
         refs: dict[str, protocol.CollectionRef] = {}
         for reader in self.readers:
@@ -144,9 +144,10 @@ class OpenWorkspace(Request):
         return list(refs.values())
 
     def token_counter(self, tokenizer: str) -> TokenCounter:
-        """Return the counter that `tokenizer` names. Raise InvalidRequestError for an invalid file.
+        """Return the token counter that `tokenizer` names. Raise InvalidRequestError for an invalid file.
 
-        The user's settings may name any file, a request or a workspace file only one in the workspace.
+        The user's settings may name any file; a request or a workspace file may only name one in the
+        workspace.
         """
         if tokenizer and tokenizer != CHARACTERS:
             try:
@@ -155,7 +156,7 @@ class OpenWorkspace(Request):
                 if status.st_size > _MAX_TOKENIZER_BYTES:
                     raise ValueError(f"it is larger than {_MAX_TOKENIZER_BYTES:,} bytes")
                 return _counter_of(path, status.st_mtime_ns)
-            except Exception as problem:  # the library raises bare exceptions for files that it cannot read
+            except Exception as problem:  # The library raises bare exceptions for files that it cannot read.
                 raise InvalidRequestError(
                     "config.render.tokenizer",
                     f"{tokenizer!r} cannot be used: {problem}; give the path of a tokenizer.json,"
@@ -194,7 +195,7 @@ class OpenWorkspace(Request):
 
 @lru_cache(maxsize=4)
 def _counter_of(path: Path, _modified: int) -> TokenCounter:
-    from tokenizers import Tokenizer  # imported only for a tokenizer file
+    from tokenizers import Tokenizer  # Imported only for a tokenizer file.
 
     from cairn.embedding.tokenization import TextTokenizer
 

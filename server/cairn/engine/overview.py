@@ -1,4 +1,4 @@
-"""Collects everything on the page about the index: contents, writer, progress, health and timings."""
+"""Collects what the web page about the index shows: contents, writer, progress, health and timings."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _FRESH_SECONDS = 60.0
 
 @frozen
 class Share:
-    """The part of an index in one collection and one language."""
+    """The files and chunks of an index in one collection and one language."""
 
     collection: str
     language: str
     """The language; "" if unknown."""
     files: int
-    """The number of files with a passage in the language. A file in several languages counts for each."""
+    """The number of files with a passage in the language. A file may count in several languages."""
     chunks: int
 
 
@@ -71,11 +71,11 @@ class FolderOverview:
     writer: Writer | None
     """The process that writes the index; None without one, and for a team's index."""
     shares: tuple[Share, ...] | None
-    """The parts by collection and language; None until the first count ends."""
+    """The contents by collection and language; None until the first count ends."""
     left_out: LeftOut | None
     """The excluded files; None until the first count ends, and always for a team's index."""
     revision: protocol.Revision | None
-    """The commit that a team's index is of; None for a local index."""
+    """The indexed commit of a team's index; None for a local index."""
 
 
 @frozen
@@ -87,7 +87,7 @@ class Overview:
     """The open folders. Empty for a team's index with more repositories than one request can search."""
     timings: Timings
     is_logged: bool
-    """Whether the timings come from the log of all processes. Otherwise they are those of this process."""
+    """Whether the timings are those of all processes, from the log. Otherwise they are this process's."""
     team: TeamOverview | None
     is_changing: bool
     """Whether the figures will change soon, because indexing or counting runs."""
@@ -147,7 +147,7 @@ def _shares(folder: Folder, deadline: float) -> tuple[Share, ...] | None:
 
 
 def _size(data: Path) -> int:
-    """Return the bytes of the index with its write-ahead log."""
+    """Return the size in bytes of the index and its write-ahead log."""
     size = 0
     for name in (DATABASE_NAME, f"{DATABASE_NAME}-wal", f"{DATABASE_NAME}-shm"):
         with suppress(OSError):
@@ -169,7 +169,7 @@ def _writer(folder: Folder) -> Writer | None:
 
 
 def _timings(engine: Engine) -> tuple[Timings, bool]:
-    """Return the latest timings, and whether they are those of all processes."""
+    """Return the latest timings, and whether they cover all processes."""
     logs = [
         folder.indexer.data
         for folder in engine.folders

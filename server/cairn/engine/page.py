@@ -20,7 +20,7 @@ from cairn.workspace.builtin_rules import may_contain_secrets
 
 
 def fetch_page(request: Request, params: protocol.FetchPageParams) -> protocol.PageAnswer:
-    """Answer `cairn/fetchPage` with the unsaved or indexed text or, if `params.now`, with the text on disk.
+    """Answer `cairn/fetchPage` with the unsaved or indexed text, or with the text on disk if `params.now`.
 
     Only indexed files are read from disk, and only while no rule excludes them. Raise InvalidRequestError for
     a path that is not an indexed file.
@@ -59,7 +59,7 @@ def _page(chunks: Sequence[StoredChunk]) -> protocol.PageAnswer:
 def _now(folder: Folder, page: protocol.PageAnswer, chunks: Sequence[StoredChunk]) -> protocol.PageAnswer:
     """Return the page with the current text, or unchanged if the file is gone or only in a team's index.
 
-    Raise InvalidRequestError for a file that a rule excludes by now, such as one that contains a secret.
+    Raise InvalidRequestError for a file that a rule now excludes, for example because it contains a secret.
     """
     explained = _explained(folder, page.path)
     if explained is not None and not explained.indexed:
@@ -77,7 +77,7 @@ def _now(folder: Folder, page: protocol.PageAnswer, chunks: Sequence[StoredChunk
 
 
 def _differs(page: protocol.PageAnswer, text: str, chunks: Sequence[StoredChunk]) -> bool:
-    """Return whether the current text differs from the indexed one; of notebooks, the cells' sources."""
+    """Return whether the current text differs from the indexed one. In notebooks, cells are compared."""
     if page.language != "jupyter":
         return lines_of(text) != lines_of(page.text)
     now = chunk_text(page.path, text)
@@ -87,7 +87,7 @@ def _differs(page: protocol.PageAnswer, text: str, chunks: Sequence[StoredChunk]
 
 
 def _explained(folder: Folder, path: str) -> Why | None:
-    """Return the decision about a file on disk; None if it does not exist."""
+    """Return whether and by which rule a file on disk is indexed; None if it does not exist."""
     try:
         return why(folder.root / path, folder.root)
     except InvalidRequestError:
@@ -116,7 +116,7 @@ def _why_not(folders: Sequence[Folder], given: str) -> str:
 
 
 def _why_not_now(folders: Sequence[Folder], given: str) -> str:
-    """Say why a path cannot be read: the rule that excludes it, or a similar path."""
+    """Return why a path cannot be read: the rule that excludes it, or a similar path that exists."""
     if "\0" in given:
         return f"{given!r} is not a path"
     for folder in folders:

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class PooledEngine:
-    """An engine over some folders, which its runner makes on a thread, and the number of its users."""
+    """An engine of some folders and the number of its users. Its runner makes the engine on a thread."""
 
     def __init__(self, host: Callable[[], Host], folders: tuple[Path, ...]) -> None:
         self.open: tuple[Path, ...] = ()
-        """The open folders, after the engine was made."""
+        """The open folders, known after the engine was made."""
         self.problems: tuple[str, ...] = ()
-        """Why the other folders are not open."""
+        """Why the other requested folders are not open."""
         self.borrowers = 0
         self.ending: asyncio.TimerHandle | None = None
         self._host = host
@@ -45,17 +45,17 @@ class PooledEngine:
 
 
 class EnginePool:
-    """Lends engines, so that ten agents on one workspace share one engine. Use it on one event loop."""
+    """Lends engines, so that several agents on one workspace share an engine. Use it on one event loop."""
 
     def __init__(self, host: Callable[[], Host], keep_seconds: float) -> None:
-        """Make the pool. A thread calls `host`. An unused engine stops after `keep_seconds`."""
+        """Make the pool. `host` is called on a thread. An unused engine stops after `keep_seconds`."""
         self._host = host
         self._keep_seconds = keep_seconds
         self._lent: dict[tuple[Path, ...], PooledEngine] = {}
         self._stopping: set[asyncio.Future[None]] = set()
 
     async def lend(self, folders: Sequence[Path]) -> PooledEngine:
-        """Wait for the engine over these folders and return it. Return it to the pool with `give_back`."""
+        """Wait for the engine of these folders and return it. Call `give_back` after use."""
         key = tuple(folders)
         lent = self._lent.get(key)
         if lent is None:
@@ -69,7 +69,7 @@ class EnginePool:
         except BaseException as problem:
             lent.borrowers -= 1
             if not lent.borrowers and isinstance(problem, Exception):
-                self._end(lent)  # the next caller tries again
+                self._end(lent)  # The next caller tries again.
             elif not lent.borrowers:
                 self._end_later(lent)
             raise

@@ -18,13 +18,13 @@ _LONG_ACTIVITIES = {
     Activity.HISTORY: "reading the history",
     Activity.TIDYING: "tidying",
 }
-"""The activities without a count."""
+"""Texts for activities without a count of files or chunks."""
 
 
 def describe(progress: IndexingProgress) -> str:
     """Return a text such as "1,200 of 4,969 files, 5,310 chunks"."""
     if progress.activity is Activity.READING:
-        total = progress.files_total  # 0 while unknown
+        total = progress.files_total  # The total is 0 while it is unknown.
         files = f"{progress.files_done:,} of {counted(total, 'file')}, " if total else ""
         return f"{files}{counted(progress.chunks, 'chunk')}"
     if progress.activity is Activity.EMBEDDING and progress.texts_queued:

@@ -27,10 +27,10 @@ from cairn.text.verbatim import lines_of
 
 _PLACE = re.compile(r"(?P<path>.+?)(?::|#L)(?P<line>[0-9]{1,9})(?::(?P<column>[0-9]{1,9}))?", re.DOTALL)
 _LONGEST_LINE = 400
-"""The number of characters shown of a line. Only generated code has longer lines."""
+"""The maximum number of characters shown of a line. Only generated code has longer lines."""
 _NEAR_NAMES = 3
 _NEAR_LETTERS = 3
-"""The number of first letters that a mistyped name must share with a suggestion."""
+"""The number of initial letters in which a suggestion must agree with a mistyped name."""
 
 
 @frozen(eq=False)
@@ -45,7 +45,7 @@ _Definition = tuple[_Searched, Place]
 
 @frozen
 class _Found:
-    """A reference, its depth, and the index of the reference that led to it."""
+    """A reference, its depth, and the index in `_Walk.found` of the reference that led to it."""
 
     searched: _Searched
     edge: Edge
@@ -100,7 +100,7 @@ def _definitions(every: Sequence[_Searched], params: protocol.ReferencesParams) 
 
 
 def _definitions_at(every: Sequence[_Searched], given: str, line: int, column: int) -> list[_Definition]:
-    """Return the definitions at or around a place. Line and column count from 1; column 0 means no column."""
+    """Return the definitions at or around a place. Line and column are 1-based; column 0 means no column."""
     if line < 1:
         raise InvalidRequestError("symbol", "lines count from 1")
     inside, is_absolute = path_inside(given), Path(given).is_absolute()
@@ -109,7 +109,7 @@ def _definitions_at(every: Sequence[_Searched], given: str, line: int, column: i
         path = searched.folder.place_of(Path(given)) if is_absolute else inside and inside.as_posix()
         if path and searched.reader.between(path, line - 1, line):
             pages.append((searched, path))
-    if not pages:  # the path may be absolute, start with the folder's name, or lack its first parts
+    if not pages:  # The path may be absolute, start with the folder's name, or lack its first parts.
         by_root = {searched.folder.root: searched for searched in every}
         for folder, path in files_named(given, [searched.folder for searched in every]):
             if by_root[folder.root].reader.between(path, line - 1, line):
@@ -148,7 +148,7 @@ def _nothing_there(
 
 @define
 class _Walk:
-    """A breadth-first walk, so that the limit drops the farthest references. It follows a function once."""
+    """A breadth-first walk, so that the limit drops the farthest references. It visits a function once."""
 
     request: Request
     params: protocol.ReferencesParams
@@ -179,7 +179,7 @@ class _Walk:
             level = range(level.stop, len(self.found))
 
     def _follow(self, number: int, depth: int) -> None:
-        """Find the references of the function that found reference `number` leads to."""
+        """Find the references of the function to which the reference `found[number]` leads."""
         searched, edge = self.found[number].searched, self.found[number].edge
         is_down = self.params.direction is ReferenceDirection.CALLEES
         place = edge.target if is_down else edge.enclosing
@@ -190,7 +190,7 @@ class _Walk:
         self._add([(searched, each) for each in self._edges(searched, [place])], depth, number)
 
     def _edges(self, searched: _Searched, places: Sequence[Place]) -> list[Edge]:
-        """Return the edges of `places`, up to one more than the limit has room for."""
+        """Return the edges of `places`, at most one more than the limit allows, which shows an excess."""
         limit = self.params.limit - len(self.found) + 1
         found: list[Edges]
         if self.params.direction is ReferenceDirection.CALLEES:
@@ -220,7 +220,7 @@ def _identity(searched: _Searched, place: Place) -> tuple[Path, str, int]:
 
 
 class _Shown:
-    """Makes the protocol's places and references. It reads the texts of their lines once per file."""
+    """Converts references to the protocol's types. It reads each file once for the texts of the lines."""
 
     def __init__(
         self, definitions: Iterable[_Definition], found: Iterable[_Found], *, with_targets: bool

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def related(request: OpenWorkspace, params: protocol.RelatedParams) -> protocol.RelatedAnswer:
-    """Answer `cairn/related`. Raise InvalidRequestError without a passage at the range."""
+    """Answer `cairn/related`. Raise InvalidRequestError if no passage is at the range."""
     started = time.perf_counter()
     folders, readers = request.folders, request.readers
     number, inside, page = indexed_page(folders, readers, params.text_document.uri)
@@ -46,7 +46,7 @@ def related(request: OpenWorkspace, params: protocol.RelatedParams) -> protocol.
 
 
 def table_for(request: OpenWorkspace, relations: Relations) -> StaticTable | None:
-    """Return the static table, which compares single lines; None if the passage has no static vector."""
+    """Return the static table, used to compare single lines; None if the passage has no static vector."""
     return None if relations.vector.static is None else request.engine.model.static_table()
 
 
@@ -71,13 +71,13 @@ def indexed_page(
 
 
 def covered(page: Sequence[StoredChunk], wanted: protocol.Range, field: str = "range") -> list[StoredChunk]:
-    """Return the chunks with a line of the range. Raise InvalidRequestError if it starts after them."""
+    """Return the chunks with a line of the range. Raise InvalidRequestError if all chunks are before it."""
     selected = lines_of_range(wanted)
     first, last = selected.start, selected.stop - 1
     lines = page[-1].chunk.end_line
     if first > lines:
         raise InvalidRequestError(field, f"starts at line {first}; the document has {lines} lines")
-    first = min(first, lines - 1)  # the cursor may be after the end of the last line
+    first = min(first, lines - 1)  # The cursor may be after the end of the last line.
     return [
         stored
         for stored in page
@@ -89,12 +89,12 @@ def lines_of_range(wanted: protocol.Range) -> range:
     """Return the 0-based lines that a selection covers."""
     first, last = wanted.start.line, wanted.end.line
     if wanted.end.character == 0 and last > first:
-        last -= 1  # a selection of whole lines ends before the next one
+        last -= 1  # A selection of whole lines ends at the start of the next line.
     return range(first, last + 1)
 
 
 def shared_names(used: Sequence[str], defined: Sequence[str], ranked: Ranked) -> tuple[str, ...]:
-    """Return the used names that the result defines, and the defined names that the result contains."""
+    """Return the `used` names that the result defines, and the `defined` names that it contains."""
     chunk = ranked.stored.chunk
     here = set(chunk.defines)
     return (*(name for name in used if name in here), *(name for name in defined if name in chunk.text))

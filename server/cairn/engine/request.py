@@ -1,4 +1,4 @@
-"""The request that a method's handler gets, and the `Attempt` that it may return around its answer."""
+"""The request that a method's handler gets, and the `Attempt` in which it may return its answer."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ class Request:
     engine: Engine
     folders: Sequence[Folder]
     settings: Settings
-    """The settings of the first folder, reduced to what the phase uses."""
+    """The settings of the first folder, limited to the kinds of search that the phase allows."""
     cancelled: Cancelled = never
     tell: Tell | None = None
-    """The listener to finished stages, called on the thread of the request."""
+    """Called after each finished stage, on the thread of the request."""
 
     @property
     def folder_uris(self) -> tuple[str, ...]:
         return tuple(folder.uri for folder in self.folders)
 
     def places_of(self, uri: str) -> list[tuple[Folder, str]]:
-        """Return the folders with the file, several if they are nested, each with the relative path."""
+        """Return the folders that contain the file, several if nested, each with the relative path."""
         places = ((folder, path_below(folder.uri, uri)) for folder in self.folders)
         return [(folder, path) for folder, path in places if path is not None]
 
@@ -60,11 +60,11 @@ class Request:
 
 @frozen
 class Attempt(Generic[T]):
-    """An answer, and what went wrong on the way to it."""
+    """An answer, and which part of the search failed."""
 
     answer: T
     problem: str | None = None
-    """Why a leg failed while the others answered, if that happened."""
+    """Why a part of the search failed while the others answered; None if none failed."""
     without_vectors: bool = False
-    """Whether the failed leg was the comparison of vectors."""
+    """Whether the failed part was the comparison of vectors."""
     cached: bool = False

@@ -20,7 +20,7 @@ from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import matched_terms
 
 _REASONS = 3
-"""The number of reasons that fit in a line; `explain` shows all of them."""
+"""The maximum number of reasons of a result, so that they fit in a line. `explain` shows all."""
 
 
 def search_results(
@@ -31,7 +31,7 @@ def search_results(
     *,
     explain: bool = False,
 ) -> tuple[protocol.SearchResult, ...]:
-    """Return the results, each with `context` chunks before and after it."""
+    """Return the passages as results, each with up to `context` chunks before and after it."""
     around = contexts(ranked, workspace.readers, context)
     return tuple(
         search_result(
@@ -40,7 +40,7 @@ def search_results(
             matched_terms(query, each.stored),
             shown,
             explain=explain,
-            # A definition in the chunk that the query names.
+            # This is a definition in the chunk whose name is in the query.
             named=next((name for name in each.stored.chunk.defines if name in query.names), ""),
         )
         for each, shown in zip(ranked, around, strict=True)
@@ -48,7 +48,7 @@ def search_results(
 
 
 def _titled(name: str, chunk: Chunk) -> Chunk:
-    """Return the chunk with the title of `name`, a definition in it other than its main one."""
+    """Return the chunk with the title of `name`, which is a definition in it but not its main one."""
     line = definition_lines(chunk, name)[0]
     header = chunk.header_path
     if chunk.symbol and header.endswith(chunk.symbol):
@@ -65,7 +65,7 @@ def search_result(
     explain: bool = True,
     named: str = "",
 ) -> protocol.SearchResult:
-    """Return one result. `named` is the definition in it that the query names; "" for none."""
+    """Return one result. `named` is the name of a definition in it that is also in the query, or ""."""
     stored, chunk = ranked.stored, ranked.stored.chunk
     folder = folders[ranked.folder]
     if named and named != chunk.symbol:
@@ -111,12 +111,12 @@ def with_passages(result: protocol.SearchResult, further: Sequence[FurtherPassag
 
 
 def with_best_lines(result: protocol.SearchResult, lines: tuple[int, int] | None) -> protocol.SearchResult:
-    """Return the result with its best lines, which are `[first, last)` of the file."""
+    """Return the result with its best lines, lines `[first, last)` of the file."""
     return result if lines is None else evolve(result, best_lines=protocol.whole_lines(*lines))
 
 
 def contexts(ranked: Sequence[Ranked], readers: Sequence[IndexReader], window: int) -> list[protocol.Context]:
-    """Return up to `window` chunks before and after each result, with one query per folder."""
+    """Return up to `window` chunks before and after each result. This takes one query per folder."""
     every = []
     for result, around in zip(ranked, neighbours(ranked, readers, window), strict=True):
         position = result.stored.chunk.position

@@ -1,6 +1,6 @@
 """Runs the requests of all fronts on threads, with a time limit and cancellation, and counts them.
 
-Fronts with an event loop use `Runner.answer`. The command line, whose thread waits anyway, uses `answer`.
+Fronts with an event loop use `Runner.answer`. The command line, whose thread may wait, uses `answer`.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _THREADS = 4
-"""Enough threads that a cancelled request, which runs until its next check, does not delay the next one."""
+"""The number of threads. A cancelled request runs until its next check, and must not delay other requests."""
 _GIVE_BACK_SECONDS = 20.0
-"""How often to return freed memory to the system while requests arrive. It takes 3 to 6 ms on another thread,
-and frees some 30 of 480 MB with a million chunks."""
+"""The interval at which freed memory is returned to the system while requests arrive. This takes 3 to 6 ms on
+another thread, and returns about 30 of 480 MB for a million chunks."""
 
 
 def answer(
@@ -42,7 +42,7 @@ def answer(
     tell: Tell | None = None,
     as_json: bool = True,
 ) -> Any:
-    """Run the method `name` with the params `data`, which are JSON data or an object of the params class.
+    """Run the method `name`. Its params `data` are JSON data or an object of the params class.
 
     Return JSON data or, unless `as_json`, an object of the answer class. Metrics count the request for
     `front`; `tell` gets each stage of a method that streams. Raise InvalidRequestError with the field of
@@ -70,7 +70,7 @@ def _handle(method: Method, request: Request, params: Any) -> Any:
     if method.needs is Needs.NOTHING:
         return method.handle()(request, params)
     for folder in request.folders:
-        folder.indexer.wait_for_saves()  # a request after a save must find the saved text
+        folder.indexer.wait_for_saves()  # A request after a save must find the saved text.
     with engine.gate.query():
         if method.needs is Needs.INDEX:
             return method.handle()(request, params)
@@ -78,7 +78,7 @@ def _handle(method: Method, request: Request, params: Any) -> Any:
 
 
 def progress_json(progress: DiscoverProgress) -> dict[str, Any]:
-    """Return the JSON data of a stage's changes, without unchanged fields."""
+    """Return the changes that a stage made, as JSON data without unchanged fields."""
     from cairn.schema.convert import unstructure
 
     return {key: value for key, value in unstructure(progress).items() if value is not None}
@@ -104,10 +104,10 @@ def _counted(engine: Engine, method: Method, front: str) -> Iterator[None]:
 
 
 class Runner:
-    """The threads that run the requests to one engine. Use it on one event loop."""
+    """Runs the requests to one engine on threads. Use it on one event loop."""
 
     def __init__(self, make: Callable[[], Engine]) -> None:
-        """Start to make the engine on a thread; the first requests wait for it."""
+        """Start making the engine on a thread. The first requests wait for it."""
         self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="cairn-query")
         self._engine = self._executor.submit(make)
         self._given_back = time.monotonic()
@@ -134,7 +134,7 @@ class Runner:
         tell: Tell | None = None,
         as_json: bool = True,
     ) -> Any:
-        """Run `answer` on a thread, with only the folder that `workspace` names, if it does.
+        """Run `answer` on a thread. If `workspace` names a folder, the request covers only this folder.
 
         Raise InvalidRequestError for invalid params or an unknown workspace, OutOfTimeError after `seconds`,
         and any other CairnError of the engine. Cancelling the caller cancels the work.
@@ -149,11 +149,11 @@ class Runner:
         now = time.monotonic()
         if now > self._given_back + _GIVE_BACK_SECONDS:
             self._given_back = now
-            with suppress(RuntimeError):  # the threads are shutting down
+            with suppress(RuntimeError):  # The threads are shutting down.
                 self._executor.submit(trim_memory)
 
     async def run(self, work: Callable[[Engine], T], *, workspace: str = "") -> T:
-        """Run `work(engine)` on a thread like `answer`, but without a time limit or cancellation."""
+        """Run `work(engine)` on a thread, without a time limit or cancellation."""
         return await self._on_thread(lambda engine, cancelled: work(engine), workspace, None)
 
     async def work(
@@ -163,7 +163,7 @@ class Runner:
         workspace: str = "",
         seconds: float | None = None,
     ) -> T:
-        """Run `work(engine, cancelled)`, which calls several methods, on a thread like `answer`.
+        """Run `work(engine, cancelled)`, which calls several methods, on a thread as `answer` does.
 
         `work` must call the methods through `answer`, which counts each of them, and pass `cancelled` to it.
         """
@@ -182,7 +182,7 @@ class Runner:
             try:
                 return once()
             except PartUnavailableError:
-                return once()  # the first try noted which servers are away; the others answer now
+                return once()  # The first try noted which servers do not answer.
 
         def once() -> T:
             with engine.asked(caller, workspace) as narrowed:
@@ -200,7 +200,7 @@ class Runner:
             flag.set()
 
     def close(self) -> None:
-        """Wait for running requests, and drop those that have not started."""
+        """Drop requests that have not started, and wait for the others."""
         self._executor.shutdown(wait=True, cancel_futures=True)
 
     def stop(self) -> None:

@@ -1,7 +1,7 @@
 """Answers the methods for single stages of discovery.
 
-`cairn/discover` runs the same stages over the same searcher. Called in order, each with the results of the
-one before, the methods give the same evidence.
+`cairn/discover` runs the same stages with the same searcher. If a client calls the methods in order, each
+with the results of the previous one, it gets the same evidence.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from cairn.retrieval.query import MAX_QUERY_CHARS
 from cairn.schema.convert import camel_case
 
 MAX_COMPARED = 1_000
-"""The maximum number of chunks that all queries of a broad search together may request. They are compared
-with each other, which takes 0.2 s for 1,000 different ones."""
+"""The maximum number of chunks that all queries of a broad search together may request. All chunks are
+compared with each other, which takes 0.2 s for 1,000 different chunks."""
 MAX_RERANKED = 2_000
 """The maximum number of chunks that all queries of a focused search together may request."""
 MAX_SETTING = 1_000_000
-"""The largest number allowed in a `config`, because scores are products of them."""
+"""The largest number allowed in a `config`, because scores are products of such numbers."""
 
 T = TypeVar("T")
 
@@ -109,7 +109,7 @@ def focus(workspace: OpenWorkspace, params: protocol.SemanticFocusParams) -> pro
     config = _config(workspace.settings.discovery.focus, params.config)
     k = _given(params.k, workspace.settings.discovery.focus_k, MAX_CHUNKS)
     queries = _queries(params.queries, 2 * k, "2 k", MAX_RERANKED)
-    # With `everywhere`, scores rate a passage among all collections, as after a broad search.
+    # With `everywhere`, scores compare a passage with those of all collections, as after a broad search.
     searcher = workspace.searcher(within(params.filter.path, workspace.folders), everywhere=True)
     chunks = semantic_focus(searcher, _reference(params.collection), queries, k, config)
     workspace.check_cancelled()
@@ -160,7 +160,7 @@ def render(workspace: OpenWorkspace, params: protocol.RenderPromptParams) -> pro
 
 
 def _config(settings: T, values: Mapping[str, Any]) -> T:
-    """Return a stage's settings with the request's own over them. Raise InvalidRequestError for bad ones."""
+    """Return a stage's settings, overridden by the request's. Raise InvalidRequestError for bad ones."""
     config = laid_over(settings, values)
     for name, value in attrs.asdict(config, recurse=False).items():  # type: ignore[arg-type]
         place = f"config.{camel_case(name)}"
@@ -172,7 +172,7 @@ def _config(settings: T, values: Mapping[str, Any]) -> T:
 
 
 def _given(value: int | None, setting: int, most: int) -> int:
-    """Return the request's number or, within the limit of the next stage, the setting's."""
+    """Return the request's number or, if it has none, the setting, limited to what the next stage accepts."""
     return min(setting, most) if value is None else value
 
 
@@ -187,7 +187,7 @@ def _queries(queries: Sequence[str], each: int, name: str, most: int) -> list[st
 
 
 def _reference(given: CollectionRef) -> CollectionRef:
-    """Return the collection with uniformly formatted times, because the stages compare them."""
+    """Return the collection with its times in a uniform format, because the stages compare them."""
     created_at, updated_at = _moment(given.created_at), _moment(given.updated_at)
     return evolve(given, created_at=created_at, updated_at=updated_at, score=None)
 
@@ -197,5 +197,5 @@ def _moment(given: str | None) -> str | None:
 
 
 def _bullets(given: Sequence[Bullet]) -> tuple[Bullet, ...]:
-    """Return the bullets with citations of whole lines."""
+    """Return the bullets, with citations of whole lines."""
     return tuple(bullet.citing(bullet.lines) for bullet in given)

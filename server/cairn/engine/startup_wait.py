@@ -1,4 +1,4 @@
-"""Delays an agent's first requests until the folder is indexed: without results it might not ask again."""
+"""Delays an agent's first requests until the folder is indexed. Without results it may not ask again."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ class Missing(enum.Enum):
     FILES = enum.auto()
     """The files of a folder that was never indexed."""
     CHANGES = enum.auto()
-    """Changes in an indexed folder since it was last open."""
+    """The changes in an indexed folder since it was last open."""
     VECTORS = enum.auto()
 
 
 PATIENCE: Mapping[Missing, float] = {Missing.FILES: 10.0, Missing.CHANGES: 1.0, Missing.VECTORS: 2.0}
-"""How many seconds to wait. On a busy machine of two cores flask's 226 files were read in 2.1 s and FastAPI's
-2,749 in 12.2 s, and the last vectors were ready 0.2 s later. Changes among 20,708 files are found after 0.8 s
-(benchmarks/README.md, `reopen`)."""
+"""How many seconds to wait for each kind of missing data. On a busy machine with two cores, Flask's 226 files
+were read in 2.1 s and FastAPI's 2,749 in 12.2 s; the last vectors were ready 0.2 s later. Changes among
+20,708 files are found after 0.8 s (benchmarks/README.md, `reopen`)."""
 
 
 class StartupWait:
-    """The waiting time left to the requests of one engine. Use it on one event loop.
+    """Makes the first requests to one engine wait. Use it on one event loop.
 
-    Each kind of missing data has one deadline, so what never arrives delays only the first requests.
+    Each kind of missing data has one deadline, so data that never arrive delay only the first requests.
     """
 
     def __init__(self, patience: Mapping[Missing, float] = PATIENCE) -> None:
@@ -42,7 +42,7 @@ class StartupWait:
         self._deadlines: dict[Missing, float] = {}
 
     async def wait(self, runner: Runner, workspace: str = "") -> None:
-        """Wait until `workspace`, or every folder for "", is fully searchable, or its deadline has passed."""
+        """Wait until the folder `workspace` ("" for all) is fully searchable, or a deadline has passed."""
         while (missing := await runner.run(_missing, workspace=workspace)) is not None:
             now = time.monotonic()
             if now >= self._deadlines.setdefault(missing, now + self._patience[missing]):
@@ -51,7 +51,7 @@ class StartupWait:
 
 
 def _missing(engine: Engine) -> Missing | None:
-    """Return what is missing and will arrive; None if there is nothing to wait for."""
+    """Return the missing data that will arrive; None if there is nothing to wait for."""
     progress = engine.progress()
     if progress.scanned and not progress.texts_queued:
         return None

@@ -1,4 +1,4 @@
-"""Reports the status: indexing progress, contents of the indexes, and how well queries are answered."""
+"""Reports the status: indexing progress, contents of the indexes, and figures of the latest queries."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NOT_WRITING = frozenset({Role.FAILED, Role.STOPPED})
 
 @frozen
 class IndexingProgress:
-    """How far indexing is, over all folders."""
+    """The progress of indexing, over all folders."""
 
     activity: Activity
     """The activity of the first busy folder."""
@@ -53,11 +53,11 @@ class IndexingProgress:
     seconds_left: float | None
     """The estimated seconds until all vectors are made; None if unknown."""
     scanned: bool
-    """Whether keywords find every file."""
+    """Whether a search by keywords covers every file."""
     complete: bool
-    """Whether vectors, if enabled, also find every file, and history and imports are counted."""
+    """Whether vectors, if enabled, also cover every file, and history and imports are counted."""
     problem: str | None
-    """Why the index cannot be written, if that is so."""
+    """Why the index cannot be written; None if it can."""
 
     @property
     def is_paused(self) -> bool:
@@ -65,7 +65,7 @@ class IndexingProgress:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether waiting makes sense: not for a check of a complete index, tidying, a pause or a failure."""
+        """Whether waiting makes sense: not while tidying, paused, failed, or checking a complete index."""
         checks = self.activity is Activity.CHECKING and not self.complete
         return self.problem is None and (checks or self.activity in _AT_WORK)
 
@@ -123,7 +123,7 @@ def status(request: Request, _: protocol.NoParams) -> protocol.StatusAnswer:
 
 
 def status_of(engine: Engine) -> protocol.StatusAnswer:
-    import psutil  # the import takes 30 ms
+    import psutil  # The import takes 30 ms.
 
     folders, fallback = engine.folders, engine.fallback
     model, model_problem = engine.model_in_use()
@@ -179,7 +179,7 @@ def status_of(engine: Engine) -> protocol.StatusAnswer:
 
 
 def _warnings(engine: Engine, facts: Sequence[Facts]) -> tuple[str, ...]:
-    """Return warnings about problems that do not stop answers; `facts` are those of the engine's folders."""
+    """Return warnings about problems that do not stop answers. `facts` are those of the engine's folders."""
     folders = engine.folders
     return (
         *emptiness(folders, facts),
@@ -220,7 +220,7 @@ def _state(
     wanted: int,
     model: protocol.ModelInfo | None,
 ) -> str:
-    """Return the protocol's state. `model` is None without a usable model."""
+    """Return the state as the protocol names it. `model` is None if no model is usable."""
     roles = {folder.indexer.role for folder in folders}
     if not any(folder.settings().retrieval.enabled for folder in folders) or phase == OFF:
         return "disabled"
@@ -239,7 +239,7 @@ def _compares(facts: Facts, model: protocol.ModelInfo) -> bool:
 
 
 def _is_of_another_version(facts: Facts, model: protocol.ModelInfo) -> bool:
-    """Return whether an index has static vectors of a table that this version of Cairn lacks."""
+    """Return whether an index has static vectors that were made with another version's table."""
     return bool(model.packaged and facts.has_static and not _compares(facts, model))
 
 
@@ -267,6 +267,6 @@ def _weight_warnings(folders: Sequence[Folder]) -> list[str]:
     weights = {name: 0.0 for folder in folders for name in folder.settings().search.weights}
     if not weights:
         return []
-    from cairn.retrieval.signals import weight_warnings  # this imports all of ranking
+    from cairn.retrieval.signals import weight_warnings  # This imports all of ranking.
 
     return weight_warnings(weights)

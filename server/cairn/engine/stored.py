@@ -1,4 +1,4 @@
-"""Answers from a team's database, with repositories as folders. Each caller sees only permitted ones."""
+"""Answers from a team's database. Its repositories are the folders; a caller sees only permitted ones."""
 
 from __future__ import annotations
 
@@ -53,12 +53,11 @@ from cairn.text.uris import path_below
 SCHEME = "cairn-team"
 _NAME = re.compile(r"[^\W\d]\w*")
 _NOWHERE = Path(os.devnull) / "cairn-team"
-"""The parent of all repositories' folders. It cannot exist, so their paths never lead to a local file."""
+"""The parent of all repositories' folders. It cannot exist, so paths in it never lead to a local file."""
 _MOST_AT_ONCE = 32
-"""The maximum number of repositories that one request searches. Of more repositories, the likeliest for the
-query are searched."""
+"""The maximum number of repositories per request. Of more, the most likely to answer are searched."""
 _MOST_CALLERS = 64
-"""The number of callers whose latest answers and queries are cached; the least recent ones are dropped."""
+"""The maximum number of callers with caches of answers and queries. The least recent caller is dropped."""
 
 
 class _IdleIndexer(Indexer):
@@ -77,7 +76,7 @@ class _IdleIndexer(Indexer):
 
 @frozen
 class _Shared:
-    """The part of `host.Shared` that a folder uses."""
+    """Replaces `host.Shared`, with only the field that a folder uses."""
 
     indexer: Indexer
 
@@ -94,7 +93,7 @@ class _NoLease(Lease):
 
 
 class _StoredSettings(FolderSettings):
-    """The server's settings, without feedback or query log. A repository's own file affects only indexing."""
+    """The server's settings without feedback and query log. A repository's own file affects only indexing."""
 
     def __init__(self, layers: Layers) -> None:
         super().__init__(layers, _NOWHERE)
@@ -116,7 +115,8 @@ def _without_state(settings: Settings) -> Settings:
         search=evolve(settings.search, feedback=False),
         log=evolve(settings.log, queries=False),
         index=evolve(settings.index, watch=False),
-        # Failures of the database do not switch searching off for minutes: each error says what is wrong.
+        # Failures of the database must not switch searches off for minutes, since each error says what is
+        # wrong.
         retrieval=evolve(
             settings.retrieval, kill_switch=evolve(settings.retrieval.kill_switch, error_rate=1.0)
         ),
@@ -169,7 +169,7 @@ def _revision(snapshot: StoredSnapshot) -> protocol.Revision:
 
 
 class StoredEngine(Engine):
-    """The engine of a team's server, of which `asked` yields each caller's own engine."""
+    """The engine of a team's server. `asked` yields the caller's own engine."""
 
     def __init__(self, store: Store, host: Host | None = None) -> None:
         super().__init__(host=host)
@@ -192,8 +192,9 @@ class StoredEngine(Engine):
     def asked(self, caller: str, workspace: str) -> Iterator[Engine]:
         """Yield an engine with all repositories that the caller may see, or those that `workspace` names.
 
-        `workspace` has `NAME`, `NAME@REF` or URIs, separated by commas. Raise InvalidRequestError for a
-        repository that does not exist or that the caller may not see; the error does not say which.
+        `workspace` is a list of `NAME`, `NAME@REF` or URI, separated by commas. Raise InvalidRequestError for
+        a repository that does not exist or that the caller may not see; the error does not say which of the
+        two.
         """
         with self._adding:
             engine = self._callers.get(caller)
@@ -217,7 +218,7 @@ class StoredEngine(Engine):
     def opened(
         self, reads: RequestReads, snapshots: Sequence[StoredSnapshot], remark: str
     ) -> tuple[Folder, ...]:
-        """Return the folders of these snapshots for one request, whose answer shows the remark."""
+        """Return the folders of these snapshots for one request. The answer shows the remark."""
         reads.require(snapshot.key for snapshot in snapshots)
         folders = [self._folder(reads, snapshot) for snapshot in snapshots]
         return tuple(evolve(folder, remark=remark) for folder in folders[:1]) + tuple(folders[1:])
@@ -225,7 +226,7 @@ class StoredEngine(Engine):
     def _likeliest(
         self, reads: RequestReads, snapshots: Sequence[StoredSnapshot], remark: str, params: object
     ) -> tuple[Folder, ...]:
-        """Return the likeliest folders for a request. Raise InvalidRequestError without a query or symbol."""
+        """Return the folders that most likely answer. Raise InvalidRequestError without a query or symbol."""
         query = getattr(params, "query", None) or getattr(params, "symbol", None)
         if not isinstance(query, str):
             raise InvalidRequestError(
@@ -252,7 +253,7 @@ class StoredEngine(Engine):
     # --- for the readers of other machines ------------------------------------------------------------
 
     def locate(self, caller: str, commits: Sequence[str]) -> dict[str, object] | None:
-        """Return the fields of `Located` for the first indexed one of `commits`; None if none is indexed."""
+        """Return the fields of `Located` for the first of `commits` that is indexed; None if none is."""
         found = nearest_snapshot(self._store.single_reads(caller or None), commits)
         if found is None:
             return None
@@ -267,11 +268,11 @@ class StoredEngine(Engine):
         }
 
     def catalogue(self, caller: str, snapshot: int) -> bytes | None:
-        """Return the packed catalogue of a snapshot; None if the caller cannot see such a snapshot."""
+        """Return the packed catalogue of a snapshot; None if the caller may not see it."""
         return self._with_memory(caller, snapshot, lambda _, memory: packed_catalogue(memory))
 
     def read(self, caller: str, snapshot: int, request: bytes) -> bytes | None:
-        """Return the encoded result; None for an unknown snapshot. Raise WireError for bad input."""
+        """Return the encoded result of a read; None for unknown snapshots. Raise WireError for bad input."""
         decoded = loads(request)
         return self._with_memory(
             caller,
@@ -321,7 +322,7 @@ def _snapshots(reads: RequestReads, workspace: str) -> list[StoredSnapshot]:
 def _reachable(
     reads: RequestReads, snapshots: Sequence[StoredSnapshot]
 ) -> tuple[Sequence[StoredSnapshot], str]:
-    """Return the snapshots whose servers answer, and a remark about the others; "" if there are none.
+    """Return the snapshots whose servers answer, and a remark about the others, or "" if there are no others.
 
     Raise PartUnavailableError if no server answers.
     """
@@ -342,12 +343,12 @@ def _reachable(
 
 
 class _CallersEngine(Engine):
-    """The caches of one caller."""
+    """The engine with the caches of one caller."""
 
     choice: Callable[[object], tuple[Folder, ...]] | None = None
-    """Chooses the folders for a request's params, if too many repositories are visible."""
+    """Chooses the folders for a request's params. It is set if too many repositories are visible."""
     overview: Callable[[], TeamOverview] | None = None
-    """Makes the overview of the whole index during a request."""
+    """Makes the overview of the whole index. It is set during a request."""
 
     @contextmanager
     def for_params(self, params: object) -> Iterator[Engine]:
@@ -362,7 +363,7 @@ class _CallersEngine(Engine):
         super().__init__(host=host)
         self.takes_changes = False
         self._settings = _without_state(whole.settings())
-        self.fallback.timings = whole.fallback.timings  # those of all callers, as the metrics count them
+        self.fallback.timings = whole.fallback.timings  # All callers share timings.
 
     def team_overview(self) -> TeamOverview | None:
         return self.overview() if self.overview is not None else None

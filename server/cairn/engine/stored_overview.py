@@ -26,7 +26,7 @@ class StoredOverview:
     _servers: BackgroundValue[list[ServerState]] = field(factory=BackgroundValue, init=False)
 
     def seen_by(self, reads: Reads) -> TeamOverview:
-        """Return what the reader of `reads` may see of the whole index."""
+        """Return what the caller of `reads` may see of the whole index."""
         repositories = visible_repositories(reads)
         parts = reads.read(lambda db: servers_of(db, {each.shard for each in repositories}))
         states = self._servers.get(None, self._store.states, _FRESH_SECONDS)
@@ -61,6 +61,6 @@ def _server(state: ServerState) -> TeamServer:
 
 
 def _part(server: OtherServer) -> TeamServer:
-    """Describe a server with some of the repositories. Its failure is known for a while after a request."""
+    """Describe a server with some of the repositories. A failure stays known for a while after a request."""
     problem = str(server.problem()) if server.is_away else ""
     return TeamServer(server.name, "part", not server.is_away, None, problem)

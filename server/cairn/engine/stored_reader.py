@@ -1,4 +1,4 @@
-"""The engine of one connection to a team's server. It shows what the reader may see, and no local folders."""
+"""The engine of one client's connection to a team's server. It shows only what this reader may see."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cairn.errors import InvalidRequestError
 
 
 class ReadersEngine(Engine):
-    """Protects the shared engine from a connected client, which can neither change nor stop it."""
+    """Wraps the shared engine so that a connected client can neither change nor stop it."""
 
     def __init__(
         self,
@@ -25,11 +25,11 @@ class ReadersEngine(Engine):
         on_change: Callable[[], None],
         host: Host,
     ) -> None:
-        """Make the engine of a connection. `check` raises a CairnError once the reader lost its access."""
+        """Make the engine of a connection. `check` raises a CairnError if the reader has lost access."""
         super().__init__(editor_settings, on_change, host)
         self._whole, self._reader, self._check = whole, reader, check
         self._repositories: tuple[str, ...] = ()
-        """The URIs that the client has open. Without any, requests cover all visible repositories."""
+        """The URIs of the client's open folders. Without any, requests cover all visible repositories."""
         self.takes_changes = False
 
     @contextmanager

@@ -14,16 +14,16 @@ from cairn.index.reader.records import DefinitionPlace, FoundName
 from cairn.retrieval.symbols import Fit, Typed, fit, likeness, weight
 
 _LIMIT = 100
-"""The maximum number of results. Each costs 40 µs to show."""
+"""The maximum number of results. Converting one takes 40 µs."""
 _CANDIDATES = 300
-"""The number of candidates, best names first, that are also ranked by the importance of their definitions."""
+"""The number of best matching names that are also ranked by the importance of their definitions."""
 
 _Candidate = tuple[float, int, FoundName]
 """The score of the name, the folder's number, and the name."""
 
 
 def symbols(request: Request, params: protocol.SymbolParams) -> tuple[protocol.Symbol, ...]:
-    """Return the 100 best definitions for the query; for an empty query, those in the most imported files."""
+    """Return the 100 definitions that match the query best; for "", those in the most imported files."""
     folders, cancelled = request.folders, request.cancelled
     readers = readers_with_unsaved(folders)
     typed = Typed.of(params.query)
@@ -48,7 +48,7 @@ def _fitting(
 
     scores = {name: score(name) for name in names_like(reader, typed.letters, cancelled)}
     best = sorted(filter(scores.__getitem__, scores), key=lambda name: (-scores[name], name))
-    # Definitions are found in any letter case, and another case may fit better.
+    # A name is found in any letter case, and a definition in another case may match better.
     found = defining(reader, best, cancelled)
     scores.update((name, score(name)) for name in {each.name for each in found} - scores.keys())
     return [(scores[each.name], each) for each in found]
@@ -57,7 +57,7 @@ def _fitting(
 def _weighted(
     readers: Sequence[OverlaidReader], candidates: Sequence[_Candidate]
 ) -> list[tuple[int, FoundName, DefinitionPlace]]:
-    """Rank the candidates by the score of the name plus the weight of the definition, best first."""
+    """Return the candidates, ranked by the score of the name plus the weight of the definition."""
     weighted = []
     for number, reader in enumerate(readers):
         here = [(score, found) for score, folder, found in candidates if folder == number]
@@ -81,7 +81,7 @@ def _shown(
     symbols = []
     for number, found, place in chosen:
         stored = chunks[number].get(found.chunk_id)
-        if stored is not None:  # the chunk may have been removed meanwhile
+        if stored is not None:  # The chunk may have been removed since its name was read.
             start, end = definition_lines(stored.chunk, found.name)
             is_main = found.name == place.symbol
             container = place.parent if is_main else place.symbol or place.parent

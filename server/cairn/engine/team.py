@@ -20,7 +20,7 @@ OnLocal = Callable[[Path, str], None]
 def share(folder: Folder, on_shared: OnShared, on_local: OnLocal) -> Sharing:
     """Connect the folder with the team's index. The connection's thread calls `on_shared` and `on_local`.
 
-    Raise CairnError for settings that name an unusable server.
+    Raise CairnError if the settings name an unusable server.
     """
     root = folder.root
     server = TeamServer(folder.settings().team.url, team_token())

@@ -1,8 +1,8 @@
-"""The overview of a team's index for one caller: its visible repositories and its servers.
+"""The overview of a team's index for one caller: the visible repositories and the servers.
 
 The store knows only the commits that `cairn team index` indexed, not later pushes. So the overview shows the
-age of the indexed commit, and whether a newer commit of another branch is indexed. Only the machine with a
-clone knows how many commits the clone is behind; its folder shows that.
+age of the indexed commit, and whether a newer commit of another branch is indexed. How many commits a clone
+is ahead is known only on the machine with the clone, in the overview of that folder.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from attrs import frozen
 
 @frozen
 class TeamRepository:
-    """A visible repository, at the branch that requests without a ref search."""
+    """A visible repository, and the branch that is searched if a request names none."""
 
     name: str
     uri: str
@@ -31,23 +31,23 @@ class TeamRepository:
     newer_at: datetime.datetime
     """The time of the newest indexed commit."""
     server: str
-    """The server with its text; "" for the store's own server."""
+    """The name of the server that stores the repository's text; "" for the store's own server."""
     answers: bool
-    """Whether that server answered its latest request."""
+    """Whether the server answered its latest request."""
 
 
 @frozen
 class TeamServer:
-    """A server with the index or a part of it."""
+    """A database server with the index or a part of it."""
 
     name: str
     role: str
     """`primary`, `replica`, `part` for a server with some of the repositories, or "" if unknown."""
     answers: bool
     behind_seconds: float | None
-    """The delay of a replica; None if unknown."""
+    """How many seconds a replica is behind the primary; None if unknown."""
     problem: str
-    """Why it does not answer, and what to do."""
+    """Why the server does not answer, and what to do."""
 
 
 @frozen

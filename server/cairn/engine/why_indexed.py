@@ -1,4 +1,4 @@
-"""Explains for a typed path whether it is indexed, and by which rule, in each open folder or repository."""
+"""Explains whether a typed path is indexed in each open folder or repository, and by which rule."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cairn.text.unicode import well_formed
 from cairn.workspace.builtin_rules import INDEXED, Decision, decide_directory_name, decide_file_name
 
 _MOST_CHARACTERS = 4_096
-"""No system has longer paths."""
+"""The maximum length of a path; no system has longer paths."""
 
 
 @frozen
@@ -24,7 +24,7 @@ class WhyIndexed:
     """The decision about one path in one folder."""
 
     folder: str
-    """The name of the folder for people."""
+    """The name of the folder as it is shown."""
     path: str
     """The path relative to the folder; "" for the folder itself."""
     exists: bool
@@ -33,11 +33,11 @@ class WhyIndexed:
     rule: str
     """The rule that decided; "" for a path that does not exist."""
     meaning: str
-    """The rule in a sentence; "" if the rule's name says everything."""
+    """A sentence that explains the rule; "" if its name says everything."""
     detail: str
-    """Details of the decision, such as file, line and pattern; may be empty."""
+    """Details of the decision, such as the ignore file, line and pattern; may be empty."""
     state: str
-    """The state of the path in the index, in words."""
+    """A phrase about the state of the path in the index."""
 
 
 def why_indexed(engine: Engine, path: str) -> tuple[WhyIndexed, ...]:
@@ -53,7 +53,7 @@ def why_indexed(engine: Engine, path: str) -> tuple[WhyIndexed, ...]:
 
 
 def _place(folder: Folder, given: str) -> PurePosixPath | None:
-    """Return an absolute or relative path relative to the folder; None if it is outside."""
+    """Return a typed path as a path relative to the folder; None if it is outside."""
     if folder.revision is None and Path(given).is_absolute() and (place := folder.place_of(Path(given))):
         return PurePosixPath(place)
     return path_inside(given)
@@ -64,12 +64,7 @@ def _answer(folder: Folder, path: PurePosixPath) -> WhyIndexed:
         return _of_team(folder, path)
     try:
         found = why(folder.root / path, folder.root)
-    except (
-        InvalidRequestError,
-        OSError,
-        RuntimeError,
-        ValueError,
-    ):  # a name that is too long, circular links
+    except (InvalidRequestError, OSError, RuntimeError, ValueError):  # The path cannot be resolved.
         return WhyIndexed(
             folder.label, str(path), False, False, "", "", "", "there is no such file or directory"
         )
@@ -80,7 +75,7 @@ def _answer(folder: Folder, path: PurePosixPath) -> WhyIndexed:
 
 
 def _of_team(folder: Folder, path: PurePosixPath) -> WhyIndexed:
-    """Explain a path in a team's index, which knows the rule of an excluded path only if its name decides."""
+    """Return the decision about a path in a team's index, where only rules about names are known."""
     revision, reader = folder.revision, folder.reader.saved
     assert revision is not None
     where = "" if path == PurePosixPath() else well_formed(path.as_posix())
@@ -105,7 +100,7 @@ def _of_team(folder: Folder, path: PurePosixPath) -> WhyIndexed:
 
 
 def _by_name(path: PurePosixPath) -> Decision | None:
-    """Return the built-in rule that excludes the path by its name or that of a parent directory."""
+    """Return the built-in rule that excludes the path by its name or the name of a parent directory."""
     for directory in path.parts[:-1]:
         if (decision := decide_directory_name(directory)) is not None:
             return decision

@@ -1,7 +1,7 @@
 """Caches the latest answers, so that a repeated request is free.
 
-The caller's key must include everything that the answer depends on. So nothing is ever invalidated: stale
-keys are no longer requested, and their answers are evicted.
+The caller's key must include everything on which the answer depends. So no answer needs to be invalidated:
+stale keys are never requested again, and their answers are evicted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 _MOST_ANSWERS = 256
 _MOST_CHARACTERS = 8_000_000
-"""The limit for all answers together. An answer of ten results with context has some 30,000 characters."""
+"""The maximum number of characters of all answers together. Ten results with context have some 30,000."""
 
 T = TypeVar("T")
 
@@ -32,10 +32,10 @@ class AnswerCache(Generic[T]):
         self.misses = 0
 
     def get(self, key: Hashable, is_current: Callable[[T], bool] = lambda _: True) -> T | None:
-        """Return the answer if it is cached and `is_current`, else None. Count a hit or a miss."""
+        """Return the cached answer if `is_current` accepts it, else None. Count a hit or a miss."""
         with self._lock:
             cached = self._answers.get(key)
-        hit = cached is not None and is_current(cached[0])  # outside the lock, because it may read files
+        hit = cached is not None and is_current(cached[0])  # This may read files, so no lock.
         with self._lock:
             if not hit:
                 self.misses += 1
@@ -46,7 +46,7 @@ class AnswerCache(Generic[T]):
         return cached[0] if cached else None
 
     def get_or_make(self, key: Hashable, make: Callable[[], T], characters: Callable[[T], int]) -> T:
-        """Return the cached answer, or make and cache it with its number of characters."""
+        """Return the cached answer, or make and cache it. `characters` returns its number of characters."""
         answer = self.get(key)
         if answer is None:
             answer = make()
@@ -54,14 +54,14 @@ class AnswerCache(Generic[T]):
         return answer
 
     def latest(self, is_wanted: Callable[[Any], bool]) -> T | None:
-        """Return the most recently used answer with a wanted key, else None. Count no hit or miss."""
+        """Return the most recently used answer whose key is wanted, else None. Count no hit or miss."""
         with self._lock:
             return next(
                 (answer for key, (answer, _) in reversed(self._answers.items()) if is_wanted(key)), None
             )
 
     def put(self, key: Hashable, answer: T, characters: int) -> None:
-        """Cache an answer of this many characters, unless it is larger than the whole cache."""
+        """Cache an answer with this number of characters, unless it is larger than the whole cache."""
         if characters > self._most_characters:
             return
         with self._lock:

@@ -1,4 +1,4 @@
-"""Measures how many queries a process answers concurrently, on average during one query."""
+"""Measures how many queries a process runs at the same time, on average over the duration of one query."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from attrs import define, field
 
 @define(eq=False)
 class Concurrency:
-    """The concurrency during one query, known after its end."""
+    """The concurrency during one query, known after the query ends."""
 
     mean: float = 1.0
-    """The mean number of running queries, at least 1 for the query itself."""
+    """The mean number of running queries. It is at least 1, because the query itself counts."""
 
 
 @define(eq=False)
@@ -25,13 +25,13 @@ class ConcurrentQueries:
     _clock: Callable[[], float] = time.monotonic
     _count: int = field(default=0, init=False)
     _query_seconds: float = field(default=0.0, init=False)
-    """The integral of the count over time."""
+    """The integral of the count over time, in query-seconds."""
     _since: float = field(default=0.0, init=False)
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
 
     @contextmanager
     def counted(self) -> Iterator[Concurrency]:
-        """Count a query during the block. Set the yielded mean when it ends."""
+        """Count a query during the block. The yielded object gets its mean when the block ends."""
         concurrency = Concurrency()
         began, before = self._change(1)
         try:
@@ -42,7 +42,7 @@ class ConcurrentQueries:
                 concurrency.mean = max(1.0, (after - before) / (ended - began))
 
     def _change(self, by: int) -> tuple[float, float]:
-        """Change the count. Return the time now, and the query-seconds so far."""
+        """Change the count. Return the current time and the query-seconds so far."""
         with self._lock:
             now = self._clock()
             self._query_seconds += self._count * (now - self._since)

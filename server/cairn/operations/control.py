@@ -1,7 +1,7 @@
-"""Steers the process that indexes a folder from another process.
+"""Lets a process control another process that indexes a folder.
 
-The processes of a folder share only the index file, so requests to the writer are left there. The writer
-reads them within a second while it is idle, or after its current step.
+The processes of a folder share only the index file, so requests to the writer are stored in it. An idle
+writer reads them within a second, a busy one after its current step.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from cairn.paths import workspace_dir
 
 _POLL_SECONDS = 0.05
 _ALIVE_SECONDS = 1.0
-"""How often to check that the writer is still alive."""
+"""The interval at which to check whether the writer is still alive."""
 
 
 def is_being_indexed(folder: Path) -> bool:
-    """Return whether some process keeps the index of `folder` up to date."""
+    """Return whether any process keeps the index of `folder` up to date."""
     return is_locked(workspace_dir(folder))
 
 

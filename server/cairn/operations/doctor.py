@@ -1,6 +1,6 @@
 """Examines the installation and the index of a folder for `cairn doctor`.
 
-It changes nothing, except that it creates a missing data folder and unpacks the grammars.
+The examination changes nothing, except that it creates a missing data folder and unpacks the grammars.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from cairn.settings.layers import Layers
 from cairn.settings.sources import user_file
 
 _NO_ROOM, _LITTLE_ROOM = 50_000_000, 1_000_000_000
-"""Limits in bytes. An index of 40,000 chunks takes about 60 MB; all-MiniLM-L6-v2 takes 90 MB, and its vectors
-for as many chunks 61 MB."""
+"""The limits of free space in bytes. An index of 40,000 chunks takes about 60 MB. The model all-MiniLM-L6-v2
+takes 90 MB, and its vectors for 40,000 chunks take 61 MB."""
 _EXTRAS = {
     "serve": ("`cairn serve` and `cairn mcp` need it", "mcp", "starlette", "uvicorn", "prometheus_client"),
     "model": ("`cairn model install` needs it", "onnx", "safetensors"),
 }
-"""The optional packages by extra, as in `pyproject.toml`. The first text of each says what needs them."""
+"""The optional packages of each extra, as in `pyproject.toml`. The first text says what needs them."""
 _SENTENCE = "where are ships assigned to berths"
 
 
 def examine(folder: Path) -> Examination:
-    """Check this machine, the installation and the index of `folder`. Report failures as checks."""
+    """Check this machine, the installation and the index of `folder`. Failures are results of checks."""
     installation = (
         ("Python", _python),
         ("Cairn", _cairn),
@@ -52,7 +52,7 @@ def examine(folder: Path) -> Examination:
         ("extras", _extras),
     )
     before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)  # the checks' messages already contain what they log
+    logging.disable(logging.CRITICAL)  # The messages of the checks already contain what they log.
     try:
         return Examination((*run_checks(installation), *run_checks(folder_checks(folder))))
     finally:
@@ -160,7 +160,7 @@ def _tokenizer() -> Check | str | None:
 
     try:
         model = find_model() if _embeds() else None
-    except ModelError:  # the check of the model reports it
+    except ModelError:  # The check of the model reports the error.
         return None
     if model is None:
         return None
@@ -195,4 +195,4 @@ def _extras() -> Check | str:
         if missing := ", ".join(name for name in names if importlib.util.find_spec(name) is None):
             lines[extra] = f'{missing} not installed; {need}: `pip install "cairn-ls[{extra}]"`'
     found = "; ".join(lines.values())
-    return note(found) if "serve" in lines else found or ", ".join(_EXTRAS)  # few users need the others
+    return note(found) if "serve" in lines else found or ", ".join(_EXTRAS)  # Few users need the others.

@@ -15,7 +15,7 @@ REINSTALL = "Install Cairn anew: one of the libraries it needs is missing, or ma
 class Level(enum.StrEnum):
     OK = "ok"
     NOTE = "note"
-    """Something worth knowing that does not stop Cairn from working."""
+    """The status of a finding that does not stop Cairn from working."""
     PROBLEM = "problem"
 
 
@@ -29,7 +29,7 @@ class Check:
 
 @frozen
 class Examination:
-    """All results, ordered so that the remedy of one may also fix the next."""
+    """The results of all checks, ordered so that the remedy of one may also fix later problems."""
 
     checks: tuple[Check, ...]
     problems: int = field()
@@ -50,11 +50,11 @@ def problem(message: str, remedy: str) -> Check:
 
 
 CheckFunction = Callable[[], Check | str | None]
-"""A check. It returns a string if everything is well, and None if there is nothing to check."""
+"""A check. The function returns a string if all is well, and None if there is nothing to check."""
 
 
 def run_checks(checks: Iterable[tuple[str, CheckFunction]]) -> Iterator[Check]:
-    """Yield the result of each named check. Yield errors as problems; raise nothing."""
+    """Yield the result of each named check. An exception of a check is yielded as a problem."""
     for name, check in checks:
         try:
             found = check()
@@ -71,7 +71,7 @@ def run_checks(checks: Iterable[tuple[str, CheckFunction]]) -> Iterator[Check]:
 
 
 def megabytes(size: int) -> str:
-    """Format a size in bytes, such as `0.4 MB`, `38 MB` or `2.1 GB`."""
+    """Return a size in bytes as text, such as `0.4 MB`, `38 MB` or `2.1 GB`."""
     if size >= 1_000_000_000:
         return f"{size / 1e9:.1f} GB"
     return f"{size / 1e6:.0f} MB" if size >= 10_000_000 else f"{size / 1e6:.1f} MB"

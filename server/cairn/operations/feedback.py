@@ -1,8 +1,8 @@
-"""Stores which results were opened, copied, or rated as helpful or not, in a file beside the index.
+"""Stores which results were opened, copied, or rated as helpful or unhelpful, in a file beside the index.
 
-The file cannot be rebuilt from the workspace, so nothing that happens to the index touches it. It never
-leaves the machine. It contains the stems of a query's words, but not the query, with the path and hash of the
-chosen passage.
+The file cannot be rebuilt from the workspace, so resetting or rebuilding the index leaves it alone. It never
+leaves the machine. For each choice it contains the stems of the query's words, but not the query, and the
+path and hash of the passage.
 
 Every process that has the folder open may write the file at any time, in one short transaction.
 """
@@ -37,14 +37,14 @@ T = TypeVar("T")
 
 FEEDBACK_NAME = "feedback.db"
 MOST_CHOICES = 4_000
-"""The number of stored rows, about a year of ten choices a day. The oldest then weigh 0.5 ** 12."""
+"""The maximum number of stored rows: ten choices a day for a year. Choices of that age weigh 0.5 ** 12."""
 
 _VERSION = 1
 _WRITE_MS = 5_000
 _READ_MS = 50
-"""How long a search waits for another process's write, before it uses the choices read earlier."""
+"""How many ms a search waits for another process's write, before it uses the choices read earlier."""
 _SETTLED_NS = 2_000_000_000
-"""The coarsest resolution of file times among file systems, 2 s."""
+"""The coarsest resolution of file times in any file system, in nanoseconds."""
 
 _SCHEMA = f"""
 CREATE TABLE choices(
@@ -58,8 +58,8 @@ CREATE TABLE choices(
 CREATE TABLE state(generation INTEGER NOT NULL) STRICT;
 PRAGMA user_version = {_VERSION};
 """
-# `at` is in Unix seconds; `stems` are sorted and separated by spaces. The generation starts at the time when
-# the file was created, in nanoseconds, so a replacement never repeats a generation of the earlier file.
+# `at` is in Unix seconds; `stems` are sorted and separated by spaces. The first generation is the time, in
+# nanoseconds, when the file was created, so that a new file never repeats a generation of an earlier one.
 
 _DAMAGE = (apsw.NotADBError, apsw.CorruptError)
 _Identity = tuple[int, int, int, int]
@@ -84,9 +84,9 @@ class FeedbackStore:
         """Use the file in the data folder `data`. `clock` returns Unix seconds."""
         self.path = data / FEEDBACK_NAME
         self._damaged: str | None = None
-        """What happened to a damaged file."""
+        """What was done with a damaged file; None if no file was damaged."""
         self._problem: str | None = None
-        """Why the latest read failed."""
+        """Why the latest read failed; None if it succeeded."""
         self._clock = clock
         self._reading = threading.Lock()
         self._learned: Learned | None = None
@@ -96,7 +96,7 @@ class FeedbackStore:
 
     @property
     def remark(self) -> str | None:
-        """Why the file is not used, or what happened to a damaged one."""
+        """Why the file is not used, or what was done with a damaged one; None if neither."""
         return self._problem or self._damaged
 
     def add(
@@ -117,9 +117,9 @@ class FeedbackStore:
         self._write(insert)
 
     def learned(self) -> Learned | None:
-        """Return what the choices of all processes teach, or None. This costs a stat of the file.
+        """Return what the choices of all processes teach, or None. Without a change, this is one system call.
 
-        If the file cannot be read, return None, so that searches go on; `remark` says why.
+        If the file cannot be read, return None, so that searches work without it; `remark` says why.
         """
         today = int(self._clock()) // DAY_S
         with self._reading:
@@ -129,7 +129,7 @@ class FeedbackStore:
                     self._learned = self._learn(today) if file else None
                     self._read = (file, today) if file is None or _is_settled(file) else None
                 self._problem = None
-            except apsw.BusyError as problem:  # use the earlier result for now
+            except apsw.BusyError as problem:  # Use the earlier result for now.
                 logger.debug("%s", problem)
             except _DAMAGE as problem:
                 self._learned = self._read = None
@@ -164,7 +164,7 @@ class FeedbackStore:
         return tuple(sorted(every, key=lambda file: (-sum(file.counts.values()), file.path)))
 
     def reset(self) -> int:
-        """Delete everything, and return how many choices there were. Raise FeedbackUnavailableError."""
+        """Delete all choices and return their number. Raise FeedbackUnavailableError if that fails."""
 
         def delete(db: apsw.Connection) -> int:
             db.execute("DELETE FROM choices")
@@ -177,7 +177,7 @@ class FeedbackStore:
 
     def _learn(self, today: int) -> Learned | None:
         with _opened(self.path, _READ_MS) as db:
-            if not _is_usable(db):  # another process is just creating it
+            if not _is_usable(db):  # Another process is just creating the file.
                 return None
             generation = int(db.execute("SELECT generation FROM state").get)
             if self._learned is not None and self._learned.version == (generation, today):
@@ -212,7 +212,7 @@ class FeedbackStore:
                 if not _is_damaged(self.path):
                     return
                 copy = set_aside(self.path)
-        except OSError as failure:  # filelock.Timeout is also an OSError
+        except OSError as failure:  # filelock.Timeout is an OSError, too.
             self._cannot_be_read(failure)
             return
         self._damaged = (
@@ -222,7 +222,7 @@ class FeedbackStore:
 
     def _cannot_be_read(self, problem: Exception) -> None:
         before, self._problem = self._problem, str(_unavailable(self.path, problem))
-        if before is None:  # once, not with every search
+        if before is None:  # Warn once, not with every search.
             logger.warning(self._problem)
 
 
@@ -234,24 +234,24 @@ def store_of(folder: Path) -> FeedbackStore:
 
 @contextlib.contextmanager
 def _opened(path: Path, busy_ms: int, *, create: bool = False) -> Iterator[apsw.Connection]:
-    """Open a transaction. Raise one of _DAMAGE if a check, 1 ms for 4,000 choices, finds damage."""
-    # With a rollback journal there is only one file between two writes, and it can be read in a read-only
-    # folder. Without permission to write, SQLite opens it read-only.
+    """Open a transaction. Raise one of `_DAMAGE` if a check (1 ms for 4,000 choices) finds damage."""
+    # With a rollback journal there is only one file between writes, which can be read in a read-only folder,
+    # too. Without permission to write, SQLite opens the file read-only.
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
     with contextlib.closing(apsw.Connection(str(path), flags=flags)) as db:
         db.set_busy_timeout(busy_ms)
-        db.pragma("secure_delete", True)  # free pages do not keep deleted choices
+        db.pragma("secure_delete", True)  # Free pages must not keep deleted choices.
         verdict = db.execute("PRAGMA quick_check(1)").get
         if verdict != "ok":
             raise apsw.CorruptError(str(verdict))
-        # `with db` would keep the GIL while it waits for the lock. An exception leaves nothing committed.
+        # `with db` would keep the GIL while it waits for the lock. After an exception, nothing is committed.
         db.execute("BEGIN IMMEDIATE" if create else "BEGIN")
         yield db
         db.execute("COMMIT")
 
 
 def _is_usable(db: apsw.Connection) -> bool:
-    """Return whether the tables exist. Raise FeedbackUnavailableError for those of another version."""
+    """Return whether the tables exist. Raise FeedbackUnavailableError if another version made them."""
     version = db.pragma("user_version")
     if version not in (0, _VERSION):
         raise FeedbackUnavailableError(
@@ -262,7 +262,7 @@ def _is_usable(db: apsw.Connection) -> bool:
 
 
 def _choices(db: apsw.Connection) -> Iterator[Choice]:
-    """Yield the choices, oldest first, without actions that only a newer Cairn knows."""
+    """Yield the choices, oldest first. Leave out actions that only a newer version of Cairn knows."""
     known = set(FeedbackAction)
     for stems, path, action, at in db.execute("SELECT stems, path, action, at FROM choices ORDER BY id"):
         if action in known:
@@ -280,7 +280,7 @@ def _is_damaged(path: Path) -> bool:
 
 
 def _identity(path: Path) -> _Identity | None:
-    """Return a value that changes with the file; None without a file. It costs one system call, 2 µs."""
+    """Return a value that changes with the file; None without a file. This is one system call of 2 µs."""
     try:
         status = os.stat(path)  # noqa: PTH116 - half the time of Path.stat
     except OSError:
@@ -289,7 +289,7 @@ def _identity(path: Path) -> _Identity | None:
 
 
 def _is_settled(file: _Identity) -> bool:
-    """Return whether the next change will show. Two changes within 2 s may leave the same file time."""
+    """Return whether the next change will change the identity. Two within 2 s may have the same time."""
     return time.time_ns() - file[-1] > _SETTLED_NS
 
 

@@ -1,7 +1,7 @@
-"""The checks of `cairn doctor` for one folder: its settings, watching, its writer and its index.
+"""The checks of `cairn doctor` for one folder: its settings, file watching, its writer and its index.
 
-They may run while another process writes. Connections are read-only, and the lock is taken only for a moment,
-to see whether it is free.
+The checks may run while another process writes. Connections are read-only, and the writer's lock is taken
+only for a moment, to see whether it is free.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from cairn.settings.layers import Layers
 from cairn.settings.tree import WORKSPACE_FILE
 
 _ENOUGH_WATCHES = 65_536
-"""The number of watches that suffices. Each directory needs one; a checkout may have tens of thousands."""
+"""The number of watches that is enough. Each directory needs one; a checkout may have tens of thousands."""
 _FEW_INSTANCES_LEFT = 5
 _INOTIFY = Path("/proc/sys/fs/inotify")
 _PROCESSES = Path("/proc")
 _COUNT_SECONDS = 2.0
-"""The time limit for counting directories: 8,700 take 0.12 s."""
+"""The time limit for counting directories. Counting 8,700 takes 0.12 s."""
 _CHECK_SECONDS = 5.0
-"""The time limit for checking the file: 49 MB take 0.2 s. The writer's log grows meanwhile."""
+"""The time limit for checking the index file: 0.2 s for 49 MB. The writer's log grows meanwhile."""
 _CHECK_EVERY = 1_000
-"""The number of SQLite instructions between two looks at the clock."""
+"""The number of SQLite instructions between two checks of the time."""
 _LARGE_LOG = 100_000_000
-"""A suspicious size in bytes. SQLite restarts the log at 4 MB, unless some process reads without end."""
+"""The size in bytes of a suspicious log. SQLite restarts the log at 4 MB unless a process keeps reading."""
 
 _DO_INDEX = "open the folder in an editor, or run `cairn index`"
 _REBUILD = "Run `cairn index`: it sets the damaged index aside and makes a new one."
@@ -61,7 +61,7 @@ def folder_checks(folder: Path, check_seconds: float = _CHECK_SECONDS) -> Sequen
 
 
 def _with_errors(check: CheckFunction) -> Check | str | None:
-    """Run a check of an index, and return SQLite's errors as problems."""
+    """Return the result of a check of an index. An SQLite error becomes a problem."""
     try:
         return check()
     except DAMAGE as error:
@@ -71,7 +71,7 @@ def _with_errors(check: CheckFunction) -> Check | str | None:
 
 
 def _inside(path: Path, check: Callable[[apsw.Connection], Check | str | None]) -> Check | str | None:
-    """Run a check on an open index. Return None if it cannot be opened; the check `index` says why."""
+    """Return the result of a check on the open index; None if it does not open, as the check `index` says."""
     db = open_reader(path)
     if db is None:
         return None
@@ -83,7 +83,7 @@ def _settings(folder: Path) -> Check | str:
     laid = Layers().of(folder)
     settings, warnings = laid.settings, laid.texts(WORKSPACE_FILE)
     if settings.search.weights:
-        from cairn.retrieval.signals import weight_warnings  # this imports all of ranking
+        from cairn.retrieval.signals import weight_warnings  # This imports all of ranking.
 
         warnings.extend(weight_warnings(settings.search.weights))
     if warnings:
@@ -97,10 +97,7 @@ def _settings(folder: Path) -> Check | str:
 
 
 def check_watching(folder: Path, limits: Path = _INOTIFY, processes: Path = _PROCESSES) -> Check | str:
-    """Check whether the system allows watching all directories of `folder`.
-
-    Linux shows the limits in `limits`, and the current watches in `processes`.
-    """
+    """Check whether the system allows watching all directories of `folder`."""
     if not limits.is_dir():
         return "the system sets no limit"
     try:
@@ -125,7 +122,7 @@ def check_watching(folder: Path, limits: Path = _INOTIFY, processes: Path = _PRO
 
 
 def _count_directories(folder: Path) -> tuple[int, bool]:
-    """Return the number of directories, with the folder itself, and whether all were counted in time."""
+    """Return the number of directories, including the folder itself, and whether all were counted in time."""
     deadline = time.monotonic() + _COUNT_SECONDS
     count = 0
     for count, _ in enumerate(os.walk(folder), 1):
@@ -135,10 +132,10 @@ def _count_directories(folder: Path) -> tuple[int, bool]:
 
 
 def _inotify_use(processes: Path) -> tuple[int, int]:
-    """Return the watchers and watches of this user's processes, which are the only readable ones."""
+    """Return the numbers of inotify instances and watches of this user's processes. Others cannot be read."""
     watchers = watches = 0
     for descriptor in processes.glob("[0-9]*/fd/*"):
-        with contextlib.suppress(OSError):  # another user's process, or one that has ended
+        with contextlib.suppress(OSError):  # This is another user's process, or one that has ended.
             if os.readlink(descriptor) == "anon_inode:inotify":  # noqa: PTH115 - the target is not a path
                 watchers += 1
                 info = descriptor.parents[1] / "fdinfo" / descriptor.name
@@ -211,7 +208,7 @@ def _soundness(db: apsw.Connection, seconds: float) -> Check | str:
 
 
 def _steps(db: apsw.Connection) -> Check | str:
-    with db:  # one snapshot for all counts
+    with db:  # All counts read one snapshot.
         differ = [f"{name}: {left} and {right}" for name, left, right in _pairs(db) if left != right]
     if differ:
         return problem("; ".join(differ), "Run `cairn reindex`.")
@@ -250,7 +247,7 @@ def _vectors(db: apsw.Connection) -> Check | str:
 
     try:
         installed = find_model()
-    except ModelError:  # the check of the model reports it
+    except ModelError:  # The check of the model reports the error.
         installed = None
     facts = read_facts(db)
     used = db.execute("SELECT model FROM models WHERE id = ?", (facts.model_id,)).get
@@ -261,7 +258,7 @@ def _vectors(db: apsw.Connection) -> Check | str:
         if not facts.has_static:
             return note("none; answers use keywords only")
         return _vectors_left(facts, facts.static_queued, static.partition(" ")[0])
-    if installed is not None and not str(used).startswith(f"{installed.id}:"):  # the token limits follow
+    if installed is not None and not str(used).startswith(f"{installed.id}:"):  # The token limits follow.
         return note(
             f"of {used}, but {installed.id} is installed", "Run `cairn index`: vectors are made anew."
         )

@@ -1,7 +1,7 @@
 """Lowers the phase of retrieval when searches are slow or fail, and raises it again when they recover.
 
 Phase 3 compares vectors, 2 uses keywords without vectors, 1 only looks up names and keywords, and 0 is off.
-There is no timer: a change that is due happens with the next call.
+There is no timer: a change that is due is made by the next call.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ OFF, NAMES, KEYWORDS, VECTORS = range(4)
 _WATCHED_SHARE = 0.95
 _BY_HAND = "Phase {} was set by hand."
 _MOST_ENTRIES = 10_000
-"""The maximum number of searches in the window: 33 a second for five minutes. If there are more, only the
-latest count."""
+"""The maximum number of searches in the window, enough for 33 a second during five minutes. If there are
+more, only the latest count."""
 _MOST_WAITS = 16
-"""The longest wait as a multiple of `recovery_seconds`: 80 minutes by default."""
+"""The longest wait before the next try, as a multiple of `recovery_seconds`: 80 minutes by default."""
 
 
 @frozen
@@ -43,14 +43,14 @@ class PhaseChange:
     after: int
     reason: str
     next_try_seconds: float | None = field(metadata={"json": "until"})
-    """The seconds until a higher phase is tried; None if the phase is the wanted one."""
+    """The number of seconds until a higher phase is tried; None if this switch did not lower the phase."""
 
 
 class KillSwitch:
     """The phase of one engine. Thread-safe; calls take microseconds.
 
-    Searches that fail without an answer switch retrieval off. Searches that a lower phase can answer only
-    lower the phase, because off would take away answers that are still possible.
+    Many searches without an answer switch retrieval off. Slow searches, and those that only a lower phase
+    answered, lower the phase by one, because answers are still possible.
     """
 
     def __init__(
@@ -62,11 +62,11 @@ class KillSwitch:
         most: Callable[[], int] = lambda: VECTORS,
         others: Callable[[float], float] = lambda _: 0.0,
     ) -> None:
-        """Make a switch. Each call reads `settings`, `override` and `most`.
+        """Make a switch. Each call of a method calls `settings`, `override` and `most` again.
 
-        `clock` returns seconds. `override` returns the phase set by hand, if any (`OverrideReader`), and
-        `most` the highest possible phase. `on_change` is called on the thread that notices a change. `others`
-        returns the share of all cores that other programs took during the last seconds
+        `clock` returns seconds. `override` returns the phase set by hand or None (`OverrideReader`), and
+        `most` returns the highest possible phase. `on_change` is called on the thread that notices a change.
+        `others` returns the share of all cores that other programs took during the last seconds
         (`OtherPrograms.share`).
         """
         self._settings = settings
@@ -80,9 +80,9 @@ class KillSwitch:
         self._by_hand = override()
         self._phase = self._wanted = wanted_phase(settings(), self._by_hand, most())
         self._lowered = False
-        """Whether this switch lowered the phase. Otherwise it is the wanted phase."""
+        """Whether this switch lowered the phase. Otherwise the phase is the wanted one."""
         self._on_trial = False
-        """Whether the phase was raised less than a window ago."""
+        """Whether the phase was raised within the last `window_seconds`."""
         self._waits = 1
         """The wait until the next try as a multiple of `recovery_seconds`."""
         self._began = clock()
@@ -90,7 +90,7 @@ class KillSwitch:
         self._since = _now()
         self._unreported: list[PhaseChange] = []
         self._slowed = ""
-        """A sentence about other programs that make searches slow; "" if they do not."""
+        """A sentence about other programs that make searches slow; "" if none do."""
         self.reason = "" if self._by_hand is None else _BY_HAND.format(self._by_hand)
         """The reason of the latest change; "" before the first."""
 
@@ -104,10 +104,10 @@ class KillSwitch:
     ) -> None:
         """Record a search that took `ms` and was not answered from the cache.
 
-        `failed` means no answer, for a reason other than the query. `fell_back` means that part of the phase
-        failed and the rest answered; a missing model or missing vectors do not count. `phase` is the one that
-        the search started in: only searches of the current phase count. Durations `while_indexing` do not
-        count, because indexing slows every search.
+        `failed` means that there was no answer, for a reason other than the query. `fell_back` means that a
+        part of the phase failed and the rest answered; a missing model or missing vectors do not count.
+        `phase` is the phase in which the search started; only searches of the current phase count. Durations
+        `while_indexing` do not count, because indexing slows every search.
         """
         with self._updated() as (switch, now):
             if phase == self._phase != OFF:
@@ -134,7 +134,7 @@ class KillSwitch:
 
     @contextmanager
     def _updated(self) -> Iterator[tuple[KillSwitchSettings, float]]:
-        """Apply due changes, and yield the settings and the time under the lock.
+        """Make due changes, and yield the settings and the time under the lock.
 
         Changes are reported after the lock is released, because a listener may read the state.
         """
@@ -152,7 +152,7 @@ class KillSwitch:
             )
             self._on_change(change)
 
-    # --- these run under the lock -------------------------------------------------------------------
+    # --- Callers of these have the lock -------------------------------------------------------------
 
     def _update(self, settings: RetrievalSettings, now: float) -> None:
         switch = settings.kill_switch
@@ -212,7 +212,7 @@ class KillSwitch:
         self._change(after, reason, switch, now)
 
     def _is_slowed(self, switch: KillSwitchSettings, p95: float) -> bool:
-        """Return whether other programs slow searches down. A lower phase would not be faster then."""
+        """Return whether other programs slow searches down. If so, a lower phase would not be faster."""
         share = self._others(switch.window_seconds)
         busy = share > switch.busy_share
         self._slowed = (
@@ -224,7 +224,7 @@ class KillSwitch:
         return busy
 
     def _is_calm(self, switch: KillSwitchSettings) -> bool:
-        """Return whether the next higher phase may be tried. Without searches, it may."""
+        """Return whether the latest searches, if any, allow trying the next higher phase."""
         p95 = self._window.p95()
         return not self._window.failed and (p95 is None or p95 < switch.recovery_share * switch.p95_ms)
 
@@ -259,12 +259,12 @@ class KillSwitch:
 
 @define
 class _Window:
-    """The latest searches. The durations are kept sorted, so that a percentile needs no sorting."""
+    """The latest searches. Durations are kept in order, so that a percentile needs no sorting."""
 
     _entries: deque[tuple[float, float, bool, bool, bool]] = field(factory=deque)
-    """The time, ms, failed, fell back and timed of each search, oldest first."""
+    """The arguments of `add` for each search, oldest first."""
     _durations: list[float] = field(factory=list)
-    """The sorted durations of timed searches. The duration of a failed search means nothing."""
+    """The durations of the timed searches, shortest first. Failed searches are not timed."""
     failed: int = 0
     fell_back: int = 0
 
@@ -301,10 +301,10 @@ class _Window:
         return _p95(self._durations) if self._durations else None
 
     def later_p95(self) -> float:
-        """Return the percentile in ms of the later half of the answers, without the slowest of several.
+        """Return the 95th percentile (ms) of the later half of the durations, but not the longest of several.
 
-        The first searches of an index wait until it is in memory, and a single slow query, such as one for a
-        text in a million chunks, does not make searches slow.
+        This ignores the first searches, which load the index into memory, and a single slow query, such as
+        one for a text in a million chunks.
         """
         timed = (ms for _, ms, _, _, is_timed in reversed(self._entries) if is_timed)
         later = sorted(islice(timed, (self.answered + 1) // 2))
@@ -312,7 +312,7 @@ class _Window:
 
 
 def wanted_phase(settings: RetrievalSettings, by_hand: int | None, most: int) -> int:
-    """Return 0 if retrieval is disabled, else the override or the settings' phase, but at most `most`."""
+    """Return 0 if retrieval is disabled, else the phase set by hand or by the settings, at most `most`."""
     if not settings.enabled:
         return OFF
     return min(most, settings.phase if by_hand is None else by_hand)

@@ -12,11 +12,11 @@ from cairn.operations.recent_queries import QueryLine, moment_of, read_log
 from cairn.operations.timings import MOST_STEPS, MOST_TIMINGS, PhaseStep, Timing, Timings
 
 _SAME_SECONDS = 2.0
-"""A query over several folders is in the log of each, with times that differ by less than this."""
+"""The maximum time between log lines of one query. A query over several folders is in the log of each."""
 
 
 def logged_timings(folders: Iterable[Path]) -> Timings:
-    """Return the latest queries in the logs of these data folders, each query once, in 10 ms per folder."""
+    """Return the latest queries in the logs of these data folders, each once. This takes 10 ms per folder."""
     questions: list[Timing] = []
     steps: list[PhaseStep] = []
     for data in folders:

@@ -1,7 +1,7 @@
-"""The interface for counting requests.
+"""The interface for counting requests and other events.
 
-Only `cairn serve` shows metrics, so only it counts them (`cairn.operations.prometheus`). Other processes use
-the `Metrics` of this module, which counts nothing and imports no library.
+Only `cairn serve` shows metrics, so only `cairn serve` counts (`cairn.operations.prometheus`). Other
+processes use `Metrics`, which counts nothing and imports no library.
 """
 
 from __future__ import annotations
@@ -32,25 +32,23 @@ class IndexFigures:
     index_generation: int = _gauge("How often the index was changed")
     index_complete: bool = _gauge("Whether every file is indexed and embedded")
     query_log_failures: int = 0
-    """The number of lines that the query log lost since the start."""
+    """The number of lines that could not be written to the query log since the start."""
 
 
 class Metrics:
-    """The counters that engines report to. Thread-safe. These do nothing."""
+    """The counters to which engines report. Thread-safe. The methods of this class do nothing."""
 
     def request(self, method: str, front: str, seconds: float, outcome: str, error: str = "") -> None:
-        """Count a finished request.
-
-        `method` is the protocol's name without `cairn/`; `front` is `lsp`, `http`, `mcp`, `web` or `cli`;
-        `outcome` is `ok`, `cancelled`, `invalid` or `error`; `error` is the name of the exception's class, or
-        "".
+        """Count a finished request. `method` is the name in the protocol without `cairn/`; `front` is `lsp`,
+        `http`, `mcp`, `web` or `cli`; `outcome` is `ok`, `cancelled`, `invalid` or `error`; `error` is the
+        name of the exception's class, or "".
         """
 
     def search(self, answer: SearchAnswer, *, cached: bool) -> None:
         """Count an answered search."""
 
     def discovery(self, answer: DiscoverAnswer, *, cached: bool) -> None:
-        """Count an answered discovery and its figures."""
+        """Count an answered discovery and the figures in its answer."""
 
     def feedback(self, action: str) -> None:
         """Count an action on a result."""

@@ -15,19 +15,19 @@ _KEPT_SECONDS = 600.0
 
 
 Sample = tuple[float, float, float]
-"""The time of `time.monotonic`, the busy seconds of all cores, and this process's seconds among them."""
+"""The time (`time.monotonic`), the busy seconds of all cores, and the seconds that this process used."""
 
 
 def _sample() -> Sample:
     times = psutil.cpu_times()
-    # The names depend on the system. The time of guests is also counted as that of users.
+    # The names depend on the system. The time of guests is left out because `user` includes it.
     names = ("user", "nice", "system", "irq", "softirq", "steal", "interrupt", "dpc")
     busy = sum(getattr(times, name, 0.0) for name in names)
     return time.monotonic(), busy, time.process_time()
 
 
 class OtherPrograms:
-    """Samples of the processor time of the machine and of this process. Thread-safe."""
+    """Samples the processor time of the machine and of this process. Thread-safe."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class OtherPrograms:
         self._lock = threading.Lock()
 
     def sample(self) -> None:
-        """Take a sample, which takes 50 µs, unless the latest one is recent."""
+        """Take a sample in 50 µs, unless the latest sample is recent."""
         with self._lock:
             now = time.monotonic()
             if now - self._sampled < self._every_seconds:
@@ -54,7 +54,7 @@ class OtherPrograms:
                 self._samples.popleft()
 
     def share(self, seconds: float) -> float:
-        """Return the share (0 to 1) of all cores that others took in the last `seconds`; 0 if unknown."""
+        """Return the share (0 to 1) of all cores that others used in the last `seconds`; 0 if unknown."""
         self.sample()
         with self._lock:
             now, busy, own = self._samples[-1]

@@ -1,6 +1,6 @@
-"""Reads and writes the phase that was set by hand, for all processes of a workspace at once.
+"""Reads and writes the phase that is set by hand for all processes of a workspace at once.
 
-It is one small file in the workspace's data folder. Each process checks it before each search.
+The phase is in a small file in the workspace's data folder. Each process checks the file before each search.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from cairn.operations.kill_switch import OFF, VECTORS
 
 OVERRIDE_NAME = "retrieval.json"
 _MOST_BYTES = 10_000
-"""The maximum number of bytes to read. A file that `write_override` wrote has about 80."""
+"""The maximum number of bytes to read. A file from `write_override` has about 80."""
 _REPLACE_TRIES = 20
 _REPLACE_PAUSE_S = 0.01
-"""On Windows, a file cannot be replaced while another process reads it. Reading ends soon."""
+"""The pause between tries. On Windows, a file cannot be replaced while another process reads it."""
 
 
 class OverrideUnavailableError(CairnError):
@@ -34,7 +34,7 @@ class OverrideUnavailableError(CairnError):
 @frozen
 class PhaseOverride:
     phase: int | None = None
-    """The phase, 0 to 3, of which 0 switches retrieval off; None if none is set."""
+    """The phase, 0 to 3; None if none is set. Phase 0 switches retrieval off."""
     problem: str | None = None
 
 
@@ -44,16 +44,17 @@ class OverrideReader:
     def __init__(self, data: Path) -> None:
         self._path = data / OVERRIDE_NAME
         self._known: tuple[tuple[int, int, int] | None, PhaseOverride] = (None, PhaseOverride())
-        """The identity of the file that was read, and its content. A single value needs no lock."""
+        """The identity and the content of the file that was read. A single tuple needs no lock."""
 
     def read(self) -> PhaseOverride:
-        """Return the override, or a file's problem. It costs one system call, 2 µs, while nothing changes."""
+        """Return the override, or the file's problem. Without a change, this is one system call of 2 µs."""
         try:
             status = os.stat(self._path)  # noqa: PTH116 - half the time of Path.stat
             file = (status.st_mtime_ns, status.st_size, status.st_ino)
             known, override = self._known
             if file != known:
-                # If another file replaces this one just now, it is read now and again the next time.
+                # If another process replaces the file just now, the new file is read now and again by the
+                # next call.
                 override = self._read_file()
                 self._known = (file, override)
             return override
@@ -82,9 +83,8 @@ class OverrideReader:
 
 
 def write_override(data: Path, phase: int | None, by: str) -> None:
-    """Set the phase for all processes that use the data folder `data`; None lets the settings decide again.
-
-    `by` tells people who read the file who set it. Raise InvalidRequestError for an invalid phase, and
+    """Set the phase for all processes that use the data folder `data`; with None, the settings decide again.
+    `by` says in the file who set the phase. Raise InvalidRequestError for an invalid phase, and
     OverrideUnavailableError if the file cannot be written.
     """
     if phase is not None and not _is_phase(phase):
@@ -102,13 +102,13 @@ def write_override(data: Path, phase: int | None, by: str) -> None:
 
 
 def _put_in_place(data: Path, content: bytes) -> None:
-    """Replace the file atomically: a reader finds either the old or the new content."""
+    """Replace the file atomically, so that a reader finds either the old or the new content."""
     handle, name = tempfile.mkstemp(prefix=f"{OVERRIDE_NAME}.", dir=data)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-        # The file system's clock has steps of milliseconds. Two files of one size within a step would look
-        # the same.
+        # The file system's own times have steps of milliseconds, so two files of one size could have the same
+        # identity.
         now = time.time_ns()
         os.utime(name, ns=(now, now))
         for tries_left in reversed(range(_REPLACE_TRIES)):

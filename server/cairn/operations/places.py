@@ -16,9 +16,9 @@ def require_directory(folder: Path) -> None:
 
 
 def path_in(folder: Path, path: Path) -> str:
-    """Return `path` relative to `folder`; "" for `folder` itself. Raise InvalidRequestError if it is outside.
+    """Return `path` relative to `folder`, "" for `folder` itself. Raise InvalidRequestError if it is outside.
 
-    The path need not exist. A link inside the folder is not resolved.
+    The path need not exist. Links inside the folder are not resolved.
     """
     require_directory(folder)
     absolute, root = Path(os.path.abspath(path)), folder.resolve()  # noqa: PTH100 - links are not followed

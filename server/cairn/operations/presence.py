@@ -1,4 +1,4 @@
-"""Tracks how long a server process, such as `cairn serve`, has been idle, so that it can end itself."""
+"""Measures how long a server process, such as `cairn serve`, has been idle, so that it can end itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 class Presence:
-    """The number of connected editors, running requests and open streams. Use it on one event loop."""
+    """Counts connected editors, running requests and open streams. Use it on one event loop."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -32,7 +32,7 @@ class Presence:
             self._changed.set()
 
     def seconds_left(self, patience: float) -> float | None:
-        """Return the seconds until the process was idle for `patience` seconds; None while it is in use."""
+        """Return the number of seconds until `patience` seconds of idleness are over; None while in use."""
         return None if self._here else max(0.0, self._left_at + patience - self._clock())
 
     async def arrival(self) -> None:
@@ -42,7 +42,7 @@ class Presence:
             await self._changed.wait()
 
     async def over(self, patience: float) -> None:
-        """Wait until the process was idle for `patience` seconds."""
+        """Wait until the process has been idle for `patience` seconds."""
         while (left := self.seconds_left(patience)) != 0:
             self._changed.clear()
             try:

@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 __all__ = ["CONTENT_TYPE", "PrometheusMetrics"]
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-"""Prometheus' default buckets and smaller ones, with the kill switch's 0.5 s and the 30 s timeout."""
+"""The bounds of the buckets: Prometheus' defaults, smaller ones, and the timeout of requests, 30 s."""
 _COUNTS = (0.0, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0)
 
 
 class PrometheusMetrics(Metrics):
-    """The counts of this process; counting takes 2 to 5 µs. Clients cannot choose the values of labels."""
+    """The metrics of this process. Counting takes 2 to 5 µs. Clients cannot add values of labels."""
 
     def __init__(self) -> None:
-        # Otherwise each metric has a second series with the time when it was first counted.
+        # Without this, each metric has a second series with the time when it was first counted.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry(auto_describe=False)
         """The registry, to which fronts add their own counters."""
@@ -88,7 +88,7 @@ class PrometheusMetrics(Metrics):
         self._seconds = seconds("cairn_request_duration_seconds", "Request duration", ["method"])
 
     def show_figures(self, figures: Callable[[], IndexFigures]) -> None:
-        """Add the state of the index to the metrics; `figures` is called for each output."""
+        """Add the state of the index to the metrics. Each call of `text` calls `figures`."""
         self.registry.register(_Figures(figures))
 
     def text(self) -> bytes:
@@ -134,7 +134,7 @@ class PrometheusMetrics(Metrics):
 
 @define(eq=False)
 class _Figures(Collector):
-    """Gauges of the index, of retrieval and of this process, which are computed for each output."""
+    """Gauges of the index, of retrieval and of this process. Each call of `text` computes them."""
 
     figures: Callable[[], IndexFigures]
 

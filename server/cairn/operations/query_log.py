@@ -1,8 +1,8 @@
 """Writes the query log: one line of JSON per query or phase change, in the workspace's data folder.
 
-`cairn status` reads its figures from it (`cairn.operations.recent_queries`). All processes of the workspace
-append to the same file. Each line is one write to a newly opened file, so that lines never mix. The log
-contains the text of queries only if the user wants that.
+`cairn status` reads its figures from the log (`cairn.operations.recent_queries`). All processes of the
+workspace append to the same file. Each line is one write to the newly opened file, so that lines never mix.
+The log contains the text of queries only if the setting `log.query_text` is on.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ OLDER_NAME = "queries.1.jsonl"
 _LOCK_NAME = "queries.lock"
 
 LOGGED_RESULTS = 5
-"""The number of results in a line. Five make some 700 bytes, so that 1 MB holds 1,400 queries."""
+"""The maximum number of results in a line. A line with five results has some 700 bytes, 1,400 lines 1 MB."""
 _MOST_CHARACTERS = 1_000
-"""The length to which a query, and all of its terms, are cut, so that one line cannot fill the log."""
+"""The maximum length of a query, and of its terms together. Longer texts are cut to keep lines short."""
 _APPEND_LOCK_S = 0.2
-"""On Windows, where appending is two steps, how long a line waits for another process's line."""
+"""How long a line waits for another process's line on Windows, where appending takes two steps."""
 
 
 @frozen
 class LoggedQuery:
-    """The part of a log line that is not in the answer."""
+    """The values of a log line that are not in the answer."""
 
     method: str
-    """The protocol's name without `cairn/`."""
+    """The name of the method in the protocol, without `cairn/`."""
     text: str
     ms: float
-    """The time from the request's arrival to the answer."""
+    """The time from the arrival of the request to the answer."""
     cached: bool = False
     error: str = ""
     """The name of the exception's class, or "". The exception's text may contain the query."""
@@ -63,11 +63,11 @@ class QueryLog:
         self._settings = settings
         self._counting = threading.Lock()
         self._cut_off = False
-        """Whether the disk took only a part of the latest line."""
+        """Whether only a part of the latest line was written."""
         self.failures = 0
         """The number of lines that could not be written."""
         self.problem: str | None = None
-        """Why the latest line could not be written."""
+        """Why the latest line could not be written; None if it was."""
 
     def add(self, query: LoggedQuery, answer: protocol.SearchAnswer | protocol.DiscoverAnswer) -> None:
         settings = self._settings()
@@ -83,12 +83,12 @@ class QueryLog:
 
     def _append(self, values: dict[str, Any], max_bytes: int) -> None:
         values |= {"pid": os.getpid(), "version": cairn.__version__}
-        # ASCII has no characters that can be cut in the middle, none that some readers take for a line's end,
-        # and it can represent half a surrogate pair.
+        # With JSON's escapes in ASCII, no character can be cut in the middle, no reader mistakes a character
+        # for the end of a line, and half a surrogate pair can be written.
         line = json.dumps(values, separators=(",", ":")).encode("ascii") + b"\n"
         try:
             self._make_room(len(line), max_bytes)
-            # After a line that was cut off, the next one starts on a new line.
+            # If the latest line was cut off, this line must start on a new line.
             whole = b"\n" + line if self._cut_off else line
             try:
                 self._write(whole)
@@ -100,7 +100,7 @@ class QueryLog:
                 self.failures += 1
                 is_first = self.failures == 1
             self.problem = f"Questions cannot be logged in {self._path} ({problem.strerror or problem})."
-            if is_first:  # once, not with every query
+            if is_first:  # Warn once, not with every query.
                 logger.warning(self.problem)
         else:
             self._cut_off, self.problem = False, None
@@ -109,8 +109,8 @@ class QueryLog:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
         with contextlib.ExitStack() as resources:
             if sys.platform == "win32":
-                # Two processes could append at the same end. POSIX appends in one step. A timeout of the lock
-                # is an OSError and counts as a failure.
+                # Without the lock, two processes could write to the same place; POSIX appends in one step. A
+                # timeout of the lock is an OSError and counts as a failure.
                 resources.enter_context(filelock.FileLock(self._data / _LOCK_NAME, timeout=_APPEND_LOCK_S))
             file = os.open(self._path, flags, 0o600)
             resources.callback(os.close, file)
@@ -120,16 +120,16 @@ class QueryLog:
             raise OSError(f"only {written} of {len(line)} bytes of a line were written")
 
     def _make_room(self, coming: int, max_bytes: int) -> None:
-        """Rotate the log if the line does not fit. If another process does so or it fails, just append."""
+        """Rotate the log if the line does not fit, unless another process is rotating it or that fails."""
         if not self._is_full(coming, max_bytes):
             return
         with (
             contextlib.suppress(
                 OSError, NotImplementedError
-            ),  # another process has the lock, or no locks here
+            ),  # Another process has the lock, or locks are unsupported.
             filelock.FileLock(self._data / _LOCK_NAME, timeout=0),
         ):
-            if self._is_full(coming, max_bytes):  # unless another process has just rotated it
+            if self._is_full(coming, max_bytes):  # Another process may have rotated it.
                 self._path.replace(self._data / OLDER_NAME)
 
     def _is_full(self, coming: int, max_bytes: int) -> bool:
@@ -143,7 +143,7 @@ class QueryLog:
 def _query_values(
     query: LoggedQuery, answer: protocol.SearchAnswer | protocol.DiscoverAnswer, with_text: bool
 ) -> dict[str, Any]:
-    """Return the values of a log line. Unless `with_text`, it has only the numbers of terms and matches."""
+    """Return the values of a log line. Unless `with_text`, terms and matches are only counted."""
     if isinstance(answer, protocol.SearchAnswer):
         found, terms, query_type = answer.results, answer.query.terms, answer.query.type
     else:

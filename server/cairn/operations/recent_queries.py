@@ -19,27 +19,27 @@ from cairn.protocol import LoggedPhaseChange, RecentQueries
 from cairn.schema.convert import json_name, structure
 
 _MOST_READ_BYTES = 4_000_000
-"""The number of bytes read from the end of the log: 5,800 queries, in 65 ms."""
+"""The maximum number of bytes to read from the end of the log. They have 5,800 queries and take 65 ms."""
 _SHOWN_CHANGES = 5
 
 
 def read_recent(data: Path, limit: int = 500, now: datetime.datetime | None = None) -> RecentQueries:
-    """Summarize the latest `limit` queries in the log of `data`. Ignore broken lines and unreadable logs."""
+    """Return a summary of the latest `limit` queries in the log of `data`. Ignore what cannot be read."""
     moment = now or datetime.datetime.now(datetime.UTC)
     queries, changes = read_log(data, limit, _SHOWN_CHANGES)
     return _summary(queries, tuple(_logged_change(change, moment) for change in changes))
 
 
 def read_log(data: Path, limit: int, most_changes: int) -> tuple[list[QueryLine], list[PhaseLine]]:
-    """Return the latest queries and phase changes in the log of the data folder, each latest first."""
+    """Return the latest queries and the latest phase changes in a data folder's log, both latest first."""
     queries: list[QueryLine] = []
     changes: list[PhaseLine] = []
     for line in _latest_lines(data):
         enough = len(queries) >= limit
         if enough and len(changes) == most_changes:
             break
-        # Past the limit, only phase changes are wanted. They are rare, and recognized without parsing the
-        # line.
+        # After `limit` queries, only phase changes are read. They are rare, and can be recognized without
+        # parsing.
         if enough and b'"phase"' not in line[:20]:
             continue
         try:
@@ -54,7 +54,7 @@ def read_log(data: Path, limit: int, most_changes: int) -> tuple[list[QueryLine]
 
 
 def moment_of(at: str) -> datetime.datetime | None:
-    """Parse the time of a log line; return None for a text that is not a time with a zone."""
+    """Return the time of a log line; None for a text that is not a time with a zone."""
     try:
         moment = datetime.datetime.fromisoformat(at)
     except ValueError:
@@ -110,14 +110,14 @@ _KEYS = {event: [json_name(each) for each in fields(kind)] for event, kind in _L
 
 
 def _read(line: dict[str, object]) -> QueryLine | PhaseLine:
-    """Convert a line. Raise TypeError, KeyError or InvalidRequestError for a line of another version."""
+    """Return a parsed line. Raise TypeError, KeyError or InvalidRequestError for another version's line."""
     event = str(line["event"])
     return structure({key: line[key] for key in _KEYS[event]}, _LINES[event])
 
 
 def _logged_change(line: PhaseLine, now: datetime.datetime) -> LoggedPhaseChange:
     at = moment_of(line.at)
-    assert at is not None  # `read_log` skips other lines
+    assert at is not None  # `read_log` skips other lines.
     next_try = None
     if line.next_try_seconds is not None:
         next_try = round(max(0.0, line.next_try_seconds - (now - at).total_seconds()), 1)
@@ -133,7 +133,7 @@ def _latest_lines(data: Path) -> Iterator[bytes]:
         try:
             with (data / name).open("rb") as file:
                 status = os.fstat(file.fileno())
-                if (status.st_dev, status.st_ino) in seen:  # this file was read before it was rotated
+                if (status.st_dev, status.st_ino) in seen:  # This file was read before it was rotated.
                     continue
                 seen.add((status.st_dev, status.st_ino))
                 file.seek(max(0, status.st_size - left))

@@ -1,4 +1,4 @@
-"""Timings of the latest queries and changes of the phase, for a plot.
+"""The timings of the latest queries, and the changes of the phase, for a plot.
 
 `cairn.operations.logged_timings` reads them from the query log, and `TimingMemory` has those of this process.
 Neither contains the text of queries.
@@ -24,10 +24,10 @@ MOST_STEPS = 100
 class Timing:
     at: datetime.datetime
     method: str
-    """The protocol's name without `cairn/`."""
+    """The name of the method in the protocol, without `cairn/`."""
     ms: float
     phase: int
-    """The phase of the answer; 0 if no search answered."""
+    """The phase that gave the answer; 0 if no search answered."""
     cached: bool
     failed: bool
     pid: int
@@ -52,8 +52,7 @@ class Timings:
     steps: tuple[PhaseStep, ...] = ()
 
     def percentile(self, share: float) -> float | None:
-        """Return the ms that `share` (0 to 1) of the successful searches did not exceed, None if there are
-        none."""
+        """Return the ms that `share` (0 to 1) of the successful searches do not exceed; None without any."""
         return percentile((each.ms for each in self.questions if not (each.cached or each.failed)), share)
 
     @property

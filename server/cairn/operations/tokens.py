@@ -1,6 +1,5 @@
-"""The token that clients of `cairn serve` must send. It is in a file that only its owner can read.
-
-Other users of the machine, and web pages in a browser on it, can reach the same ports without the token.
+"""The token that clients of `cairn serve` must send. The token is in a file that only its owner can read.
+Without the token, other users of the machine, and web pages in its browsers, could use the server.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Callers(Protocol):
 
     @property
     def remedy(self) -> str:
-        """A text that says which token to send."""
+        """A text that says which token a client must send."""
 
     async def caller(self, token: str) -> str | None:
         """Return the caller with this token; None for an unknown token."""
@@ -57,7 +56,7 @@ class Token:
         return f"the token that is in {self.path.name} in Cairn's data folder"
 
     async def caller(self, given: str) -> str | None:
-        """Return "", the only caller, for this token; None for another."""
+        """Return "", the name of the only caller, for this token; None for any other token."""
         return "" if self.matches(given) else None
 
 
@@ -66,7 +65,7 @@ def token_path() -> Path:
 
 
 def serve_token(*, new: bool = False) -> Token:
-    """Return the token, created if missing or `new`. Raise TokenError if other users had access to it."""
+    """Return the token, created if missing or if `new`. Raise TokenError if other users had access to it."""
     path = token_path()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -89,11 +88,11 @@ def _written_beside(path: Path) -> Path:
 
 
 def _put(made: Path, path: Path) -> None:
-    """Rename the file to `path`, unless another process created that first."""
+    """Rename the file to `path`, unless another process has created `path` first."""
     try:
         with contextlib.suppress(FileExistsError):
             if sys.platform == "win32":
-                made.rename(path)  # on Windows, this does not replace a file
+                made.rename(path)  # On Windows, this does not replace a file.
             else:
                 path.hardlink_to(made)
     finally:
@@ -106,7 +105,7 @@ def _read(path: Path) -> str:
         facts = os.fstat(handle)
         if not stat.S_ISREG(facts.st_mode):
             raise TokenError(f"{path} is not a regular file; {_REMEDY}.")
-        if sys.platform != "win32":  # on Windows, other users cannot read a user's folders
+        if sys.platform != "win32":  # On Windows, other users cannot read a user's folders.
             if facts.st_uid != os.getuid():
                 raise TokenError(f"{path} belongs to another user; {_REMEDY}.")
             if facts.st_mode & 0o077:

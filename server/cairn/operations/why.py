@@ -1,4 +1,4 @@
-"""Explains why a file is indexed or not, by the same rules as a scan. It only reads the index."""
+"""Explains why a file is indexed or not, by the rules of the indexer's scan. The index is only read."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class IndexedFiles:
     files: int
     chunks: int
     embedded: int
-    """The number of chunks with a vector: the installed model's, or else a static one."""
+    """The number of chunks with a vector of the installed model or, without one, a static vector."""
     indexed_at: str | None
-    """The time of the latest read of a file (ISO 8601, UTC)."""
+    """The time when a file was last read for the index (ISO 8601, UTC)."""
     changed_since: bool
     """Whether the file's text on disk differs from the indexed one."""
     generation: int
     original: str | None = None
-    """The main original of a file that copies others, and so ranks below them; None for other files."""
+    """The main original of a file that is a copy and so ranks below it; None for other files."""
     copied: float = 0.0
     """The share of the file's lines that are also in its originals, 0 to 1."""
 
@@ -52,15 +52,15 @@ class Why:
     """Whether the file is indexed or the directory scanned."""
     rule: str
     detail: str
-    """Details of the decision, such as ignore file, line and pattern; may be ""."""
+    """Details of the decision, such as the ignore file, line and pattern; may be ""."""
     state: str
     in_index: IndexedFiles | None = field(metadata={"json": "held"})
-    """What the index has; None if it has nothing of the path."""
+    """What the index has of the path; None if it has nothing."""
     warnings: tuple[str, ...] = ()
 
 
 def why(path: Path, folder: Path) -> Why:
-    """Explain the decision about `path`. Raise InvalidRequestError if it is missing or outside `folder`."""
+    """Return the decision about `path`. Raise InvalidRequestError if it is missing or outside `folder`."""
     root, relative = folder.resolve(), path_in(folder, path)
     absolute = root / relative
     reader = SqliteReader(workspace_dir(root))
@@ -77,7 +77,7 @@ def why(path: Path, folder: Path) -> Why:
     try:
         in_index = _in_index(reader, absolute, relative, directory)
         state = _state(reader, decision, in_index, directory)
-    except IndexUnavailableError as problem:  # the decision is known all the same
+    except IndexUnavailableError as problem:  # The decision is known without the index.
         in_index, state = None, str(problem)
     warnings = tuple(laid.texts())
     return Why(relative, directory, **asdict(decision), state=state, in_index=in_index, warnings=warnings)
@@ -110,7 +110,7 @@ def decide_by_content(root: Path, path: str) -> Decision:
 def _in_index(reader: IndexReader, absolute: Path, path: str, directory: bool) -> IndexedFiles | None:
     path = well_formed(path)
     where, given = "path = ?", [path]
-    if directory:  # every path below it: the character `0` follows `/`
+    if directory:  # The character `0` follows `/`, so these are all paths below it.
         where, given = ("path >= ? || '/' AND path < ? || '0'", [path, path]) if path else ("true", [])
 
     with reader.reading() as db:
@@ -153,8 +153,8 @@ def _is_changed(file: Path, content_hash: object, size: object, mtime_ns: object
         status = file.lstat()
         if (status.st_size, status.st_mtime_ns) == (size, mtime_ns):
             return False
-        # The index has no time for a file that was read just after a write, and a file's time may change
-        # without its text.
+        # The text is compared, because the index stores no time for a file that was read just after a write,
+        # and a file's time may change while its text does not.
         return status.st_size != size or bytes.fromhex(content_key(read_text(file) or "")) != content_hash
     except OSError:
         return True
