@@ -1,7 +1,8 @@
-"""Access control of HTTP: a client must name this server, have a token, and not be another site's page.
+"""Access control of HTTP: a request must name this server, contain a token, and not come from another site's
+page.
 
-Every program of the machine can connect, including browsers with any page. A page of another origin cannot
-set the token's header, and a page whose host name was redirected to this machine (DNS rebinding) names the
+Every program of this machine can connect, including browsers with any page. A page of another origin cannot
+set the header with the token. A page whose host name now points to this machine (DNS rebinding) sends the
 wrong host.
 """
 
@@ -29,7 +30,7 @@ def is_loopback_host(host: str) -> bool:
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether only this machine reaches the IP address."""
+    """Return whether the IP address can be reached only from this machine."""
     return ipaddress.ip_address(address.partition("%")[0]).is_loopback
 
 
@@ -37,18 +38,19 @@ class Guard:
     """Checks the head of each request."""
 
     def __init__(self, callers: Callers, address: str, port: int, names: Collection[str] = ()) -> None:
-        """Create the guard of a server at this address; `names` are its `Host` values behind proxies."""
+        """Create the guard of a server at this address. `names` are the `Host` values that proxies send."""
         self._callers = callers
         self._port = port
         self._names = {*_LOOPBACK, _bracketed(address)}
         self._proxied = frozenset(name.lower() for name in names)
-        # Other machines reach this one by its host name or any of its addresses.
+        # Other machines address this one by its host name or by any of its IP addresses.
         self._any_address = not is_loopback(address)
         if self._any_address:
             self._names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
 
     def check_place(self, headers: Headers) -> None:
-        """Raise RefusedError for a request with another host, or from a web page of another origin."""
+        """Raise RefusedError if the request names another host, or comes from a web page of another
+        origin."""
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._is_here(hosts[0]):
             raise RefusedError("wrongHost", f"Host must name this server, such as localhost:{self._port}.")
@@ -74,15 +76,16 @@ class Guard:
         return is_known and port == self._port
 
     def _is_own(self, origin: str, host: str) -> bool:
-        """Return whether the origin is this server, under the name that the request uses."""
+        """Return whether the origin is this server, under the name that the request addresses."""
         scheme, _, named = origin.partition("://")
-        # The user's proxy adds TLS under the name that the user has configured.
+        # The user's proxy adds TLS, under the name that the user has configured.
         if scheme.lower() == "https" and host.lower() in self._proxied:
             return named.lower() == host.lower()
         place = _place(named)
         if scheme.lower() != "http" or place is None:
             return False
-        # All names of loopback are the same server, since no page of another machine has them.
+        # All names of the loopback address mean this server, since no page of another machine has such an
+        # origin.
         is_loopback_name = _bracketed(place[0]) in _LOOPBACK and place[1] == self._port
         return place == _place(host) or (is_loopback_name and not self._any_address)
 
@@ -104,7 +107,7 @@ def _bracketed(name: str) -> str:
 
 
 def _is_address(name: str) -> bool:
-    # DNS rebinding redirects names only, so an address is safe.
+    # DNS rebinding only affects host names, so an IP address is safe.
     try:
         ipaddress.ip_address(name)
     except ValueError:
@@ -115,7 +118,7 @@ def _is_address(name: str) -> bool:
 def resolved(host: str, *, allow_remote: bool) -> str:
     """Return the IP address to listen at.
 
-    Raises InvalidRequestError if other machines could reach it, unless `allow_remote` is set.
+    Raises InvalidRequestError if other machines can reach the address, unless `allow_remote` is set.
     """
     try:
         found = socket.getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)
