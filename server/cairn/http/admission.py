@@ -33,8 +33,7 @@ MAX_IN_FLIGHT = 64
 """The maximum number of requests that are read or answered at once. There are four query threads, so the last
 request waits for sixteen others."""
 _DISCARD_SECONDS = 2.0
-"""How long the rest of a refused body is read and discarded. A client that is still sending would miss the
-response."""
+"""How long to discard the rest of a refused body: a client that still sends would miss the response."""
 
 
 @frozen
@@ -165,8 +164,7 @@ class _Body:
         return message
 
     async def discarded(self, most: int) -> bool:
-        """Discard up to `most` bytes of the rest, for at most two seconds. Return whether the body has
-        ended."""
+        """Discard up to `most` bytes of the rest, for two seconds. Return whether the body has ended."""
         if not self._waits_to_be_asked:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_DISCARD_SECONDS):

@@ -89,8 +89,7 @@ async def _first_page(_: Request) -> Response:
 async def _run_method(served: Served, method: Method, request: Request) -> Response:
     """Return the method's answer, whole or as events.
 
-    A malformed request gets an error status. Errors of the engine become events if the client requested
-    events.
+    A malformed request gets an error status. Errors of the engine become events if the client wants events.
     """
     settings, workspace = served.settings, _workspace(request)
     data = await _params(request, settings) if request.method == "POST" else {}
@@ -178,8 +177,7 @@ async def _body(request: Request, settings: ServeSettings) -> bytes:
 
 
 class _Buffered:
-    """Middleware that reads the whole body, within the limits for methods, before it calls the
-    application."""
+    """Middleware that reads the whole body, within the methods' limits, before the application runs."""
 
     def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
         self._app, self._settings = app, settings

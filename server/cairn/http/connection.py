@@ -1,5 +1,4 @@
-"""Closes HTTP connections of uvicorn whose clients stop sending or reading, and limits the number of
-connections."""
+"""Closes HTTP connections of uvicorn whose clients stop sending or reading, and limits their number."""
 
 from __future__ import annotations
 
@@ -18,14 +17,12 @@ from cairn.http.errors import error_body
 HEAD_BYTES = 16_384
 """The maximum size of a request's first line and headers together; this is h11's own limit."""
 _HEAD_SECONDS = 10.0
-"""The timeout for a request's headers. It begins with the connection, or with the first byte of a later
-request."""
+"""The timeout for headers, from the connection on, or from the first byte of a later request."""
 _UNREAD_SECONDS = 30.0
 """Timeout for a client that does not read the answer."""
 _KEEP_ALIVE_SECONDS = 30
 _CONNECTIONS = 256
-"""The maximum number of connections. It is far below 1,024, the number of open files that most systems allow
-a process."""
+"""The maximum number of connections: far below the 1,024 open files that most systems allow a process."""
 
 
 class Web(uvicorn.Server):

@@ -1,7 +1,6 @@
 """Answers as server-sent events: one after each stage of a method, then one with the whole answer.
 
-An event has the name of its stage; the last one is called `answer` or `error`. The data of an event is JSON
-in one line.
+An event has the name of its stage; the last one is called `answer` or `error`. Its data is JSON in one line.
 """
 
 from __future__ import annotations
@@ -60,8 +59,7 @@ JSON_FORMAT = EventFormat(
 def event_response(
     run: Callable[[Tell], Coroutine[Any, Any, Any]], event_format: EventFormat = JSON_FORMAT
 ) -> Response:
-    """Return a response that sends the stages and the answer of `run`. If the client disconnects, `run` is
-    cancelled."""
+    """Return a response with the stages and the answer of `run`. A disconnect of the client cancels `run`."""
     return EventSourceResponse(
         _events(run, event_format),
         headers=PLAIN_HEADERS,

@@ -1,5 +1,4 @@
-"""Access control of HTTP: a request must name this server, contain a token, and not come from another site's
-page.
+"""Access control of HTTP: a request must name this server, have a token, and not come from another site.
 
 Every program of this machine can connect, including browsers with any page. A page of another origin cannot
 set the header with the token. A page whose host name now points to this machine (DNS rebinding) sends the
@@ -49,8 +48,7 @@ class Guard:
             self._names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
 
     def check_place(self, headers: Headers) -> None:
-        """Raise RefusedError if the request names another host, or comes from a web page of another
-        origin."""
+        """Raise RefusedError if the request names another host or comes from a page of another origin."""
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._is_here(hosts[0]):
             raise RefusedError("wrongHost", f"Host must name this server, such as localhost:{self._port}.")

@@ -38,8 +38,7 @@ MakeEngine = Callable[[Mapping[str, Any], Callable[[], None]], "Engine"]
 """Makes an engine, given the editor's settings and a callback for possible changes of the status."""
 
 _STATUS_SECONDS = 0.5
-"""The shortest interval in seconds between two status notifications, since computing the status takes
-time."""
+"""The minimum interval of status notifications in seconds, since computing the status takes time."""
 _VOLATILE = frozenset({"memory", "latency", "retrieval"})
 """Status fields that every query changes; a change in these alone sends no notification."""
 _APPLY_SECONDS = 0.5
@@ -148,8 +147,7 @@ class Connection(LanguageServer):
         self._latest_notification = self._in_order.submit(apply)
 
     async def notifications_applied(self) -> None:
-        """Wait until the engine is made, then at most half a second until earlier notifications are
-        applied."""
+        """Wait for the engine, then at most half a second until earlier notifications are applied."""
         await self.runner.made()
         if self._latest_notification is not None and not self._latest_notification.done():
             await asyncio.wait([asyncio.wrap_future(self._latest_notification)], timeout=_APPLY_SECONDS)

@@ -47,8 +47,7 @@ class Navigation:
     """
 
     def __init__(self, server: Connection, options: Any) -> None:
-        """Make pygls announce the capabilities that these `initializationOptions` request, during
-        `initialize`."""
+        """During `initialize`, make pygls announce the capabilities for these `initializationOptions`."""
         self._server = server
         is_dynamic = partial(_is_dynamic, server.client_capabilities)
         announced = announced_navigation(options, is_dynamic)

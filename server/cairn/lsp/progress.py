@@ -24,8 +24,7 @@ _PATIENCE_SECONDS = 1.0
 """Work that takes less time, such as indexing a saved file, is not shown."""
 _REPORT_SECONDS = 0.5
 _READING_PERCENT = 5
-"""The share of the progress bar for reading, before vectors: reading express, flask and cobra took 2, 3 and 5
-% of the time."""
+"""The bar's share for reading. Reading express, flask and cobra took 2, 3 and 5 % of the time."""
 
 Ask = Callable[[], Awaitable["IndexingProgress"]]
 

@@ -157,8 +157,7 @@ STAGES_IN_WORDS = {
 def _streaming(server: Connection, params: Any) -> Iterator[Callable[[DiscoverProgress], None] | None]:
     """Yield a callback for the stages of one request, or None if its params contain no token.
 
-    Use this on the event loop. Raises JsonRpcInvalidParams for a token that is neither a string nor an
-    integer.
+    Use it on the event loop. Raises JsonRpcInvalidParams for a token that is neither a string nor an integer.
     """
     partial, work = (_token(params, name) for name in (_PARTIAL_RESULT, _WORK_DONE))
     if partial is None and work is None:

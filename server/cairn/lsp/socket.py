@@ -46,8 +46,7 @@ class LspSocket:
         presence: Presence,
         engine_for: Callable[[str, str], MakeEngine] | None = None,
     ) -> None:
-        """Create a socket. `engine_for(caller, token)` makes the engine of each client, by default an engine
-        over folders."""
+        """Create a socket. `engine_for(caller, token)` makes a client's engine, by default over folders."""
         self._host, self._callers, self._presence = host, callers, presence
         self._engine_for = engine_for
         self._server: asyncio.Server | None = None

@@ -24,8 +24,7 @@ from pygls.protocol.language_server import lsp_method
 logger = logging.getLogger(__name__)
 
 NOTIFICATION_SUFFIX = " (notification)"
-"""The suffix of a feature that handles a method as a notification; another feature handles it as a
-request."""
+"""The suffix of a feature that handles a method as a notification, beside one that handles requests."""
 _PARSE_ERROR, _INVALID_REQUEST, _BUSY = -32700, -32600, -32000
 _MOST_IN_FLIGHT = 1_000
 """The maximum number of requests of one client that wait at once; an editor has about a dozen."""
@@ -44,8 +43,7 @@ class FramingError(Exception):
 
 
 class WireProtocol(LanguageServerProtocol):
-    """The protocol class of pygls. It omits the answer that `cairn.lsp.early` has sent, and answers malformed
-    requests."""
+    """The protocol of pygls. It omits the answer of `cairn.lsp.early`, and answers malformed requests."""
 
     answered: int | str | None = None
     """The id of the request that `cairn.lsp.early` has answered."""
@@ -103,8 +101,7 @@ class WireProtocol(LanguageServerProtocol):
     def lsp_text_document__did_change(
         self, params: types.DidChangeTextDocumentParams
     ) -> Generator[Any, Any, None]:
-        """Ignore changes of a document that is not open. pygls would read the file of its URI, even an
-        endless pipe."""
+        """Ignore changes of a document that is not open. pygls would read its file, even an endless pipe."""
         if params.text_document.uri in self.workspace.text_documents:
             yield from super().lsp_text_document__did_change(params)
         else:

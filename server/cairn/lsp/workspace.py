@@ -123,8 +123,7 @@ def _path(uri: str) -> Path | None:
 
 
 def _show(server: Connection, uri: str, text: str) -> None:
-    """Use the document's current text in answers. An editor that restores unsaved text sends it when it opens
-    the document."""
+    """Use the document's current text in answers. An opened document may already have unsaved text."""
     _in_order(server, [uri], lambda engine, path: engine.document_opened(path))
     _in_order(server, [uri], lambda engine, path: engine.document_changed(path, text))
 
@@ -142,8 +141,7 @@ def _in_order(server: Connection, uris: list[str], work: Callable[[Engine, Path]
 
 
 async def _settings(server: Connection, sent: Any) -> Any:
-    """Return the editor's current settings for Cairn; None if it has none, or if only other settings have
-    changed.
+    """Return the editor's settings for Cairn; None if it has none, or if only other settings have changed.
 
     `sent` are the settings in the notification, for editors from which the server cannot request settings.
     """

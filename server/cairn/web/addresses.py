@@ -47,8 +47,7 @@ def sign_in_address(code: str) -> str:
 
 
 def own_address(given: str) -> str:
-    """Return the address `given` if it is a page of this server, without a host; else the first page's
-    address."""
+    """Return `given` if it is the address of a page of this server, without a host; else the first page's."""
     try:
         parts = urlsplit(given)
     except ValueError:  # An example is `//[`.

@@ -1,5 +1,4 @@
-"""Highlights source code as lines of HTML with Pygments, which knows 500 languages and is a dependency of
-rich.
+"""Highlights source code as lines of HTML with Pygments, which knows 500 languages and is installed for rich.
 
 Only this module builds markup without a template. All text passes through `escape`.
 """
@@ -42,7 +41,7 @@ _MOST_CACHED_CHARACTERS = 20_000
 def code_lines(
     text: str, language: str, path: str, terms: Sequence[str] = (), most: int | None = None
 ) -> list[Markup]:
-    """Return each line as markup, without its line end: tokens as `<span class="k">`, the words `terms` in
+    """Return each line as markup without its end: tokens as `<span class="k">`, the words `terms` in
     `<mark>`.
 
     `most` limits the number of lines that are highlighted and returned.
@@ -67,8 +66,7 @@ def streamed_lines(
 
 @functools.lru_cache(_CACHED_TEXTS)
 def _cached_tokens(text: str, language: str, path: str, most: int | None) -> tuple[tuple[str, str], ...]:
-    """Return the tokens of the first `most` lines. Matches are marked later, since they change as the user
-    types."""
+    """Return the tokens of the first `most` lines. Marks are added later, since they change during typing."""
     tokens, ends = [], 0
     for token in _tokens(text, language, path):
         tokens.append(token)

@@ -126,8 +126,7 @@ def chosen(question: Question) -> list[Chip]:
 
 
 def offered(question: Question, results: Sequence[protocol.SearchResult]) -> list[tuple[str, list[Chip]]]:
-    """Return, by label, links that add filters. Some results match each; those with the most matches are
-    first."""
+    """Return, by label, links that add filters which results match; those with the most matches are first."""
     paths = question.values("path")
     counts = {
         "repository": Counter(each.folder for each in results),

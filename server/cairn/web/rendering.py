@@ -24,8 +24,7 @@ HERE = Path(__file__).parent
 THEME_COOKIE = "cairn_theme"
 _THEMES = ("light", "dark")
 _PARTS = 1_500
-"""The number of template pieces of a streamed page that are sent together; a piece has 10 characters on
-average."""
+"""The number of template pieces of a streamed page that are sent together. They average 10 characters."""
 _LEVEL = 5
 FRAGMENT = "cairn-fragment"
 """The header with which scripts request a part of a page."""
@@ -55,8 +54,7 @@ def page(request: PageRequest, template: str, *, status: int = 200, **values: An
 
 
 def streamed_page(request: PageRequest, template: str, **values: Any) -> Response:
-    """Return a whole page that is sent while it is rendered. Rendering must not fail: the status is sent
-    first."""
+    """Return a page that is sent while it is rendered. Rendering must not fail: the status is sent first."""
     values |= {"signed_in": True, "theme": _theme(request.http)}
     stream = _templates().get_template(template).stream(values)
     stream.enable_buffering(_PARTS)
@@ -86,8 +84,7 @@ def page_around(request: PageRequest, template: str, late: Awaitable[str], **val
 
 
 def _compressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Compress the pieces so that the browser can decode each as it arrives; the middleware would buffer 100
-    KB."""
+    """Compress the pieces so that the browser can decode each at once; the middleware would buffer 100 KB."""
     compressor = zlib.compressobj(_LEVEL, wbits=31)
     for piece in pieces:
         yield _flushed(compressor, piece)

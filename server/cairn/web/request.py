@@ -57,8 +57,7 @@ class PageRequest:
         return await unless_disconnected(self.http, self.streamed_answer(name, params))
 
     async def streamed_answer(self, name: str, params: object, tell: Tell | None = None) -> Any:
-        """Call a method as `answer` does, for a response that detects by itself that the browser
-        disconnects."""
+        """Call a method as `answer` does, for a response that itself detects a disconnect."""
         return await self.served.runner.answer(
             name,
             params,
@@ -70,8 +69,7 @@ class PageRequest:
         )
 
     async def work(self, work: Callable[[Engine, Cancelled], T]) -> T:
-        """Run `work(engine, cancelled)` on a query thread, on behalf of the signed-in person. Raises
-        CairnError."""
+        """Run `work(engine, cancelled)` on a query thread, for the signed-in person. Raises CairnError."""
         seconds = self.served.settings.request_seconds
         running = self.served.runner.work(work, workspace=self.repository, seconds=seconds)
         found: T = await unless_disconnected(self.http, running)

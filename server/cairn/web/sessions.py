@@ -29,8 +29,7 @@ Clock = Callable[[], float]
 
 @define
 class SignedSessions:
-    """Sessions for this machine's own token. They survive a restart of the server, since the token signs the
-    cookie."""
+    """Sessions for this machine's own token. They survive a restart: the token signs the cookie."""
 
     _token: Token
     _seconds: float
@@ -95,8 +94,7 @@ class _Link:
 
 @define
 class Links:
-    """One-time links. A second use also ends the session that the first began, since either user may be an
-    intruder."""
+    """One-time links. A second use ends the session that the first began: either user may be an intruder."""
 
     _sessions: Sessions
     _now: Clock = time.time
@@ -108,8 +106,7 @@ class Links:
         return code
 
     def use(self, code: str) -> str | None:
-        """Return the cookie's value of a new session; None for a code that was used, has expired or is
-        unknown."""
+        """Return the cookie's value of a new session; None for a code that is used, expired or unknown."""
         link = self._links.get(code)
         if link is None:
             return None

@@ -78,8 +78,7 @@ async def answer(request: PageRequest) -> Response:
 
 
 async def answer_events(request: PageRequest) -> Response:
-    """Return the answer as server-sent events with HTML: one for each stage, then one for the whole
-    answer."""
+    """Return the answer as server-sent events with HTML: one per stage, then one for the whole answer."""
     given = request.http.query_params
     question, budget = Question.from_query(given), _budget(given.get("budget", ""))
     params = _params(question, budget)
@@ -149,8 +148,7 @@ def _excerpt(request: PageRequest, excerpt: protocol.Excerpt) -> ShownExcerpt:
 
 
 def _sections(request: PageRequest, answered: protocol.DiscoverAnswer) -> list[ShownSection]:
-    """Return the plan's sections if the prompt contains them, as for an overview, or if there are no
-    excerpts."""
+    """Return the plan's sections if the prompt contains them, as for an overview, or no excerpts."""
     prompt, sections = answered.answer_prompt, answered.plan.sections
     if answered.excerpts and not any(section.title in prompt for section in sections):
         return []

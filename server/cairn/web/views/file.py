@@ -1,5 +1,4 @@
-"""The page of a file's current version: its outline, its lines, of which some are marked, and a panel about
-one line."""
+"""The page of a file's current version: its outline, its lines and a panel about one line."""
 
 from __future__ import annotations
 
@@ -34,8 +33,7 @@ BLOCK = 100
 """The number of lines per block. Browsers lay out only the blocks near the viewport; file.css has the height
 of the other blocks."""
 MOST_OUTLINED = 1_000
-"""The maximum number of entries of an outline on a page. An outline of 14,500 entries took longer to render
-than the file."""
+"""The maximum number of entries of an outline. One of 14,500 took longer to render than the file."""
 _LINES = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7}))?")
 
 
@@ -72,8 +70,7 @@ async def file_panel(request: PageRequest) -> Response:
 
 
 def marked_lines(given: str) -> tuple[int, int] | None:
-    """Return the 1-based, inclusive lines that an address names as `10` or `10-14`; None if they are
-    malformed."""
+    """Return the 1-based, inclusive lines that an address names as `10` or `10-14`; None if malformed."""
     match = _LINES.fullmatch(given)
     if match is None:
         return None
@@ -99,8 +96,7 @@ def _found(
 
 
 def _first_line(text: Sequence[str], first: int, last: int) -> int | None:
-    """Return the passage's first line that is not blank; None beyond the end. Passages begin with blank
-    lines."""
+    """Return the first line that is not blank, since passages may begin with blanks; None beyond the end."""
     if first > len(text):
         return None
     return next((n for n in range(first, min(last, len(text)) + 1) if text[n - 1].strip()), first)
@@ -145,8 +141,7 @@ def _above(path: str) -> list[tuple[str, str]]:
 
 
 def _shown_outline(outline: Sequence[OutlineEntry]) -> Sequence[OutlineEntry]:
-    """Shorten a long outline: leave out its deepest levels, or its end if the first level alone is too
-    long."""
+    """Shorten a long outline: leave out its deepest levels, or its end if the first level is too long."""
     depth = max((entry.depth for entry in outline), default=0)
     while depth and sum(entry.depth <= depth for entry in outline) > MOST_OUTLINED:
         depth -= 1
@@ -156,8 +151,7 @@ def _shown_outline(outline: Sequence[OutlineEntry]) -> Sequence[OutlineEntry]:
 async def _not_shown(
     request: PageRequest, path: str, marked: tuple[int, int] | None, problem: InvalidRequestError
 ) -> Response:
-    """Return a page that says why the file cannot be shown. Raises the error if another field than the path
-    is wrong."""
+    """Return a page that says why the file cannot be shown. Raises errors that are not about the path."""
     if problem.field not in ("path", "folder"):
         raise problem
     holding = (

@@ -1,5 +1,4 @@
-"""The panel beside a file: the definition around a line, its callers, callees, related passages and
-history."""
+"""The panel beside a file: the definition around a line, its callers, callees, relations and history."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The page about the index: its content, skipped files, indexing process, progress, and durations of
-queries."""
+"""The page about the index: content, skipped files, writing process, progress and durations of queries."""
 
 from __future__ import annotations
 

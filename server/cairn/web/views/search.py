@@ -20,8 +20,7 @@ from cairn.web.rendering import fragment, page, page_around, rendered, wants_fra
 from cairn.web.request import PageRequest
 
 _SOON_SECONDS = 0.02
-"""If the results take longer than this, in seconds, the server sends the beginning of the page before
-them."""
+"""If the results take longer than this, in seconds, the beginning of the page is sent first."""
 
 
 @frozen
