@@ -1,7 +1,7 @@
 """The tools of agents: each with its name, manual, schemas and answer.
 
-The manuals are all that an agent knows about Cairn: they say by examples when and how to use a tool. Fronts
-list the tools of `listed`; every tool can be called by its name or a former one, listed or not.
+The manuals are all that an agent knows about Cairn. Their examples show when and how to use a tool. Fronts
+list the tools of `listed`, but every tool can be called by its current or a former name.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ INSTRUCTIONS = manuals.INSTRUCTIONS
 _FORMER_PREFIX = "cairn_"
 _FORMER = {"fetch_page": "read", "fetchpage": "read"}
 ALL, STAGES = "all", "stages"
-"""Names for several tools."""
+"""Names that stand for several tools."""
 
 _OMITTED_FROM_DISCOVERY = frozenset({"answerPrompt", "bullets", "chunks"})
 """Fields that repeat `excerpts` and the bullets of `plan`: 36,000 characters instead of 130,000."""
 
 Given = Mapping[str, Any]
-"""Arguments as a client sends them."""
+"""The arguments as a client sends them."""
 
 
 @frozen
 class ToolAnswer:
-    """An answer in one form: a client that got both would show a model everything twice."""
+    """An answer in one form. A client that got both forms would show a model everything twice."""
 
     texts: tuple[str, ...]
-    """Texts for a model; empty if the answer is structured."""
+    """The texts for a model; empty if the answer is structured."""
     data: dict[str, Any] | None
-    """The structured answer, as in the protocol, for programs."""
+    """The structured answer for programs, as in the protocol."""
 
 
 @frozen
@@ -64,7 +64,7 @@ class Tool:
     description: str
     input_schema: Schema
     example: str
-    """Arguments as JSON."""
+    """An example of the arguments as JSON."""
     method: Method
     """The method of the protocol that defines the structured answers."""
     write: Callable[[ToolCall, Given], str]
@@ -78,7 +78,7 @@ class Tool:
 
     @property
     def streams(self) -> bool:
-        """Whether it reports each stage while it runs."""
+        """Whether the tool reports each stage while it runs."""
         return self.method.streams
 
     @functools.cached_property
@@ -97,8 +97,9 @@ class Tool:
     ) -> ToolAnswer:
         """Return the answer to these arguments, on a thread of the engine.
 
-        Raise InvalidRequestError, with usage and an example, for arguments that the tool does not take;
-        QueryCancelledError soon after `cancelled()` turns true; and any other CairnError of the engine.
+        Raise InvalidRequestError, with usage and an example, for arguments that the tool does not accept.
+        Raise QueryCancelledError soon after `cancelled()` returns true. Other errors of the engine pass
+        through as CairnError.
         """
         try:
             workspace = workspace_of(arguments)
@@ -153,7 +154,7 @@ def _stage(name: str, method: Method) -> Tool:
 
 STATUS = "status"
 DEFAULT: tuple[str, ...] = ("search", "discover", "read", "references", STATUS)
-"""The tools that a client lists by default."""
+"""The tools that are listed to a client by default."""
 TOOLS: Mapping[str, Tool] = {
     tool.name: tool
     for tool in (
@@ -166,11 +167,11 @@ TOOLS: Mapping[str, Tool] = {
         *(_stage(name, method) for name, method in NAMES.items()),
     )
 }
-"""Every tool by name, the default ones first."""
+"""Every tool by name. The default ones come first."""
 
 
 def listed(names: Sequence[str]) -> tuple[Tool, ...]:
-    """Return the tools of these names, or the default ones, in the order of the table.
+    """Return the tools with these names, or the default ones, in the order of `TOOLS`.
 
     The names `all` and `stages` stand for several tools. Raise InvalidRequestError for an unknown name.
     """
@@ -186,9 +187,9 @@ def listed(names: Sequence[str]) -> tuple[Tool, ...]:
 
 
 def tool_named(name: str, others: Sequence[str] = ()) -> Tool:
-    """Return the tool with that name or former name. Raise InvalidRequestError with the nearest name.
+    """Return the tool with this current or former name. Raise InvalidRequestError with the most similar name.
 
-    `others` are further names that the caller accepts and that may be meant.
+    `others` are further names that the caller accepts, and that the error may suggest.
     """
     bare = snake_case(name).removeprefix(_FORMER_PREFIX)
     tool = TOOLS.get(name) or TOOLS.get(_FORMER.get(bare, bare))
