@@ -1,7 +1,7 @@
 """Convert a BERT checkpoint to an ONNX graph from token ids to sentence vectors, node by node.
 
-The usual export needs torch (hundreds of MB). The architecture is fixed and small, so the graph is written
-out here; `tests/embedding` compares it to the original implementation. Needs the `model` extra.
+The usual export needs torch (hundreds of MB). The architecture is fixed and small, so this module writes the
+graph itself; `tests/embedding` compares it with the original implementation. It needs the `model` extra.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from cairn.errors import ModelError
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _OUTPUT = "embedding"
 
-# The first opset with Gelu as one operator (exact, with erf). onnxruntime 1.17 and later run it.
+# This is the first opset with exact Gelu (with erf) as one operator. It needs onnxruntime 1.17 or later.
 _OPSET = 20
-# The format version that came with opset 20; the newest that every supported onnxruntime reads.
+# This format version came with opset 20. It is the newest that every supported onnxruntime reads.
 _IR_VERSION = 9
-# Added to the scores of padding. Its exp() is 0 in float32, and a row stays finite (as in BERT's code).
+# This is added to the scores of padding, as in BERT's code. Its exp() is 0 in float32, and rows stay finite.
 _MASKED = -10_000.0
 
 
@@ -46,7 +46,7 @@ def build_bert_graph(config: Mapping[str, Any], weights: Mapping[str, NDArray[np
 
 
 class _BertGraph:
-    """The nodes and constants so far. Every method adds nodes and returns the name of its output."""
+    """The nodes and constants of the graph. Every method adds nodes and returns the name of their output."""
 
     def __init__(self, config: Mapping[str, Any], weights: Mapping[str, NDArray[np.float32]]) -> None:
         self._weights = weights
@@ -114,7 +114,7 @@ class _BertGraph:
         size = self._hidden // self._heads
         split = self._constant("split_heads", np.array([0, 0, self._heads, size], np.int64))
         join = self._constant("join_heads", np.array([0, 0, self._hidden], np.int64))
-        # Keys are transposed already, so that the product with the queries needs no further node.
+        # Keys are already transposed, so that the product with the queries needs no further node.
         order = {"query": [0, 2, 1, 3], "key": [0, 2, 3, 1], "value": [0, 2, 1, 3]}
         heads = {}
         for part, axes in order.items():
@@ -130,7 +130,7 @@ class _BertGraph:
         return self._node("Reshape", [rows, join], f"{name}/joined")
 
     def _pool(self, x: str) -> str:
-        """Return the sum over the real tokens at unit length, which the mean would have too."""
+        """Return the sum over the real tokens, at unit length. The mean at unit length is the same."""
         axis = self._constant("sequence_axis", np.array([1], np.int64))
         mask = self._node("Cast", ["attention_mask"], "pool/mask", to=TensorProto.FLOAT)
         row = self._node("Unsqueeze", [mask, axis], "pool/row")
