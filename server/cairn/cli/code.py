@@ -27,7 +27,7 @@ def write_code(text: str, path: str, language: str, first: int, indent: int = 4)
 
 
 def _highlighted(lines: list[str], path: str, language: str) -> Iterator[Text]:
-    """Yield the lines in colour, with unchanged text. Without colour if their language is unknown."""
+    """Yield the lines in colour, or without colour if their language is unknown. Their text is unchanged."""
     code = "\n".join(lines)
     highlight = partial(Syntax, code, theme=_THEME, background_color="default", tab_size=_TAB)
     syntax = highlight(lexer=language or "text")

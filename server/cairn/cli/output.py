@@ -183,8 +183,7 @@ def asks_for_json(arguments: Sequence[str]) -> bool:
 
 
 def make_encodable() -> None:
-    """Make stdout and stderr replace characters that their encoding lacks. Examples are old consoles of
-    Windows and the locale C."""
+    """Make stdout and stderr replace characters that their encoding (of an old Windows console, C) lacks."""
     for stream in (sys.stdout, sys.stderr):
         if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
             reconfigure(errors="replace")

@@ -1,4 +1,4 @@
-"""A question of the command line. An engine of this process answers it, or one of another process.
+"""A question of the command line. An engine of this or another process answers it.
 
 People on a terminal get answers in colour. Programs get the compact text of the tools over MCP, or JSON.
 """

@@ -1,4 +1,4 @@
-"""Prints states on a terminal: status, settings, checks, feedback."""
+"""Prints status, settings, checks and feedback on a terminal."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ _PARTIAL_PREFIX = ".partial-"
 def install_default(report: Callable[[str], None]) -> InstalledModel:
     """Install the default model, unless it is installed and intact, and activate it.
 
-    `report` gets a line to show at each slow step. If it fails, nothing is changed. Raise ModelError with a
-    remedy.
+    `report` gets a line to show at each slow step. If installing fails, nothing is changed. Raise ModelError
+    with a remedy.
     """
     # This comes before any lock or write, so that an installation by another user can be used.
     model = _intact_default()
@@ -53,7 +53,8 @@ def install_folder(folder: Path, report: Callable[[str], None]) -> InstalledMode
 
     The folder contains `model.onnx` (and its `model.onnx*` data files) and `tokenizer.json`. An optional
     `cairn-model.toml` may set any field of `InstalledModel`. By default, the name is the folder's and the
-    dimension is that of the graph's vectors. If it fails, nothing is changed. Raise ModelError with a remedy.
+    dimension is that of the graph's vectors. If installing fails, nothing is changed. Raise ModelError with a
+    remedy.
     """
     for name in (GRAPH_FILE, TOKENIZER_FILE):
         if not (folder / name).is_file():

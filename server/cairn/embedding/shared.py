@@ -52,9 +52,8 @@ class SharedModel:
 
     def embedder(self) -> Embedder | None:
         """Return the loaded model. The first call takes about 0.2 s. Raise ModelError if it is damaged."""
-        from cairn.embedding.embedder import (
-            load_embedder,
-        )  # This imports numpy, so it is imported only when needed.
+        # This imports numpy, so it is imported only when needed.
+        from cairn.embedding.embedder import load_embedder
 
         with self._loading:
             model = self.installed()

@@ -1,4 +1,4 @@
-"""The static table: it has a vector for each piece of a vocabulary. Their sum is the vector of a text.
+"""The static table has a vector for each piece of a vocabulary. They are summed to the vector of a text.
 
 Without a neural network it embeds thousands of texts a second instead of a hundred, but ignores word order
 and context. `packaged` finds and loads the table that comes with Cairn.
@@ -21,8 +21,7 @@ BODY_WEIGHT = 0.2
 
 _WORTH = np.array([1.0, BODY_WEIGHT])
 _QUERY_TOKENS = 256
-# The number of texts that are summed at once. In a larger product of matrices, zeros outnumber the words that
-# texts share.
+# The number of texts summed at once. In a larger product of matrices, zeros outnumber the shared words.
 _BATCH_TEXTS = 32
 # The scale of int8 vectors. A unit vector's numbers are far below 1, but a text of one token may come close.
 _INT8_SCALE = 127.0
@@ -133,9 +132,8 @@ class StaticTable:
         entries = self._entries[tokens]
         vectors = np.ascontiguousarray(entries["vector"].T, np.float32)
         weights *= entries[scale]
-        np.vecdot(
-            weights[:, None], vectors[None], out=sums
-        )  # Unlike `@`, this never runs in several threads.
+        # Unlike `@`, this never runs in several threads.
+        np.vecdot(weights[:, None], vectors[None], out=sums)
 
 
 def entry_type(dimension: int) -> np.dtype[Any]:

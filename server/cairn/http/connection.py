@@ -71,9 +71,8 @@ class _Connection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         try:
             super().data_received(data)
-        except (
-            h11.LocalProtocolError
-        ):  # The data is malformed, and the response to an earlier request has begun.
+        # The data is malformed, and the response to an earlier request has begun.
+        except h11.LocalProtocolError:
             self.transport.abort()
         self._update_head_timer()
 

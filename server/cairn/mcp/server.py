@@ -82,9 +82,8 @@ def build_server(
             as_data = structured or dict(context.meta or {}).get(_STRUCTURED_META) is True
             answer = await _answer(found, tool, params, context, seconds, first_files, structured=as_data)
         except InvalidRequestError as problem:
-            return _failed(
-                str(problem)
-            )  # The error quotes the client's words, which `without_index_advice` must not change.
+            # The error quotes the client's words, which `without_index_advice` must not change.
+            return _failed(str(problem))
         except CairnError as problem:
             return _failed(without_index_advice(str(problem)))
         texts = answer.texts

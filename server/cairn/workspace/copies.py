@@ -90,17 +90,18 @@ class _Lines:
         owners, line = _sorted_lines(files)
         having = np.bincount(line)[line] if len(line) else line
         self.every = self._count(owners[having <= _COMMON], len(files))
-        """The number of lines of each file, without those that very many files have."""
+        """For each file, the number of its lines that at most `_COMMON` files have."""
         self.rare = self._count(owners[having <= _FEW_OWNERS], len(files))
-        """The number of lines of each file that few files have."""
+        """For each file, the number of its lines that at most `_FEW_OWNERS` files have."""
         rare = (having > 1) & (having <= _FEW_OWNERS)
         common = (having > _FEW_OWNERS) & (having <= _COMMON)
         of_rare = self._pairs(owners[rare], line[rare], len(files))
         of_common = self._pairs_with_first(owners[common], line[common], len(files))
         self.shared_rare = _counted(of_rare, len(files))
-        """The number of lines of each pair of files that few files have, if above chance."""
+        """For each pair of files, the number of common lines that few files have, if above chance."""
         self.shared = _counted(np.concatenate([of_rare, of_common]), len(files))
-        """The same with frequent lines, which count only between the likeliest original and another file."""
+        """For each pair, the number of all common lines. Frequent ones count only with the likeliest
+        original."""
 
     @staticmethod
     def _count(owners: Ints, files: int) -> list[int]:

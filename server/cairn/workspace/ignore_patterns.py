@@ -53,9 +53,8 @@ class Pattern:
 def path_key(path: str, ignore_case: bool = False) -> str:
     """Return the form of a path (with `/`) or name that `PatternList.match` compares."""
     if ignore_case:
-        return (
-            path.encode("utf-8", "surrogateescape").lower().decode("latin-1")
-        )  # For bytes, this only changes A to Z.
+        # For bytes, this only changes A to Z.
+        return path.encode("utf-8", "surrogateescape").lower().decode("latin-1")
     return path if path.isascii() else path.encode("utf-8", "surrogateescape").decode("latin-1")
 
 

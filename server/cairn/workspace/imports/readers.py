@@ -314,7 +314,7 @@ def _shell(text: str) -> Iterator[str]:
 
 
 def _pattern(tag: str, pattern: str, separator: str = "/", relative: bool = False) -> _SpecReader:
-    """Return a reader that yields the pattern's group, if `relative`, relative to the importing file."""
+    """Return a reader that yields the pattern's group. With `relative`, it is relative to the file."""
     compiled = _by_line(pattern[1:]) if pattern.startswith("^") else re.compile(pattern)
     start = f"{tag}:./" if relative else f"{tag}:"
 
