@@ -200,8 +200,7 @@ def _item(
 ) -> str:
     """Return the only reference of a group. If it is more calls away than the last one, a line says so first.
 
-    `reasons` are the reasons that uncertain references above have shown. This repeats none, and adds new
-    ones.
+    `reasons` are the reasons that uncertain references above have shown. This adds new ones and repeats none.
     """
     number = group[0]
     reference = references[number]

@@ -20,8 +20,7 @@ def arguments_schema(properties: Mapping[str, Schema], required: Sequence[str] =
 
 
 def params_schema(method: Method) -> Schema:
-    """Return the schema of a stage's params, without descriptions: agents pass on the previous stage's
-    data."""
+    """Return the schema of a stage's params, without descriptions: agents pass on earlier stages' data."""
     definitions: dict[str, Any] = {}
     schema = Describer(definitions).object(method.params_class())
     shape: Schema = _plain(_inlined(_terse(schema), _terse(definitions)))

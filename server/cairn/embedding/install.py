@@ -27,7 +27,7 @@ from cairn.settings.tree import EmbeddingSettings
 
 # The tolerance for unit length: the rows that a graph normalises in float32 are off by some 1e-7.
 _UNIT_TOLERANCE = 1e-3
-# The prefix of hidden folders. The name of a model cannot start with a dot.
+# A model name cannot start with a dot, so neither of these is mistaken for a model.
 _LOCK_FILE = ".install.lock"
 _PARTIAL_PREFIX = ".partial-"
 
@@ -35,8 +35,7 @@ _PARTIAL_PREFIX = ".partial-"
 def install_default(report: Callable[[str], None]) -> InstalledModel:
     """Install the default model, unless it is installed and intact, and activate it.
 
-    `report` gets a line to show at each slow step. If installing fails, nothing is changed. Raise ModelError
-    with a remedy.
+    `report` gets a line to show at each slow step. If this fails, raise ModelError and change nothing.
     """
     # This comes before any lock or write, so that an installation by another user can be used.
     model = _intact_default()
@@ -53,8 +52,8 @@ def install_folder(folder: Path, report: Callable[[str], None]) -> InstalledMode
 
     The folder contains `model.onnx` (and its `model.onnx*` data files) and `tokenizer.json`. An optional
     `cairn-model.toml` may set any field of `InstalledModel`. By default, the name is the folder's and the
-    dimension is that of the graph's vectors. If installing fails, nothing is changed. Raise ModelError with a
-    remedy.
+    dimension is that of the graph's vectors. If this fails, raise ModelError with a remedy and change
+    nothing.
     """
     for name in (GRAPH_FILE, TOKENIZER_FILE):
         if not (folder / name).is_file():

@@ -1,4 +1,4 @@
-"""The static table has a vector for each piece of a vocabulary. They are summed to the vector of a text.
+"""The static table: a vector for each piece of a vocabulary. A text's vector is the sum of its pieces'.
 
 Without a neural network it embeds thousands of texts a second instead of a hundred, but ignores word order
 and context. `packaged` finds and loads the table that comes with Cairn.

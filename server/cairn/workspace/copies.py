@@ -100,8 +100,7 @@ class _Lines:
         self.shared_rare = _counted(of_rare, len(files))
         """For each pair of files, the number of common lines that few files have, if above chance."""
         self.shared = _counted(np.concatenate([of_rare, of_common]), len(files))
-        """For each pair, the number of all common lines. Frequent ones count only with the likeliest
-        original."""
+        """The number of all common lines. Frequent ones count only with the likeliest original."""
 
     @staticmethod
     def _count(owners: Ints, files: int) -> list[int]:

@@ -48,8 +48,7 @@ class FolderWatcher:
         on_problem: Callable[[str], None],
         on_ready: Callable[[], None],
     ) -> None:
-        """Create a watcher. `on_changes` gets relative paths, also of directories; `on_head` is called when
-        HEAD moves.
+        """Create a watcher. `on_changes` gets relative paths; `on_head` is called when HEAD moves.
 
         `on_ready` is called once changes are reported. Earlier changes may have been missed.
         """

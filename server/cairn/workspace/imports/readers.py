@@ -131,8 +131,7 @@ _TYPE = re.compile(r"\b[A-Z]\w*")
 
 
 def _jvm(text: str) -> Iterator[str]:
-    """Read `package a.b` as `=jvm:a/b`, `import a.c.D` as `jvm:a/c/D`, `import a.c.*` as `jvm:a/c/*`, and
-    types."""
+    """Read `package a.b` as `=jvm:a/b`, `import a.c.D` as `jvm:a/c/D`, `import a.c.*` as `jvm:a/c/*`."""
     if package := _JVM_PACKAGE.search(text):
         yield f"=jvm:{_slashed(package[1])}"
     for dotted, rest in _JVM_IMPORT.findall(text):
