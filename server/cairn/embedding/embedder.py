@@ -47,10 +47,8 @@ class Embedder:
         self._batch_size = max(1, batch_size)
 
     def embed(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.float32]:
-        """Return C-contiguous float32[n, dimension] of unit-length rows, in the order of `texts`.
-
-        Only the first `max_tokens` tokens of a text count, special ones included, up to the model's limit.
-        """
+        """Return C-contiguous float32[n, dimension] of unit-length rows, in the order of `texts`. Only the
+        first `max_tokens` tokens of a text count, special ones included, up to the model's limit."""
         prefix = self.model.text_prefix
         return self._embed_rows([self._token_ids(prefix + text, max_tokens) for text in texts])
 
@@ -60,10 +58,8 @@ class Embedder:
         return self._embed_rows([self._token_ids(prefix + text, self.model.max_tokens) for text in texts])
 
     def embed_ids(self, rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
-        """Return float32[n, dimension] of unit-length rows for n texts as token ids, in one model call.
-
-        The ids are complete: they include special tokens, and are at least one and at most the model's limit.
-        """
+        """Return float32[n, dimension] of unit-length rows for n texts as token ids, in one model call. The
+        ids are complete: they include special tokens, and are at least one and at most the model's limit."""
         ids = np.full((len(rows), max(map(len, rows))), self._tokenizer.pad_id, np.int64)
         mask = np.zeros_like(ids)
         for position, row in enumerate(rows):

@@ -33,10 +33,8 @@ _PARTIAL_PREFIX = ".partial-"
 
 
 def install_default(report: Callable[[str], None]) -> InstalledModel:
-    """Install the default model, unless it is installed and intact, and activate it.
-
-    `report` gets a line to show at each slow step. If this fails, raise ModelError and change nothing.
-    """
+    """Install the default model, unless it is installed and intact, and activate it. `report` gets a line to
+    show at each slow step. If this fails, raise ModelError and change nothing."""
     # This comes before any lock or write, so that an installation by another user can be used.
     model = _intact_default()
     if model is None or model_files.active_name() != DEFAULT_NAME:
@@ -52,8 +50,7 @@ def install_folder(folder: Path, report: Callable[[str], None]) -> InstalledMode
 
     The folder contains `model.onnx` (and its `model.onnx*` data files) and `tokenizer.json`. An optional
     `cairn-model.toml` may set any field of `InstalledModel`. By default, the name is the folder's and the
-    dimension is that of the graph's vectors. If this fails, raise ModelError with a remedy and change
-    nothing.
+    dimension is that of the graph's vectors. If this fails, raise ModelError with a remedy, change nothing.
     """
     for name in (GRAPH_FILE, TOKENIZER_FILE):
         if not (folder / name).is_file():
@@ -127,11 +124,8 @@ def fingerprint(model: InstalledModel) -> str:
 
 @contextlib.contextmanager
 def _staging_folder(report: Callable[[str], None]) -> Iterator[Path]:
-    """Within the context, provide an empty folder on the models' disk; it is removed at the end.
-
-    This waits (and reports it) while another installation runs. Raise ModelError if a write fails here or
-    inside.
-    """
+    """Within the context, provide an empty folder on the models' disk; it is removed at the end. This waits
+    (and reports it) while another installation runs. Raise ModelError if a write fails here or inside."""
     models = model_files.models_dir()
     try:
         models.mkdir(parents=True, exist_ok=True)
@@ -152,10 +146,8 @@ def _staging_folder(report: Callable[[str], None]) -> Iterator[Path]:
 
 
 def _put_in_place(prepared: Path, name: str) -> Path:
-    """Rename `prepared`, a folder in the staging folder, to the model's own folder, and return that.
-
-    A model of the same name is replaced. Call this inside `_staging_folder`. Raise OSError.
-    """
+    """Rename `prepared`, a folder in the staging folder, to the model's own folder, and return that. A model
+    of the same name is replaced. Call this inside `_staging_folder`. Raise OSError."""
     # The disk may store a rename before the data. After a power cut, the files would be empty.
     for path in prepared.iterdir():
         with path.open("r+b") as file:

@@ -100,10 +100,8 @@ def read_model(folder: Path) -> InstalledModel:
 
 
 def describe(model: InstalledModel) -> InstalledModel:
-    """Return `model` with the values of the `cairn-model.toml` in its folder, if there is one.
-
-    Raise ModelError, without a remedy, if the file cannot be read or a value in it is invalid.
-    """
+    """Return `model` with the values of the `cairn-model.toml` in its folder, if there is one. Raise
+    ModelError, without a remedy, if the file cannot be read or a value in it is invalid."""
     path = model.folder / DESCRIPTION_FILE
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -39,10 +39,8 @@ class SharedModel:
         self._loading = threading.Lock()
 
     def installed(self) -> InstalledModel | None:
-        """Return the installed model without loading it; None if there is none or embedding is off.
-
-        Raise ModelError if it is damaged.
-        """
+        """Return the installed model without loading it; None if there is none or embedding is off. Raise
+        ModelError if it is damaged."""
         if self._embedder is not None:
             return self._embedder.model
         model = find_model() if self._settings.enabled else None

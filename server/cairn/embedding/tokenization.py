@@ -45,10 +45,8 @@ class TextTokenizer:
         return ids
 
     def count(self, text: str) -> int:
-        """Count the tokens of the whole text without special tokens.
-
-        Lines are cached, since the same ones are counted repeatedly as an excerpt or a prompt grows.
-        """
+        """Count the tokens of the whole text without special tokens. Lines are cached, since the same ones
+        are counted repeatedly as an excerpt or a prompt grows."""
         if not self.counts_by_line:
             return self._count(text)
         return sum(

@@ -89,7 +89,7 @@ async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes | None]:
 
 
 def message_of(line: bytes | None) -> types.JSONRPCMessage | None:
-    """Return the message of a line, or the error to answer a malformed line with. None ignores the line."""
+    """Return the message of a line, the error to answer a malformed line with, or None to ignore it."""
     if line is None:
         return _error(None, types.INVALID_REQUEST, f"a message has more than {MAX_LINE_BYTES:,} bytes")
     if not line.strip():

@@ -51,7 +51,7 @@ _FIRST_SECONDS = 10.0
 _FOLLOW_SECONDS = 2.0
 """The interval of updates of the announced folders. Within it, a second editor takes over from the first."""
 _TAKEOVER_SECONDS = 3.0
-"""How long this process waits before it ends until another process has taken over the folders."""
+"""How long this process waits, before it ends, for another process to take over the folders."""
 _MOVE_SECONDS = 2.0
 
 

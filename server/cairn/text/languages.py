@@ -20,10 +20,8 @@ class Category(enum.StrEnum):
 
 @lru_cache(maxsize=256)
 def detect_language(path: str, first_line: str = "") -> str:
-    """Return the language of the file at `path` (with `/` or `\\`), "" if unknown.
-
-    If the name does not decide, a `#!` in the optional `first_line` does.
-    """
+    """Return the language of the file at `path` (with `/` or `\\`), "" if unknown. If the name does not
+    decide, a `#!` in the optional `first_line` does."""
     name = re.split(r"[/\\]", path)[-1]
     lower = name.lower()
     if language := _BY_NAME.get(lower):

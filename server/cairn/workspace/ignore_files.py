@@ -87,10 +87,8 @@ class IgnoreFiles:
         self._only_tracked: dict[str, Match] = {}
 
     def decide(self, path: str, directory: bool) -> Match | None:
-        """Return the pattern that decides about `path` (relative, with `/`), or None.
-
-        The directories above it must have been decided before, the outermost first, and none of them ignored.
-        """
+        """Return the pattern that decides about `path` (relative, with `/`), or None. The directories above
+        it must have been decided before, the outermost first, and none of them ignored."""
         parent = path.rpartition("/")[0]
         place = self._places.get(parent) or self._place(parent)
         if not place.sources and place.ignored is None:

@@ -87,9 +87,7 @@ class PatternList:
 
     def match(self, path: str, name: str, directory: bool) -> Pattern | None:
         """Return the pattern that decides about `path`, relative to the list's folder, with last part `name`.
-
-        Both are results of `path_key`. The caller handles paths below a matched directory.
-        """
+        Both are results of `path_key`. The caller handles paths below a matched directory."""
         number = self._names[directory].match(name)
         if self._any_anchored and (anchored := self._paths[directory].match(path)) > number:
             number = anchored

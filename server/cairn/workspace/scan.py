@@ -53,10 +53,8 @@ def scan(
     below: str = "",
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[FileEntry]:
-    """Yield every accepted file under `root / below`, shallow files before deep ones.
-
-    Links are not followed, so a loop of links cannot trap the scan. It stops early once `stop()` is true.
-    """
+    """Yield every accepted file under `root / below`, shallow files before deep ones. Links are not followed,
+    so a loop of links cannot trap the scan. It stops early once `stop()` is true."""
     folder = os.fspath(root)  # Paths are text, because the operator `/` of Path took a third of the scan.
     level = [below]
     while level:
@@ -96,10 +94,8 @@ def scan(
 
 
 def read_text(path: Path) -> str | None:
-    """Return the file's text with its line ends, or None for a binary file. Raise OSError.
-
-    Text that is not valid UTF-8 is read as Latin-1, which preserves every byte and every line.
-    """
+    """Return the file's text with its line ends, or None for a binary file. Raise OSError. Text that is not
+    valid UTF-8 is read as Latin-1, which preserves every byte and every line."""
     data = path.read_bytes()
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", errors="replace")

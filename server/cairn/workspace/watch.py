@@ -22,8 +22,8 @@ _START_SECONDS = 0.3
 for 0.15 s; the first requests after opening the folder are answered before."""
 _STEP_MS, _IDLE_STEP_MS = 20, 100
 """The intervals, in milliseconds, at which the native watcher checks for changes. It reports them once a
-check finds no more. A check takes 50 µs. Every 20 ms, that is 0.3 % of a core, so only folders in use get
-it."""
+check finds no more. A check takes 50 µs. Every 20 ms, that is 0.3 % of a core, so it is for folders in
+use."""
 _IN_USE_SECONDS = 30.0
 """How long a folder counts as in use after a change, in seconds."""
 _POLLED_MS = 300
@@ -48,10 +48,8 @@ class FolderWatcher:
         on_problem: Callable[[str], None],
         on_ready: Callable[[], None],
     ) -> None:
-        """Create a watcher. `on_changes` gets relative paths; `on_head` is called when HEAD moves.
-
-        `on_ready` is called once changes are reported. Earlier changes may have been missed.
-        """
+        """Create a watcher. `on_changes` gets relative paths; `on_head` is called when HEAD moves. `on_ready`
+        is called once changes are reported. Earlier changes may have been missed."""
         self._root = root
         self._on_changes = on_changes
         self._on_head = on_head

@@ -24,10 +24,8 @@ _SpecReader = Callable[[str], Iterator[str]]
 
 
 def import_specs(path: str, language: str, text: str) -> tuple[str, ...]:
-    """Return the file's imports and declarations for `ImportGraph`, in order and without duplicates.
-
-    `path` is relative to the workspace, with `/`. `language` is a name of `cairn.text.languages`.
-    """
+    """Return the file's imports and declarations for `ImportGraph`, in order and without duplicates. `path`
+    is relative to the workspace, with `/`. `language` is a name of `cairn.text.languages`."""
     reader = _MANIFESTS.get(path.rpartition("/")[2]) or _READERS.get(language)
     return tuple(islice(dict.fromkeys(reader("\n" + text[:_CHARACTERS])), _SPECS)) if reader else ()
 
