@@ -22,8 +22,7 @@ from cairn.attach.channel import AttachError, Channel, answers
 from cairn.attach.greeting import Greeting
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
-"""The maximum length of a client's message in bytes, as in MCP's SDK over HTTP. Stages take 500,000
-characters of text."""
+"""The maximum length of a client's message in bytes, as in MCP's SDK. Stages take 500,000 characters."""
 MOVE = "cairn/move"
 """The key of a message that names folders, to whose engine the relay should attach instead."""
 
@@ -291,8 +290,8 @@ def relay(attach: Callable[[list[str]], Channel], greeting: Greeting | None) -> 
 
 
 def _end_with(client: int, ended: threading.Event) -> None:
-    """Set `ended` when the parent process `client` has ended. Its pipe alone does not tell, since another
-    process may keep it open."""
+    """Set `ended` when the parent process `client` has ended, since another process may keep its pipe
+    open."""
     while not ended.wait(_POLL_SECONDS):
         if sys.platform == "win32":
             import psutil  # On Windows, the number of the parent process stays the same after its end.

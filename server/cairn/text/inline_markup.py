@@ -243,8 +243,7 @@ def _replacement(found: re.Match[str]) -> str | None:
 
 
 def _role(text: str) -> str:
-    """Return what Sphinx shows for a role: its title, its target, or after `~` the last part of its
-    target."""
+    """Return what Sphinx shows for a role: its title, or its target, shortened to the last part by `~`."""
     if titled := _TITLED_ROLE.match(text):
         return titled["title"]
     name = text.removeprefix("!")

@@ -116,8 +116,7 @@ class Paragraph:
         return not self.sources or stands_in(text, self.sources[first : last + 1])
 
     def _unbroken(self, first: int, last: int) -> tuple[int, int]:
-        """Widen the range `first` to `last` until it cuts no construct: a cut may hide the next one's
-        marks."""
+        """Widen the range `first` to `last` until it cuts no construct: a cut may hide another's marks."""
         touching = [(a, b) for _, _, a, b in self.constructs if a <= last and first <= b]
         wider = min([first, *(a for a, _ in touching)]), max([last, *(b for _, b in touching)])
         return wider if wider == (first, last) else self._unbroken(*wider)

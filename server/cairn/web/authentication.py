@@ -85,7 +85,7 @@ class Authentication:
         return answer
 
     def sign_in_page(self, request: Request, problem: str = "", wanted: str = "") -> Response:
-        """Return the page with the form for the token. It leads to the page `wanted` or to the requested
+        """Return the page with the form for the token, which leads to the page `wanted` or the requested
         one."""
         shown = own_address(wanted or _address(request))
         shown = SEARCH if shown.startswith((SIGN_IN, LINK)) else shown

@@ -73,8 +73,7 @@ class Plot:
 def latency_plot(
     timings: Timings, width: int, height: int, scale: str = LOG, axis: str = TIME
 ) -> Plot | None:
-    """Return the plot of the queries, None if there are none. `axis` selects their time or order as x
-    axis."""
+    """Return the plot of the queries; None if there are none. `axis` selects their time or their order."""
     questions = timings.questions
     if not questions:
         return None

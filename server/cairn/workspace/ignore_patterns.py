@@ -36,8 +36,7 @@ _POSIX_CLASSES = {
 }  # fmt: skip
 
 _STAR, _DEEP = "\0", "\0\0"
-"""The marks for a star, and for a part that matches any number of folders, in a translated pattern. No
-pattern contains NUL."""
+"""In a translated pattern, a star and a part that matches any folders. No pattern contains NUL."""
 
 
 @frozen

@@ -15,8 +15,7 @@ from cairn.workspace.history import watched_files
 logger = logging.getLogger(__name__)
 
 _DEBOUNCE_MS = 100
-"""The maximum delay of a report in milliseconds. A burst of changes is reported once, at a pause or after
-this delay, which a person does not notice after a save."""
+"""The maximum delay until a burst of changes is reported, in milliseconds. A person does not notice it."""
 _START_SECONDS = 0.3
 """The delay before the watches are set up, in seconds. For 5,000 directories, this blocks all other threads
 for 0.15 s; the first requests after opening the folder are answered before."""

@@ -59,7 +59,7 @@ class Places:
         return self.nearest(self._ending_with(name, endings, is_root), folder)
 
     def is_plain_folder(self, folder: str) -> bool:
-        """Return whether a folder is not a Python package. Packages are parts of names: `json` is not
+        """Return whether a folder is not a Python package. Packages are part of names: `json` is not
         `flask/json`."""
         return (f"{folder}/__init__.py" if folder else "__init__.py") not in self.paths
 
