@@ -45,7 +45,7 @@ class PageRequest:
 
     @property
     def is_local(self) -> bool:
-        """Whether the browser runs on this machine, which its IP address shows."""
+        """Whether the browser runs on this machine: it has opened a loopback address."""
         return is_loopback_host(self.http.headers.get("host", ""))
 
     def named(self, folder: str) -> str:

@@ -59,7 +59,7 @@ async def file(request: PageRequest) -> Response:
 
 
 async def file_panel(request: PageRequest) -> Response:
-    """Return the panel about the line in `line`. With the parameter `history` it is about the whole file."""
+    """Return the panel about the line in `line`. The parameter `history` adds the whole file's history."""
     given = request.http.query_params
     path, lines = request.http.path_params["path"], marked_lines(given.get("line", ""))
     if not wants_fragment(request.http):
