@@ -1,4 +1,4 @@
-"""Reads the arguments of a tool. It accepts what models write, and its errors say what the tool takes.
+"""Reads the arguments of a tool. It tolerates what models write, and its errors say what the tool accepts.
 
 The listed names are in snake_case; the camelCase names of the protocol are accepted as well. Null counts as
 absent, because some clients make models fill in every argument. A number may be written as a string.
@@ -31,7 +31,7 @@ def without_nulls(value: Any) -> Any:
 
 
 def workspace_of(arguments: Mapping[str, Any]) -> str:
-    """Return the open folder that the arguments name, or "". Raise InvalidRequestError for other types."""
+    """Return the open folder that the arguments name, or "". Raise InvalidRequestError for another type."""
     workspace = arguments.get(WORKSPACE)
     if workspace is not None and not isinstance(workspace, str):
         raise InvalidRequestError(WORKSPACE, "expected a string: the name, path or URI of an open folder")
@@ -56,7 +56,7 @@ def require_words(field: str, text: str) -> None:
 
 
 def _parsed(text: str, hint: Any) -> Any:
-    """Return the value that a string stands for if `hint` is not a string type, else the string itself."""
+    """Return the value that a string represents if `hint` is not a string type, else the string itself."""
     if hint in (int, int | None) and text.strip().removeprefix("-").isdecimal() and len(text) < 12:
         return int(text)
     if hint is bool and text.strip().lower() in ("true", "false"):
@@ -65,7 +65,7 @@ def _parsed(text: str, hint: Any) -> Any:
         return text
     try:
         read = json.loads(text)
-    except ValueError:  # a glob may begin with a bracket
+    except ValueError:  # A glob may begin with a bracket.
         return text
     return read if isinstance(read, list) else text
 
@@ -73,7 +73,7 @@ def _parsed(text: str, hint: Any) -> Any:
 def error_with_usage(
     problem: InvalidRequestError, tool: str, takes: Mapping[str, Any], arguments: Any, example: str
 ) -> InvalidRequestError:
-    """Return the error with the argument that may be meant, all arguments of the tool, and an example."""
+    """Return the error with the most similar argument, all arguments of the tool, and an example."""
     known, required = list(takes["properties"]), takes.get("required", [])
     names = list(arguments) if isinstance(arguments, Mapping) else []
     slips = [

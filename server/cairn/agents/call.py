@@ -32,7 +32,7 @@ class ToolCall:
         )
 
     def budget(self, wanted: int | None, usual: int) -> Budget:
-        """Return the budget of the answer: `wanted` tokens, else those of the settings, else `usual`."""
+        """Return the answer's budget: `wanted` tokens, else the number in the settings, else `usual`."""
         tokens = wanted or self.engine.settings().agents.max_tokens or usual
         return Budget(max(LEAST_TOKENS, tokens), token_counter(self.engine))
 

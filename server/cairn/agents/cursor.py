@@ -1,4 +1,4 @@
-"""Cursors of answers in several parts: short texts that say how far the earlier answers to a question came.
+"""Cursors of answers in several parts: short texts that say how much earlier answers to a question contained.
 
 The server keeps no state for a cursor. If the index has changed, the next answer comes from the new index.
 """
@@ -29,8 +29,7 @@ def cursor_of(steps: Steps, *question: Any) -> str:
 
 
 def steps_of(cursor: str, *question: Any) -> Steps:
-    """Return the steps of a cursor, none for "". Raise InvalidRequestError for a cursor of another
-    question."""
+    """Return the steps of a cursor, none for "". Raise InvalidRequestError for another question's cursor."""
     if not cursor:
         return ()
     found = _CURSOR.fullmatch(cursor.strip().strip("'\"`"))
@@ -56,7 +55,7 @@ def _mark(question: Sequence[Any]) -> str:
 
 
 def require_none(cursor: str) -> None:
-    """Raise InvalidRequestError for any cursor: structured answers are not cut."""
+    """Raise InvalidRequestError for any cursor: structured answers are not split into parts."""
     if cursor:
         raise InvalidRequestError(
             "cursor", "belongs to answers as text; data is not cut, so ask for a higher limit"

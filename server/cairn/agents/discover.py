@@ -1,4 +1,4 @@
-"""The tool `discover`: the lines of files that answer a question, as many as fit a budget."""
+"""The tool `discover`: the lines of files that answer a question, as many as fit into a budget."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from cairn.text.verbatim import lines_of
 
 TOKENS = 1_000
 """The number of tokens of the first answer. Each further one has twice as many, up to `_MOST_USUAL_TOKENS`.
-Among budgets of 500 to 4,000, agents found the facts of a question with the fewest tokens at 1,000, and with
-fewer still when answers double (benchmarks/agents)."""
+Of first answers with 500 to 4,000 tokens, agents found the facts of a question with the fewest tokens in
+total at 1,000. Doubling reduced the total further (benchmarks/agents)."""
 _MOST_USUAL_TOKENS = 8_000
 _LEAST_ENGINE_TOKENS, _MOST_ENGINE_TOKENS = 100, 60_000
 _ENGINE_SHARE = 0.75
-"""Discovery counts four characters a token, an answer three bytes."""
+"""The ratio of two estimates: discovery assumes four characters per token, an answer three bytes."""
 _FRAME = 60
-"""The number of tokens of the prompt's own words, which an answer leaves out."""
+"""The number of tokens of the prompt's fixed text, which an answer leaves out."""
 _FOOT = 30
-"""The number of tokens of the line with the cursor."""
+"""The number of tokens of the last line, which contains the cursor."""
 MARK = "=== "
 """Begins the line above each excerpt. A `#` would look like a heading inside the excerpt above."""
 _FULL = 0.8
-"""The share of a budget from which on an answer counts as full, so that more may be found."""
+"""If an answer fills this share of its budget, it counts as full, and more may be found."""
 _SECTIONS_SHARE = 0.4
-"""The largest share of the budget for the sentences of an overview when excerpts follow."""
+"""The maximum share of the budget for the sentences of an overview if excerpts follow."""
 _EVIDENCE = "\nEvidence\n\n"
 _EXCERPTS = "Excerpts\n\n"
-"""Headings of the prompt. The prompt leads with sentences when the question is what something is."""
+"""The headings of the prompt. If the question is what something is, the prompt begins with sentences."""
 
 
 @frozen
@@ -67,7 +67,7 @@ class DiscoverArguments:
         """Return the params for a prompt of `tokens` tokens, from which the answer is written."""
         config = self.config
         given = config.get("render", {})
-        if isinstance(given, dict):  # the engine reports other types
+        if isinstance(given, dict):  # The engine reports other types.
             is_wrong = "maxPromptTokens" in given and self.tokens_wanted() is None
             ours = {"maxPromptTokens": tokens, "tokenizer": CHARACTERS}
             config = {**config, "render": {**ours, **given} if is_wrong else {**given, **ours}}
@@ -92,7 +92,7 @@ class DiscoverArguments:
         )
 
     def tokens_wanted(self) -> int | None:
-        """Return the requested size of the answer in tokens, if any. Older clients give it in `config`."""
+        """Return the requested size of the answer in tokens, if any. Older clients set it in `config`."""
         if self.max_tokens:
             return self.max_tokens
         render = self.config.get("render")
@@ -146,14 +146,14 @@ def discover(call: ToolCall, arguments: DiscoverArguments) -> str:
 
 
 def _engine_tokens(tokens: int, query: str) -> int:
-    """Return the budget of discovery, which also counts its own words and the question."""
+    """Return the budget of discovery. It includes the prompt's fixed text and the question."""
     return max(
         _LEAST_ENGINE_TOKENS, int(_ENGINE_SHARE * tokens) + _FRAME + min(tokens, len(query)) // 4 - _FOOT
     )
 
 
 def _known(call: ToolCall, arguments: DiscoverArguments, steps: Steps) -> list[protocol.Excerpt]:
-    """Return the excerpts of the earlier answers. The engine caches each unless the index changed."""
+    """Return the excerpts of the earlier answers, which the engine has cached unless the index changed."""
     known: list[protocol.Excerpt] = []
     for tokens, count in steps:
         answer: protocol.DiscoverAnswer = call.request(
@@ -198,7 +198,7 @@ def _head(answer: protocol.DiscoverAnswer, found: bool) -> str:
 
 
 def _leading(answer: protocol.DiscoverAnswer, paths: Paths, budget: Budget) -> list[str]:
-    """Return the cited sentences that answer what something is, or that are all there is."""
+    """Return the cited sentences if the question is what something is, or if there are no excerpts."""
     heading = answer.answer_prompt.partition(_EXCERPTS)[0]
     if _EVIDENCE not in heading and answer.excerpts:
         return []

@@ -1,4 +1,4 @@
-"""The manuals of the tools, which say to a model when to use which tool, with examples.
+"""The manuals of the tools, which tell a model when to use which tool, with examples.
 
 They are short, because every byte of them is in each conversation, whether a tool is used or not.
 """
@@ -149,4 +149,4 @@ MANUALS: Mapping[str, Manual] = {
         ),
     ),
 }
-"""The manuals by the tool's name."""
+"""The manual of each tool, by name."""

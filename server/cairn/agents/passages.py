@@ -1,4 +1,4 @@
-"""The text of a search result: its place, its name, why it was found, and its best lines."""
+"""The text of a search result: its place, its name, the reasons why it was found, and its best lines."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from cairn.agents.places import Paths, lines_text, numbered, numbers_text
 from cairn.text.verbatim import lines_of
 
 _LONGEST_LINE = 300
-"""Characters. Longer lines are usually generated, and cost more tokens than they are worth."""
+"""The maximum length of a line in characters. Longer lines are usually generated and seldom useful."""
 _MOST_TERMS = 4
 _MOST_REASONS = 2
 _MOST_HEADINGS = 2
 _STEM = 4
-"""The number of letters of a stem, which matches a line: `cookie` for `cookies`, `saves` for `saved`."""
+"""The number of letters of a stem that match a line: `cookie` matches `cookies`, `saves` matches `saved`."""
 _WEAK = 0.5
-"""Share of the first result's score. A result below it is seldom wanted, and gets few lines."""
+"""The share of the first result's score below which a result is seldom useful, and gets few lines."""
 _LINES_ASIDE = 3
 _GAP = 2
-"""The number of lines between two shown parts that are shown as well: a mark for omitted lines costs as many
-tokens."""
+"""If at most this many lines are between two shown parts, they are shown as well: a mark for omitted lines
+costs as many tokens."""
 
 DEFINES, _EXACT = "defines the symbol", "has the exact text"
 _WHYS = {
@@ -41,17 +41,17 @@ _WHYS = {
     "defines what a report names": "defines what the report names",
     "chosen for similar questions": "chosen before",
 }
-"""Ranking signals worth showing, in a few words each. Other signals only say how well the words fit."""
+"""Ranking signals that are worth showing, in short. Other signals only say how well the words match."""
 
 
 @frozen
 class FurtherPassage:
-    """A further passage of a result's file."""
+    """A further passage from the file of a result."""
 
     name: str
-    """The definition around it, or ""."""
+    """The name of the definition around the passage, or ""."""
     first: int
-    """The 1-based number of its first line."""
+    """The 1-based number of the passage's first line."""
     lines: Sequence[str]
 
     @property
@@ -62,27 +62,27 @@ class FurtherPassage:
 
 @frozen
 class ResultText:
-    """The parts of one result, which can be written with more or fewer lines."""
+    """The parts of a result, which can be written with more or fewer lines."""
 
     head: str
     further: Sequence[FurtherPassage]
     first: int
-    """The 1-based number of its first line."""
+    """The 1-based number of the result's first line."""
     lines: Sequence[str]
     head_line: int | None
-    """The index in `lines` of the line that names its definition, if any."""
+    """The index in `lines` of the line that names the result's definition, if there is one."""
     best: tuple[int, int] | None
     """The range `[start, end)` of `lines` that answers best, if known."""
     terms: Sequence[str]
     is_definition: bool
-    """Whether its lines are shown from its head on: it was found by its name, or `related` found it."""
+    """Whether the lines are shown from the definition's head on: it was found by its name or by `related`."""
     is_aside: bool
-    """Whether it scores far below the first result, or only shares the name of the wanted definition."""
+    """Whether the result scores far below the first, or only has the same name as the wanted definition."""
 
     def written(self, most: int, of_further: int = 0) -> str:
         """Return the result with at most `most` of its lines and `of_further` of each further passage.
 
-        Further passages without lines are only named. An aside has at most `_LINES_ASIDE` lines.
+        A further passage without lines is only named. An aside has at most `_LINES_ASIDE` lines.
         """
         most, of_further = (min(most, _LINES_ASIDE), 0) if self.is_aside else (most, of_further)
         body = self._chosen(most) if most else []
@@ -120,9 +120,9 @@ def result_text(
     related: bool = False,
     best_score: float = 0.0,
 ) -> ResultText:
-    """Return the parts of a result of `search`, or with `related` of one of `related`.
+    """Return the parts of a result of `search` or, with `related`, of the tool `related`.
 
-    `by_name` says that the query named a definition that was found; `best_score` is the first result's score.
+    `by_name` means that the query named a definition that was found. `best_score` is the first result's.
     """
     why = "; ".join(result.reasons) if related else _why(result, by_name=by_name)
     place = f"{paths.shown(result.folder, result.path)}:{lines_text(result.range)}"
@@ -144,7 +144,7 @@ def result_text(
 
 
 def name_of(result: protocol.SearchResult) -> str:
-    """Return `CookieJar.save (method)`, or the headings above a text; "" for a passage without a name."""
+    """Return `CookieJar.save (method)`, or the headings above the passage; "" without a name."""
     parts = [part for part in result.header_path.split(" > ") if part]
     if result.symbol:
         name = ".".join(parts) if parts and parts[-1].endswith(result.symbol) else result.symbol
@@ -179,7 +179,7 @@ def _parts(shown: ResultText, most: int) -> list[tuple[int, int]]:
         start = max(first, min(head, last - most))
         return [(start, min(last, start + most))]
     best, _ = shown.best or _dense(shown, most if head is None else most - 1)
-    if head is not None and head - _GAP < best + most and best - _GAP <= head:  # one part has both
+    if head is not None and head - _GAP < best + most and best - _GAP <= head:  # One part contains both.
         best = min(best, head) if best > head else max(best, head - most + 1)
         head = None
     if head is None:
@@ -189,7 +189,7 @@ def _parts(shown: ResultText, most: int) -> list[tuple[int, int]]:
 
 
 def _dense(shown: ResultText, most: int) -> tuple[int, int]:
-    """Return the range of `most` lines with the most words of the question."""
+    """Return the range of `most` lines that contains the most words of the question."""
     stems = {term[: max(_STEM, len(term) - 2)] for term in shown.terms}
     stems_of_lines = [{each for each in stems if each in line.lower()} for line in shown.lines]
 

@@ -1,4 +1,4 @@
-"""Places as all tools print and take them: `path:first-last`, with 1-based lines."""
+"""Places as all tools print and accept them: `path:first-last`, with 1-based lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LINES = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _QUOTES = (("`", "`"), ("'", "'"), ('"', '"'), ("[", "]"), ("(", ")"), ("<", ">"))
-"""Pairs of marks that people put around a place."""
+"""Pairs of quotation marks or brackets that people put around a place."""
 
 
 @frozen
@@ -31,7 +31,7 @@ class Place:
     first: int = 0
     """The 1-based first line; 0 if the place has no lines."""
     last: int = 0
-    """The last line, inclusive; 0 if the place has no lines."""
+    """The 1-based last line, inclusive; 0 if the place has no lines."""
 
 
 def place_named(given: str, field: str = "path") -> Place:
@@ -66,10 +66,10 @@ def numbers_text(first: int, last: int) -> str:
 
 @frozen
 class Paths:
-    """How an answer writes paths: relative to the folder, after the folder's name if several are open."""
+    """How an answer writes paths: relative to the folder, and after the folder's name if several are open."""
 
     names: dict[str, str]
-    """Maps each folder's URI to the name before its paths."""
+    """The name that precedes the paths of a folder. The key is the folder's URI."""
     is_alone: bool
 
     @classmethod
@@ -84,7 +84,7 @@ class Paths:
         )
 
     def shown(self, folder: str, path: str) -> str:
-        """Return how to write the file at `path` in the folder with the URI `folder`."""
+        """Return the file at `path` in the folder with the URI `folder`, as the answer writes it."""
         if self.is_alone or not folder:
             return path
         name = self.names.get(folder) or unquote(folder.rstrip("/").rpartition("/")[2])

@@ -21,10 +21,10 @@ TOKENS = 3_000
 INDEXED, NOW = "indexed", "now"
 VERSIONS = (NOW, INDEXED)
 _THERE = ("left out of the index", "is a folder", "is empty, or was not read yet")
-"""Parts of the engine's errors about paths that exist but are not in the index."""
+"""Texts in the engine's errors about paths that exist but are not in the index."""
 _MOST_NAMESAKES = 8
 _LONGEST_LINE = 2_000
-"""Characters. The answer replaces a longer line, or one longer than its number of tokens, by its length."""
+"""The maximum length of a shown line in characters. A longer line is replaced by its length."""
 
 
 @frozen
@@ -49,11 +49,11 @@ class _Found:
     page: protocol.PageAnswer
     place: Place
     note: str = ""
-    """How a name or a question was understood."""
+    """A note that says how a name or a question was understood."""
 
 
 def read_data(call: ToolCall, arguments: ReadArguments) -> protocol.PageAnswer:
-    """Return the protocol's answer, as every other front has it: by default the whole file as it was indexed.
+    """Return the protocol's answer, by default with the whole file as it was indexed.
 
     Lines, names and questions are accepted as well. Raise InvalidRequestError if no indexed file is found.
     """
@@ -147,7 +147,7 @@ def _found(call: ToolCall, arguments: ReadArguments, given: str) -> _Found:
     """Find a path, else a name, else a passage by a question. Raise InvalidRequestError if all fail."""
     place = place_named(given)
     refused = None
-    # A file's name may end like line numbers.
+    # The name of a file may end like line numbers.
     for each in dict.fromkeys((place, Place(given.strip()))):
         try:
             return _Found(_page(call, arguments, each.path), each)

@@ -20,15 +20,15 @@ from cairn.schema.bounds import NOT_BLANK, at_most, within
 TOKENS = 1_500
 LIMIT = 20
 MOST = 1_000
-"""The maximum number of references of a definition, over all answers."""
+"""The maximum number of references of a definition in all answers together."""
 _SURE = 0.8
-"""References at or above this confidence are shown without it."""
+"""References with at least this confidence are shown without their confidence."""
 _SHOWN_OF_A_FILE = 3
-"""The number of references of one file that are shown with code: a test file may call a function in forty
-similar lines."""
+"""The maximum number of references of a file that are shown with code. A test file may call a function in
+forty similar lines."""
 _MOST_DEFINITIONS = 5
 _LONGEST_CODE = 160
-"""Characters. Of a longer line of code, only the place is shown."""
+"""The maximum length of a shown line of code in characters. Only the place of a longer line is shown."""
 
 
 @frozen
@@ -112,7 +112,7 @@ def references(call: ToolCall, arguments: ReferencesArguments) -> str:
 
 
 def _meant(call: ToolCall, arguments: ReferencesArguments) -> tuple[str | None, str]:
-    """Return the symbol to request, and a note if it was found by a question."""
+    """Return the symbol to look up, and a note if it was found by a question."""
     symbol = arguments.symbol
     if symbol is None:
         return None, ""
@@ -133,7 +133,7 @@ def _meant(call: ToolCall, arguments: ReferencesArguments) -> tuple[str | None, 
 
 
 def _head(answer: protocol.ReferencesAnswer, paths: Paths) -> str:
-    """Return the definitions, or why there are none."""
+    """Return the text of the definitions, or why there are none."""
     shown = [
         f"{_definition(each, paths)}  {_code(each.line)}".rstrip()
         for each in answer.definitions[:_MOST_DEFINITIONS]
@@ -155,13 +155,13 @@ def _definition(place: protocol.SymbolPlace, paths: Paths) -> str:
 
 
 def _elsewhere(references: Sequence[protocol.FoundReference]) -> str:
-    """Return one line of the called names that the workspace does not define."""
+    """Return one line with the called names that the workspace does not define."""
     names = dict.fromkeys(each.symbol for each in references if each.target is None)
     return f"also calls, not defined here: {', '.join(names)}" if names else ""
 
 
 def _lines_once(references: Sequence[protocol.FoundReference], *, is_down: bool) -> list[int]:
-    """Return the indexes of the references, without repetitions on one line."""
+    """Return the indexes of the references, only one for each line."""
     first: dict[tuple[object, ...], int] = {}
     for number, each in enumerate(references):
         what = each.symbol if is_down else ""
@@ -170,7 +170,7 @@ def _lines_once(references: Sequence[protocol.FoundReference], *, is_down: bool)
 
 
 def _grouped(references: Sequence[protocol.FoundReference], numbers: Sequence[int]) -> list[list[int]]:
-    """Group the indexes of references: one a group, except that the later ones of a file share one group."""
+    """Group the indexes of references: one per group, except that a file's later ones share a group."""
     groups: list[list[int]] = []
     for _, run in groupby(numbers, lambda n: (references[n].folder, references[n].path, references[n].depth)):
         of_file = list(run)
@@ -181,7 +181,7 @@ def _grouped(references: Sequence[protocol.FoundReference], numbers: Sequence[in
 
 
 def _others(references: Sequence[protocol.FoundReference]) -> str:
-    """Return one line for further references of the file above."""
+    """Return one line for further references in the same file."""
     places = [
         f"{each.range.start.line + 1}{f' in {each.enclosing.symbol}' if each.enclosing else ''}"
         for each in references
@@ -198,9 +198,9 @@ def _item(
     *,
     is_down: bool,
 ) -> str:
-    """Return the only reference of a group, below its distance in calls if that has grown.
+    """Return the only reference of a group. If it is more calls away than the last one, a line says so first.
 
-    `reasons` are those already shown for uncertain references, which are not repeated; this adds to them.
+    `reasons` are the reasons that uncertain references above have shown. This adds new ones and repeats none.
     """
     number = group[0]
     reference = references[number]
@@ -210,13 +210,13 @@ def _item(
 
 
 def _code(line: str) -> str:
-    """Return the line as it is shown; "" for one that is too long."""
+    """Return the line as it is shown; "" if it is too long."""
     code = line.strip()
     return code if len(code) <= _LONGEST_CODE else ""
 
 
 def _reference(reference: protocol.FoundReference, paths: Paths, reasons: set[str], *, is_down: bool) -> str:
-    """Return its place, what is around it or what it leads to, its code, and a low confidence."""
+    """Return a reference's place, its function or its target, its code, and its confidence if that is low."""
     place = f"{paths.shown(reference.folder, reference.path)}:{reference.range.start.line + 1}"
     about = f" in {reference.enclosing.symbol}" if reference.enclosing is not None else ""
     if is_down and reference.target is not None:

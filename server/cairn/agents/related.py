@@ -82,7 +82,7 @@ def related(call: ToolCall, arguments: RelatedArguments) -> str:
 
 
 def _passage(call: ToolCall, arguments: RelatedArguments) -> tuple[str, protocol.Range]:
-    """Return the URI of the file and the lines of a place or a name."""
+    """Return the file's URI and the lines of a place or a name."""
     if arguments.text_document is not None:
         start = protocol.Position(0, 0)
         return arguments.text_document.uri, arguments.range or protocol.Range(start, start)

@@ -1,4 +1,4 @@
-"""JSON schemas of the tools, limited to what every client and model takes: one `type` a value."""
+"""JSON schemas of the tools, restricted to what every client and model accepts: one `type` per value."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ def arguments_schema(properties: Mapping[str, Schema], required: Sequence[str] =
 
 
 def params_schema(method: Method) -> Schema:
-    """Return the schema of a stage's params, without descriptions: an agent passes on what a stage
-    returned."""
+    """Return the schema of a stage's params, without descriptions: agents pass on earlier stages' data."""
     definitions: dict[str, Any] = {}
     schema = Describer(definitions).object(method.params_class())
     shape: Schema = _plain(_inlined(_terse(schema), _terse(definitions)))
@@ -61,7 +60,7 @@ def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
 
 
 def _plain(schema: Any) -> Any:
-    """Return the schema with one `type` a value: the list for a list or one of its items, and never null.
+    """Return the schema with one `type` per value: a list where one item is allowed as well, and never null.
 
     Gemini's API refuses lists of types, and keys beside `anyOf`; gateways and frameworks drop tools that have
     them. The tools accept the omitted types nevertheless.

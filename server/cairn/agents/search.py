@@ -21,15 +21,15 @@ from cairn.schema.bounds import NOT_BLANK, at_most, within
 TOKENS = 1_500
 LIMIT = 5
 MOST = 200
-"""The maximum number of results of a question, over all of its answers."""
+"""The maximum number of results of a question in all answers together."""
 _LINES = (36, 16, 5)
-"""Lines of the first, the second and each further result: one of the first two is usually wanted."""
+"""The number of lines of the first, second and each later result. Usually one of the first two is right."""
 _FURTHER_LINES = (24, 12, 0)
-"""Lines of each further passage of the same results. So, 4,000 bytes contain 0.35 of the facts that 58
-questions need. With (16, 12, 8) lines and no further passages, 2,600 bytes contained 0.24; with (24, 16, 12),
-4,000 contained 0.31."""
+"""The number of lines of each further passage of the same results. With these numbers, answers of 4,000 bytes
+contain 0.35 of the facts that 58 questions need. With (16, 12, 8) lines and no further passages, 2,600 bytes
+contained 0.24; with (24, 16, 12), 4,000 bytes contained 0.31."""
 _SHARES = (8.0, 4.0, 2.0, 1.5, 1.2, 1.0, 0.8, 0.65, 0.5, 0.35, 0.25, 0.12, 0.0)
-"""Shares of these lines, tried in order; the first with which all results fit is used."""
+"""The shares of these numbers of lines, tried in this order. The first with which all results fit is used."""
 
 
 @frozen
@@ -128,7 +128,7 @@ def _plain(wanted: protocol.SearchFilter) -> list[Any]:
 
 
 def _each_once(results: Sequence[protocol.SearchResult]) -> list[protocol.SearchResult]:
-    """Return the results; of several with the same text, only the first has its lines."""
+    """Return the results. Of several with the same text, only the first has lines."""
     known: set[str] = set()
     once = []
     for result in results:
@@ -160,7 +160,7 @@ def results_text(
     *,
     brief: bool = False,
 ) -> str:
-    """Return the results with as many of their lines as fit, or the first results if not all fit."""
+    """Return the results with as many lines as fit, or only the first results if not all fit."""
     shares = (0.0,) if brief else _SHARES
     items: list[str] = []
     for share in shares:
@@ -171,6 +171,6 @@ def results_text(
 
 
 def _lines_of(place: int, share: float) -> tuple[int, int]:
-    """Return the lines of the result at that place, and of each of its further passages."""
+    """Return the lines of the result with that index, and those of each of its further passages."""
     rank = min(place, len(_LINES) - 1)
     return round(share * _LINES[rank]), round(share * _FURTHER_LINES[rank])

@@ -1,6 +1,6 @@
 """The nine stages of discovery as tools: they take the params of the protocol's methods and answer in JSON.
 
-They are for custom pipelines; an agent that wants an answer uses `discover`.
+They are for custom pipelines. An agent that only wants an answer uses `discover`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MANUALS = {
         "as it is; give the question as `query`."
     ),
 }
-"""The manuals by the name of the method."""
+"""The manual of each stage, by the name of its method."""
 NAMES: Mapping[str, Method] = {snake_case(name): method for name, method in STAGES.items()}
 """The tools' names, in the order in which the stages run."""
 
@@ -57,6 +57,6 @@ def stage_data(method: Method, call: ToolCall, arguments: Mapping[str, Any]) -> 
 
 
 def stage(method: Method, call: ToolCall, arguments: Mapping[str, Any]) -> str:
-    """Return the stage's answer as compact JSON, which the next stage takes."""
+    """Return the stage's answer as compact JSON, which the next stage accepts."""
     answer = stage_data(method, call, arguments)
     return json.dumps(unstructure(answer), ensure_ascii=False, separators=(",", ":"))

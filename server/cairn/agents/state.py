@@ -1,7 +1,7 @@
 """One line on what an answer lacks and what to do about it, or nothing.
 
 No text for an agent may suggest indexing: Cairn indexes in the background, and an agent that starts it again
-only waits. The engine's texts, written for people, lose such sentences here.
+only waits. This module removes such sentences from the engine's texts, which are written for people.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BY_PHASE = {
     0: "no index, since retrieval is switched off",
 }
 _BY = {"cache": "an earlier answer", "generic": "no index"}
-"""The source of an answer if every phase failed, by the kind of fallback."""
+"""The source of an answer after every phase failed, by the kind of fallback."""
 
 
 def without_index_advice(text: str) -> str:
@@ -39,10 +39,10 @@ def without_index_advice(text: str) -> str:
 
 
 def freshness(engine: Engine) -> str:
-    """Say what is not indexed yet and what to do meanwhile; "" if the index is complete."""
+    """Return a line on what is not indexed yet and what to do meanwhile; "" if the index is complete."""
     if engine.progress().complete:
         return ""
-    from cairn.engine.status import status_of  # it imports the index
+    from cairn.engine.status import status_of  # This import loads the index, which is slow.
 
     now = status_of(engine)
     parts = []
@@ -73,7 +73,7 @@ def _advice(now: protocol.StatusAnswer) -> str:
 
 
 def lacking(engine: Engine, answered: protocol.AnsweredIn | None, index: protocol.IndexState) -> str:
-    """Say in one line what the engine lacked for an answer; "" if nothing."""
+    """Return a line on what the engine lacked for an answer; "" if nothing."""
     lowered = ""
     if answered is not None:
         by = _BY.get(answered.fallback) or _BY_PHASE.get(answered.phase, "")

@@ -54,7 +54,7 @@ def status(call: ToolCall, arguments: StatusArguments) -> str:
 
 
 def _collections(answer: protocol.StatusAnswer) -> str:
-    """Return one line of the collections with their numbers of files, largest first."""
+    """Return one line with the collections and their numbers of files, the largest first."""
     files: dict[str, int] = {}
     for each in answer.collections:
         files[each.name] = files.get(each.name, 0) + each.files

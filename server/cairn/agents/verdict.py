@@ -9,7 +9,7 @@ _MOST_CANDIDATES = 3
 
 
 def verdict_text(verdict: protocol.Verdict, found: bool) -> str:
-    """Return one line to read before the results; "" if the results simply answer."""
+    """Return one line to read before the results; "" if there is nothing to say about them."""
     return " ".join(filter(None, (verdict.note, _decision(verdict, found))))
 
 

@@ -28,16 +28,16 @@ from cairn.paths import data_dir
 PROTOCOL = 1
 _CONNECT_SECONDS = 2.0
 _LONGEST_PATH = 100
-"""Bytes of a Unix socket's path; macOS takes 104."""
+"""The maximum length of a Unix socket's path in bytes; macOS allows 104."""
 _HAS_UNIX_SOCKETS = sys.platform != "win32"
 
 
 class AttachError(Exception):
-    """No engine of another process can be used; the text says why."""
+    """No engine of another process can be used. The message says why."""
 
 
 class SilentEngineError(AttachError):
-    """An engine exists but does not answer: its process is stopped, or hangs."""
+    """An engine exists but does not answer: its process is stopped or hangs."""
 
 
 class Channel:
@@ -50,11 +50,11 @@ class Channel:
         self._lines = connection.makefile("rb")
 
     def send(self, line: bytes) -> None:
-        """Send a line, given without its end. Raises OSError if the other side is closed."""
+        """Send a line, given without its line end. Raises OSError if the connection is closed."""
         self._socket.sendall(line + b"\n")
 
     def receive(self) -> bytes:
-        """Return the next line without its end, or b"" if there are no more. Raises OSError."""
+        """Return the next line without its line end, or b"" at the end of the stream. Raises OSError."""
         line = self._lines.readline()
         return line[:-1] if line.endswith(b"\n") else b""
 
@@ -77,8 +77,8 @@ class Channel:
 def opened(record: Record, wish: dict[str, Any], seconds: float) -> tuple[Channel, dict[str, Any]]:
     """Connect to the engine of the record, send the request `wish`, and return the channel and the answer.
 
-    Raises SilentEngineError if there is no answer within `seconds`, and AttachError if the engine is gone or
-    answers something other than JSON.
+    Raises SilentEngineError if there is no answer within `seconds`, and AttachError if the engine has ended
+    or does not answer in JSON.
     """
     try:
         connection = _connect(record.address)
@@ -97,7 +97,7 @@ def answers(record: Record, seconds: float) -> bool:
 
 
 def dialogue(connection: socket.socket, record: Record, wish: dict[str, Any]) -> Channel:
-    """Return a channel over an open connection, once the engine has accepted `wish`. Raises AttachError."""
+    """Return a channel over an open connection once the engine has accepted `wish`. Raises AttachError."""
     channel, answer = _first_answer(Channel(connection), record, wish, None)
     if not answer.get("ok"):
         channel.close()
@@ -147,7 +147,7 @@ def _connect(address: str) -> socket.socket:
 def listening(*, unix: bool = _HAS_UNIX_SOCKETS) -> tuple[socket.socket, str]:
     """Return a listening socket for this user's processes on this machine, and its address. Raises OSError.
 
-    The permissions of a Unix socket keep other users out; on Windows, the token of the record does.
+    The permissions of a Unix socket keep out other users. On Windows, the record's token does.
     """
     if not unix:
         bound = socket.create_server(("127.0.0.1", 0))
@@ -174,9 +174,9 @@ def remove_socket(address: str) -> None:
 
 
 def _socket_folder() -> Path:
-    """Return a folder of this user alone, short enough for a socket's path; delete sockets of dead processes.
+    """Return a folder that only this user can read and that is short enough for a socket's path.
 
-    Raises OSError if there is no such folder.
+    Sockets of ended processes are deleted. Raises OSError if there is no such folder.
     """
     folder = data_dir() / "engines"
     if len(os.fsencode(folder)) > _LONGEST_PATH - 24:
@@ -199,6 +199,6 @@ def _is_alive(process_id: int) -> bool:
         os.kill(process_id, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # Another user has a process with this number.
+    except OSError:  # A process of another user has this number.
         pass
     return True

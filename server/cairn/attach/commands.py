@@ -1,6 +1,6 @@
-"""Lets a running engine answer a command line, so that `cairn search` takes a tenth of a second.
+"""Lets a running engine answer a command line, which makes `cairn search` take a tenth of a second.
 
-If no engine can, nothing is printed, and the full command line takes over.
+If no engine can answer, nothing is printed, and the full command line takes over.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from cairn.attach.finding import find
 
 QUERY_COMMANDS = frozenset({"search", "discover", "related", "callers", "callees", "page"})
 _FOR_PEOPLE = frozenset({"-h", "--help", "--color", "--prompt"})
-"""Options with which a command writes for people."""
+"""Options that request output for people."""
 _FOR_PROGRAMS = frozenset({"--json", "--max-tokens", "--cursor"})
-"""Options with which a command writes for programs, even to a terminal."""
+"""Options that request output for programs, even on a terminal."""
 _ANSWER_SECONDS = 10.0
-"""Timeout after which the command opens the index itself: the engine's process may be stopped."""
+"""After this timeout the command opens the index itself, since the engine's process may be stopped."""
 _INTERRUPTED = 130
 
 
 def answered(arguments: Sequence[str]) -> int | None:
-    """Print a running engine's answer and return the command's exit code; None if no engine answers."""
+    """Print the answer of a running engine and return the exit code; None if no engine answers."""
     if not arguments or arguments[0] not in QUERY_COMMANDS or _FOR_PEOPLE.intersection(arguments):
         return None
     is_coloured = sys.stdout.isatty() and not _FOR_PROGRAMS.intersection(arguments)
-    # The full command line escapes JSON to ASCII for other encodings.
+    # For other encodings, the full command line escapes JSON to ASCII.
     is_ascii = "--json" in arguments and not (sys.stdout.encoding or "").lower().startswith("utf")
     if os.environ.get("FORCE_COLOR") or is_coloured or is_ascii:
         return None
@@ -39,7 +39,7 @@ def answered(arguments: Sequence[str]) -> int | None:
         found = find(folders, wish, _ANSWER_SECONDS)
     except KeyboardInterrupt:
         return _INTERRUPTED
-    except OSError:  # The current directory is gone.
+    except OSError:  # The current directory was deleted.
         return None
     if found is None:
         return None

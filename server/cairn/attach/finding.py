@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 LOG = "engine.log"
 _CLAIM = "engine.starting"
 _START_SECONDS = 30.0
-"""Timeout for an engine to start on a busy machine; usually it takes about a second."""
+"""How long to wait for an engine to start, for a busy machine. An engine usually starts in about a second."""
 _ANSWER_SECONDS = 10.0
-"""Timeout for the first answer of an editor's or a server's engine."""
+"""The timeout for the first answer of an editor's or a server's engine."""
 _IMPORT_SECONDS = 20.0
-"""Timeout for the first answer of a background engine, which may still be importing its modules."""
+"""The timeout for the first answer of a background engine, which may still be importing its modules."""
 _RESTART_SECONDS = 1.0
-"""Shortest time between two starts of an engine."""
+"""The minimum time between two starts of an engine."""
 _YIELD_SECONDS = 5.0
 _POLL_SECONDS = 0.02
 
@@ -37,7 +37,7 @@ def find(
 ) -> tuple[Channel, dict[str, Any]] | None:
     """Return a channel to a running engine of one of the folders, and its answer to `wish`.
 
-    Returns None if no engine answers within `seconds`.
+    Return None if no engine answers within `seconds`.
     """
     for record in _other_engines(folders):
         with suppress(AttachError):
@@ -48,7 +48,7 @@ def find(
 def attach(folders: Sequence[Path], wish: dict[str, Any]) -> Channel:
     """Return a channel for a dialogue with the engine of the folders, which is started if none runs.
 
-    Raises AttachError if no engine can be started, or the engine refuses.
+    Raises AttachError if no engine can be started, or if the engine refuses.
     """
     deadline = time.monotonic() + _START_SECONDS
     started, started_at = None, 0.0
@@ -61,7 +61,7 @@ def attach(folders: Sequence[Path], wish: dict[str, Any]) -> Channel:
         if code:
             log = workspace_dir(folders[0]) / LOG
             raise AttachError(f"the engine that was started ended with the code {code}; {log} says why")
-        # An engine that ended with 0 found another one starting, which may have died since.
+        # A started engine exits with 0 if another one was starting, which may have died since.
         if code == 0 and now >= started_at + _RESTART_SECONDS and _claims_start(folders[0]):
             started, started_at = _start(folders), now
         time.sleep(_POLL_SECONDS)
@@ -69,10 +69,10 @@ def attach(folders: Sequence[Path], wish: dict[str, Any]) -> Channel:
 
 
 def _agreed(folders: Sequence[Path], wish: dict[str, Any]) -> Channel | None:
-    """Return a channel to an engine of the folders that has accepted `wish`; None if none runs.
+    """Return a channel to an engine of the folders that has accepted `wish`; None if no engine runs.
 
-    Raises AttachError if the engine refuses, or if it is an editor's or a server's and does not answer: no
-    other engine can replace it.
+    Raises AttachError if the engine refuses. It also raises AttachError if an editor's or a server's engine
+    does not answer, because no other engine can replace that one.
     """
     for record in _other_engines(folders):
         seconds = _IMPORT_SECONDS if record.kind == BACKGROUND else _ANSWER_SECONDS
@@ -100,9 +100,9 @@ def _other_engines(folders: Sequence[Path]) -> Iterator[Record]:
 
 
 def ask_to_yield(folder: Path) -> Channel | None:
-    """Ask the folder's background engine to give the folder up; None if there is no such engine.
+    """Ask the folder's background engine to give up the folder. Return None if there is no such engine.
 
-    The engine has released the folder when this returns. It serves its clients until the channel is closed.
+    When this returns, the engine has released the folder. It serves its clients until the channel is closed.
     """
     for record in _other_engines([folder]):
         if record.kind == BACKGROUND:
@@ -112,7 +112,7 @@ def ask_to_yield(folder: Path) -> Channel | None:
 
 
 def _replace_older(folders: Sequence[Path]) -> None:
-    """End background engines that are of an older version than this process."""
+    """End background engines whose version is older than that of this process."""
     for folder in folders:
         record = read_record(folder)
         if (
@@ -128,7 +128,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _claims_start(folder: Path) -> bool:
-    """Return whether this process should start the folder's engine: of ten that want one, only one does."""
+    """Return whether this process should start the folder's engine: of ten that need it, only one does."""
     claim = workspace_dir(folder) / _CLAIM
     with suppress(OSError):
         if abs(time.time() - claim.stat().st_mtime) > _RESTART_SECONDS:
@@ -138,14 +138,14 @@ def _claims_start(folder: Path) -> bool:
         os.close(os.open(claim, os.O_CREAT | os.O_EXCL))
     except FileExistsError:
         return False
-    except OSError:  # Starting the engine will fail for the same reason, and say so.
+    except OSError:  # Starting the engine will fail for the same reason and report it.
         pass
     return True
 
 
 def _start(folders: Sequence[Path]) -> subprocess.Popen[bytes]:
     """Start a background engine, which outlives this process. Raises AttachError."""
-    import subprocess  # Commands that find a running engine do not need it.
+    import subprocess  # Commands that find a running engine do not need this import.
 
     data = workspace_dir(folders[0])
     detached: dict[str, Any] = {"start_new_session": True}

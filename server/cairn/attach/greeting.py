@@ -1,9 +1,8 @@
 """Answers to the first requests of an agent's client, sent before an engine runs.
 
-Importing MCP's SDK alone takes half a second, and an engine may have to be started. Some clients ignore a
-server in the first turn if it does not list its tools within a second. The answers depend only on the version
-of Cairn, so `scripts/agent_greeting.py` writes them to a file, and a test compares them with those of the MCP
-server.
+Importing MCP's SDK alone takes half a second, and the engine may not run yet. Some clients ignore a server in
+the first turn if it does not list its tools within a second. The answers depend only on the version of Cairn.
+`scripts/agent_greeting.py` writes them to a file, and a test compares that with the MCP server's answers.
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ from cairn.paths import config_dir
 
 FILE = Path(__file__).with_name("greeting.json")
 _SETTINGS = ("tools", "structured")
-"""Settings of the section `agents` that change the list of tools."""
+"""The settings of the section `agents` that change the list of tools."""
 
 
 class Greeting(NamedTuple):
     """The results of `initialize` and `tools/list`."""
 
     versions: list[str]
-    """The protocol revisions that begin with `initialize`, the latest last."""
+    """The supported protocol revisions that begin with `initialize`, the latest last."""
     initialize: dict[str, Any]
     """The result of `initialize`, without `protocolVersion`."""
     tools: dict[str, Any]
 
     def initialized(self, params: Any) -> dict[str, Any]:
-        """Return the result of `initialize`, in the client's revision if it is supported, else the latest."""
+        """Return the result of `initialize` in the client's revision if supported, else in the latest."""
         wanted = params.get("protocolVersion") if isinstance(params, dict) else None
         version = wanted if wanted in self.versions else self.versions[-1]
         return {**self.initialize, "protocolVersion": version}

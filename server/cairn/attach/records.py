@@ -1,7 +1,7 @@
 """The record of the process that runs a workspace's engine: a small file in its data folder, beside a lock.
 
-The lock alone decides which process may write the record. The system frees the lock when its owner dies, so a
-record may outlive its writer: a record is stale if no connection to its address succeeds.
+The lock alone decides which process may write the record. The system frees the lock when its process dies. A
+record can outlive its process; it is stale if its address accepts no connection.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _MOST_BYTES = 4_096
 
 
 class Record(NamedTuple):
-    """The address of an engine. A named tuple, since attrs takes 30 ms to import."""
+    """The address of an engine. This is a named tuple because importing attrs takes 30 ms."""
 
     address: str
-    """`unix:PATH`, or `tcp:PORT` of loopback."""
+    """`unix:PATH`, or `tcp:PORT` on the loopback address."""
     token: str
     """The secret that the first line of a connection must contain."""
     process_id: int
@@ -60,7 +60,7 @@ def write_record(folder: Path, record: Record) -> None:
 
 
 def remove_record(folder: Path, record: Record) -> None:
-    """Delete the folder's record if it is still this one."""
+    """Delete the folder's record, unless another one has replaced it."""
     if read_record(folder) == record:
         with suppress(OSError):
             (workspace_dir(folder) / _NAME).unlink()
@@ -69,9 +69,9 @@ def remove_record(folder: Path, record: Record) -> None:
 def acquire_lock(folder: Path) -> BaseFileLock | None:
     """Acquire and return the lock of the folder's engine.
 
-    Returns None if another process has it, or the data folder cannot be written.
+    Return None if another process has it, or if the data folder cannot be written.
     """
-    import filelock  # Only processes with engines need it.
+    import filelock  # Only processes with engines need this import.
 
     data = workspace_dir(folder)
     lock = filelock.FileLock(data / _LOCK, thread_local=False)

@@ -1,8 +1,8 @@
-"""Carries MCP's messages between an agent's client and an engine of another process.
+"""Passes MCP's messages between an agent's client and an engine of another process.
 
-The client sees one server for as long as it runs, whichever engine answers. When the engine ends, the relay
-finds or starts another one, and sends it the client's initialization and all unanswered requests. That is
-safe, since every tool only reads.
+The client sees a single server, whichever engine answers. When an engine ends, the relay finds or starts
+another one and sends it the client's initialization and all unanswered requests. Repeating them is safe,
+since every tool only reads.
 """
 
 from __future__ import annotations
@@ -22,20 +22,19 @@ from cairn.attach.channel import AttachError, Channel, answers
 from cairn.attach.greeting import Greeting
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
-"""The longest message of a client, as in MCP's SDK over HTTP. Stages take 500,000 characters of text."""
+"""The maximum length of a client's message in bytes, as in MCP's SDK. Stages take 500,000 characters."""
 MOVE = "cairn/move"
-"""The key of the engine's message that names folders whose engine the relay should attach to instead."""
+"""The key of a message that names folders, to whose engine the relay should attach instead."""
 
 _MOST_TRIES = 3
-"""The maximum number of engines that may end while they answer a request, before the relay fails the
-request."""
+"""The maximum number of engines that may end during a request, before the relay fails the request."""
 _POLL_SECONDS = 2.0
-"""Interval of the checks that the client and the engine are still there."""
+"""The interval of checks that the client and the engine still run."""
 _SILENT_SECONDS = 10.0
 """After this wait for an answer, the relay checks whether the engine answers at all."""
 _GREETING_SECONDS = 5.0
 _LAST_ANSWERS_SECONDS = 10.0
-"""Timeout for answers after the end of the client's input. A client that cannot wait sends a signal."""
+"""The timeout for answers after the client's input ends. A client that cannot wait sends a signal."""
 _INVALID_REQUEST, _INTERNAL_ERROR = -32600, -32603
 
 
@@ -47,7 +46,7 @@ class _Request:
 
 
 class Relay:
-    """The connection of one client to the engines that answer it. `run` is called once."""
+    """The connection of one client to the engines that answer it. Call `run` once."""
 
     def __init__(
         self,
@@ -57,15 +56,15 @@ class Relay:
     ) -> None:
         """Create a relay that answers `greeting` itself.
 
-        `attach` returns a channel to the engine of the folders, or for an empty list, of the command line's
-        folders; it raises AttachError if there is none.
+        `attach` returns a channel to the engine of the given folders. An empty list means the folders of the
+        command line. It raises AttachError if there is no engine.
         """
         self._attach = attach
         self._greeting = greeting
         self._stdout = stdout
         self._writing = threading.Lock()
         self._sending = threading.Lock()
-        """Guards the order of messages to an engine; acquired before `_state`."""
+        """Protects the order of messages to an engine. Acquire it before `_state`."""
         self._state = threading.Lock()
         self._channel: Channel | None = None
         self._folders: list[str] = []
@@ -73,16 +72,17 @@ class Relay:
         self._initialized: bytes | None = None
         self._requests: dict[Any, _Request] = {}
         self._engine_requests: set[Any] = set()
-        """The ids of the current engine's requests to the client."""
+        """The ids of requests that the current engine sent to the client."""
         self._has_work = threading.Event()
         self._input_ended = False
         self.ended = threading.Event()
         """Setting this event ends `run`."""
 
     def run(self, stdin: BinaryIO) -> None:
-        """Carry messages until the client's input has ended and is answered."""
+        """Pass messages on until the client's input has ended and everything is answered."""
         for work in (lambda: self._read(stdin), self._pump, self._watch):
-            # A thread that waits for a pipe cannot be woken, so the process does not wait for these threads.
+            # A thread that waits for a pipe cannot be interrupted, so the process does not wait for these
+            # threads.
             threading.Thread(target=work, name="cairn-relay", daemon=True).start()
         self.ended.wait()
         with self._state:
@@ -102,7 +102,7 @@ class Relay:
                     self._take(line)
         self._input_ended = True
         self._has_work.set()
-        # The engine does not see the end of the input before, since it would stop answering.
+        # The engine is not notified of the end of the input earlier, since it would then stop answering.
         if self._requests:
             self.ended.wait(_LAST_ANSWERS_SECONDS)
         self.ended.set()
@@ -133,7 +133,7 @@ class Relay:
         return self._greeting.tools if is_greeted and is_first_page else None
 
     def _note(self, message: dict[str, Any], line: bytes, *, is_answered: bool) -> bool:
-        """Record what a later engine needs to know; return whether the current engine needs the line.
+        """Record what a later engine has to know. Return whether the current engine needs the line.
 
         An engine needs `initialize` even if the relay has answered it.
         """
@@ -186,9 +186,10 @@ class Relay:
         self.ended.set()
 
     def _watch(self) -> None:
-        """Disconnect from an engine that is stopped or hangs: it answers neither requests nor a greeting.
+        """Disconnect from an engine that is stopped or hangs, so that it answers neither requests nor
+        connections.
 
-        Ctrl-Z in a terminal stops the daemons of some editors, too.
+        Ctrl-Z in a terminal also stops the daemons of some editors.
         """
         while not self.ended.wait(_POLL_SECONDS):
             with self._state:
@@ -226,7 +227,7 @@ class Relay:
         return True
 
     def _deliver(self, line: bytes) -> bool:
-        """Write the engine's line to the client; return False if it sends the relay to another engine."""
+        """Write the engine's line to the client. Return False if it sends the relay to another engine."""
         message = _object(line)
         if isinstance(folders := message.get(MOVE), list):
             self._folders = [str(folder) for folder in folders]
@@ -271,9 +272,9 @@ def lines(stream: BinaryIO, longest: int = MAX_LINE_BYTES) -> Iterator[bytes | N
 
 
 def relay(attach: Callable[[list[str]], Channel], greeting: Greeting | None) -> NoReturn:
-    """Carry messages between stdin, stdout and the engine until stdin ends, the client dies, or on a signal.
+    """Pass messages on between stdin, stdout and the engine until stdin ends, the client dies, or a signal.
 
-    The process ends then, since threads may be waiting for pipes.
+    This ends the process, since threads may be waiting for pipes.
     """
     real = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # Accidental prints would break the protocol.
@@ -289,10 +290,11 @@ def relay(attach: Callable[[list[str]], Channel], greeting: Greeting | None) -> 
 
 
 def _end_with(client: int, ended: threading.Event) -> None:
-    """Set `ended` once the parent process `client` is gone: another process may keep its pipe open."""
+    """Set `ended` when the parent process `client` has ended, since another process may keep its pipe
+    open."""
     while not ended.wait(_POLL_SECONDS):
         if sys.platform == "win32":
-            import psutil  # On Windows, a process keeps its parent's number.
+            import psutil  # On Windows, the number of the parent process stays the same after its end.
 
             if not psutil.pid_exists(client):
                 ended.set()
@@ -301,7 +303,7 @@ def _end_with(client: int, ended: threading.Event) -> None:
 
 
 def _object(line: bytes) -> dict[str, Any]:
-    """Return the JSON object of a line; an empty one for anything else."""
+    """Return the JSON object in a line, or an empty one for any other content."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The command line: each command parses its arguments, calls the engine and prints the answer.
+"""The command line. Each command parses its arguments, calls the engine and prints the answer.
 
 No command reads an index itself.
 """

@@ -38,7 +38,7 @@ def print_search(answer: SearchAnswer) -> None:
 
 
 def print_related(answer: RelatedAnswer) -> None:
-    """Print each related passage from the related lines on, and how it is related."""
+    """Print each related passage from the line that shows the relation on, and how it is related."""
     _print_results(answer.results, _print_selected)
     if not answer.results:
         write("Nothing is related to this passage.")
@@ -46,7 +46,7 @@ def print_related(answer: RelatedAnswer) -> None:
 
 
 def print_context(answer: ContextAnswer) -> None:
-    """Print the passages about a place and why each is there, then the context made of them."""
+    """Print the passages that belong to a place, with the reasons, then the context made of them."""
     place = answer.place
     title = escape(place.header_path or place.title)
     write(f"[bold]{link(place.uri, f'{place.path}:{place.range.start.line + 1}')}[/]  [cyan]{title}[/]")
@@ -104,7 +104,7 @@ def _print_sections(plan: AnswerPlan) -> None:
 
 
 def print_prompt(answer: DiscoverAnswer) -> None:
-    """Print nothing but the prompt on stdout, exactly."""
+    """Print nothing but the prompt on stdout, exactly as it is."""
     if answer.answer_prompt:
         write_exactly(answer.answer_prompt)
     else:
@@ -125,7 +125,7 @@ def _print_results(results: Sequence[SearchResult], print_text: Callable[[Search
 
 
 def _print_selected(result: SearchResult) -> None:
-    """Print the selected line and those after it, with their numbers."""
+    """Print the selected line and the lines after it, with their numbers."""
     lines = lines_of(result.snippet.removesuffix("\n"))
     first = min(result.selection_range.start.line - result.range.start.line, len(lines) - 1)
     shown = "\n".join(lines[first : first + _SNIPPET_LINES])
@@ -140,7 +140,7 @@ def _print_passage(passage: FilePassage) -> None:
 
 
 def _print_lines(text: str, indent: str) -> None:
-    """Print the first lines of a text, and how many more there are."""
+    """Print the first lines of a text, and the number of further lines."""
     lines = text.strip("\n").splitlines()
     for line in lines[:_SNIPPET_LINES]:
         write(f"{indent}[dim]{escape(line)}[/]")
@@ -149,8 +149,8 @@ def _print_lines(text: str, indent: str) -> None:
 
 
 def _print_state(retrieval: AnsweredIn, index: IndexState) -> None:
-    """Warn if the answer came from a lower phase or a fallback, or if the index is not complete."""
-    if retrieval.fallback == "generic":  # the answer itself says so
+    """Warn if a lower phase or a fallback answered, or if the index is not complete."""
+    if retrieval.fallback == "generic":  # The answer itself says this.
         return
     if retrieval.phase < retrieval.wanted or retrieval.fallback:
         cached = retrieval.fallback == "cache"

@@ -1,4 +1,4 @@
-"""Prints code on a terminal: highlighted, with the line numbers of its file."""
+"""Prints code on a terminal, highlighted and with the line numbers of its file."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from cairn.cli.console import has_colour, shown, write
 from cairn.text.verbatim import lines_of
 
 _THEME = "ansi_dark"
-"""This theme uses the terminal's own colours, which its user can read, and no background."""
+"""This theme uses the terminal's own colours, which are legible for its user, and no background."""
 _TAB = 4
 
 
 def write_code(text: str, path: str, language: str, first: int, indent: int = 4) -> None:
-    """Print lines of the file at `path`; `first` is the 1-based number of the first one."""
+    """Print lines of the file at `path`. `first` is the 1-based number of the first line."""
     lines = lines_of(shown(text))
     width = len(str(first + len(lines) - 1))
     plain = (Text(line.expandtabs(_TAB)) for line in lines)
@@ -27,11 +27,11 @@ def write_code(text: str, path: str, language: str, first: int, indent: int = 4)
 
 
 def _highlighted(lines: list[str], path: str, language: str) -> Iterator[Text]:
-    """Yield the lines in colour, each as long as before, or unchanged if their language is unknown."""
+    """Yield the lines in colour, or without colour if their language is unknown. Their text is unchanged."""
     code = "\n".join(lines)
     highlight = partial(Syntax, code, theme=_THEME, background_color="default", tab_size=_TAB)
     syntax = highlight(lexer=language or "text")
-    if syntax.lexer is None:  # the highlighter may know the language by another name
+    if syntax.lexer is None:  # The highlighter may know the language by another name.
         syntax = highlight(lexer=Syntax.guess_lexer(path))
-    # The highlighter ends the last line as well.
+    # The highlighter also ends the last line.
     yield from syntax.highlight(code).split("\n", allow_blank=True)[: len(lines)]

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 from cairn.text.nearest import nearest
 
 VARIABLE = "_CAIRN_COMPLETE"
-"""The environment variable by which a shell's script requests completions instead of running a command."""
+"""The environment variable with which a shell's script requests completions instead of running a command."""
 
 
 @click.command()
@@ -24,7 +24,7 @@ def completion(context: click.Context, shell: str) -> None:
     Run it whenever your shell starts: for bash, add `source <(cairn completion bash)` to ~/.bashrc.
     """
     script = get_completion_class(shell)
-    assert script is not None  # click supports all three
+    assert script is not None  # click supports these three shells.
     click.echo(script(context.find_root().command, {}, "cairn", VARIABLE).source())
 
 
@@ -32,7 +32,7 @@ class ChunkTypeName(click.ParamType):  # type: ignore[type-arg]  # no generic be
     name = "type"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the value. An error for a wrong one suggests the nearest right one."""
+        """Return the value. The error for an unknown value suggests the most similar one."""
         names = _chunk_types()
         if value not in names:
             meant = nearest(str(value).lower(), names)
@@ -53,7 +53,7 @@ def directories(_context: click.Context, _: click.Parameter, incomplete: str) ->
 def paths_in_folders(
     context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Let the shell complete a file, or if other workspace folders are named, complete a path in those."""
+    """Let the shell complete a file. If other workspace folders are named, complete a path in those."""
     folders = [Path(folder) for folder in context.params.get("folders") or [Path()]]
     if folders == [Path()]:
         return [CompletionItem(incomplete, type="file")]
@@ -72,7 +72,7 @@ def paths_in_folders(
 
 
 def _completed_by(values: Callable[[click.Context], Iterable[str]]) -> Callable[..., list[CompletionItem]]:
-    """Return a completer of an argument by the values that begin with what was typed."""
+    """Return a completer of an argument. It offers the values that begin with the typed text."""
 
     def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
         return [CompletionItem(value) for value in values(context) if value.startswith(incomplete)]
@@ -103,7 +103,7 @@ def clients_like(_: click.Context) -> Iterable[str]:
 
 @_completed_by
 def collections_like(context: click.Context) -> Iterable[str]:
-    """Return the collections of the folders that are indexed."""
+    """Return the collections of those folders that are indexed."""
     from cairn.engine.status import collection_names
 
     folders: Sequence[Path] = context.params.get("folders") or [Path()]

@@ -1,4 +1,4 @@
-"""Prints on a terminal. In a file or a pipe, the same text has no colour and is neither cut nor wrapped."""
+"""Prints on a terminal. The same text in a file or a pipe has no colour, and is neither cut nor wrapped."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from cairn.engine.status import IndexingProgress
 
 _MEASURED_COLUMNS = 60
-"""On a narrower terminal, progress is shown without bars."""
+"""The minimum width of a terminal, in columns, for progress bars."""
 
 
 _CONTROLS = {code: 0xFFFD for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
-"""Control characters, with which a file could steer the terminal, and their replacement U+FFFD."""
+"""Control characters, with which a file could control the terminal, and their replacement U+FFFD."""
 
 
 def _console(*, stderr: bool = False) -> Console:
@@ -35,7 +35,7 @@ def _console(*, stderr: bool = False) -> Console:
         forced = {"force_terminal": True, "color_system": "standard", "no_color": False}
     elif display.color == "never":
         forced = {"color_system": None}
-    # No emoji: `:key:` in a line of code is not one.
+    # Emoji are off, since `:key:` in a line of code is not one.
     return Console(highlight=False, soft_wrap=True, emoji=False, stderr=stderr, **forced)
 
 
@@ -58,13 +58,13 @@ def warn(*texts: str | None) -> None:
 
 
 def write_exactly(text: str) -> None:
-    """Print a text for a program or a model. Rich would replace its tabs by spaces."""
+    """Print a text for a program or a model, exactly. rich would replace its tabs by spaces."""
     exact = shown(text)
     sys.stdout.write(exact if exact.endswith("\n") else f"{exact}\n")
 
 
 def shown(text: str) -> str:
-    """Return the text, on a terminal with its control characters replaced."""
+    """Return the text. On a terminal, its control characters are replaced."""
     return text.translate(_CONTROLS) if sys.stdout.isatty() else text
 
 
@@ -74,7 +74,7 @@ def escape(text: str) -> str:
 
 
 def link(uri: str, text: str, style: str = "") -> str:
-    """Return the text as a link to the file, on terminals, which works wherever the command was run."""
+    """On a terminal, return the text as a link to the file, which works from any directory."""
     link = f"link={markup.escape(uri)}" if sys.stdout.isatty() and "]" not in uri else ""
     marks = " ".join(filter(None, (style, link)))
     return f"[{marks}]{escape(text)}[/]" if marks else escape(text)

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 0.05
 _LOOK_SECONDS = 1.0
-"""How often to check what seldom changes: a pause, the end of another process."""
+"""The interval of checks for rare events: a pause, or the end of another process."""
 
 HERE: ContextVar[Path | None] = ContextVar("here", default=None)
-"""The directory to which a command line's paths are relative; None for the current one of this process."""
+"""The directory to which the paths of a command line are relative; None means this process's current one."""
 
 
 def from_here(path: str | Path) -> Path:
@@ -39,7 +39,7 @@ def from_here(path: str | Path) -> Path:
 
 
 class _FolderPath(click.Path):
-    """A folder, made absolute if the command line comes from another process."""
+    """A folder. Its path becomes absolute if the command line comes from another process."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         folder = super().convert(value, param, ctx)
@@ -79,7 +79,7 @@ def opened(*folders: Path, keep_indexed: bool = True) -> Iterator[Engine]:
         require_directory(folder)
     from cairn.engine.engine import Engine
 
-    # A command wants one answer and does not follow changes.
+    # A command requests one answer and does not follow changes.
     engine = Engine({"index": {"watch": False}})
     try:
         for folder in folders:
@@ -90,7 +90,7 @@ def opened(*folders: Path, keep_indexed: bool = True) -> Iterator[Engine]:
 
 
 def wait_to_ask(engine: Engine, *, vectors: bool) -> None:
-    """Wait as `wait` does, but if the index cannot be updated, continue with what is indexed."""
+    """Wait as `wait` does. If the index cannot be updated, continue with the index as it is."""
     try:
         wait(engine, vectors=vectors)
     except IndexUnavailableError as problem:
@@ -102,11 +102,10 @@ def wait_to_ask(engine: Engine, *, vectors: bool) -> None:
 
 
 def wait(engine: Engine, *, vectors: bool, written_by: Sequence[Path] = ()) -> None:
-    """Show progress until the index is up to date, or, while indexing is paused, up to date except for
-    vectors.
+    """Show progress until the index is up to date. While indexing is paused, its vectors may be missing.
 
-    Without `vectors`, or after an interrupt, it returns before all vectors are made. The folders `written_by`
-    are indexed by other processes; raise IndexUnavailableError when one of those ends.
+    Without `vectors`, or after an interrupt, this returns before all vectors are made. Other processes index
+    the folders `written_by`; raise IndexUnavailableError when one of these processes ends.
     """
     from cairn.cli.console import progress_bars
     from cairn.engine.status import status_of
@@ -207,7 +206,7 @@ def find_file(path: str, folders: Sequence[Path]) -> tuple[Path, Path]:
 
 
 def places_named(given: Sequence[str], folders: Sequence[Path]) -> list[str]:
-    """Return the places for the protocol: absolute paths for those that exist from the current directory.
+    """Return the places for the protocol: an absolute path if it exists from the current directory.
 
     Raise WrongUsageError for globs that can never match.
     """
@@ -227,25 +226,25 @@ def _place_named(given: str, folders: Sequence[Path]) -> str:
     if not given.strip() or not os.path.lexists(here):
         return given
     is_inside = any(real_place(here).is_relative_to(folder.resolve()) for folder in folders)
-    # A path that exists elsewhere from here may also exist in a workspace folder.
+    # A path that exists in another place may also exist in a workspace folder.
     is_relative = any(os.path.lexists(folder / given) for folder in folders)
     return str(here) if is_inside or not is_relative else given
 
 
 def require_line(file: Path, place: Place) -> None:
-    """Raise WrongUsageError if the file does not have that line."""
+    """Raise WrongUsageError if the file has fewer lines."""
     from cairn.workspace.scan import read_text
 
     try:
         text = read_text(file)
-    except OSError:  # the answer reports it
+    except OSError:  # The answer reports this.
         return
     lines = max(1, len(text.splitlines())) if text is not None else 0
-    if lines and place.first > lines:  # a cursor may be after the end of the last line
+    if lines and place.first > lines:  # A cursor may be after the end of the last line.
         problem = f"{place.file} has {counted(lines, 'line')}, got line {place.first + 1}"
         raise WrongUsageError("place", problem)
 
 
 def real_place(path: Path) -> Path:
-    """Return where the file is. A link in its folder's path is followed, the file itself is not."""
+    """Return the file's real path. Links in its folder's path are followed; the file itself may be a link."""
     return path.parent.resolve() / path.name

@@ -11,7 +11,7 @@ from cairn.cli.output import answers, report, show
 from cairn.operations.places import path_in
 
 _TEAM_SECONDS = 15.0
-"""How long `cairn status` waits for a team's server."""
+"""How long `cairn status` waits for a team's server, in seconds."""
 
 
 @click.command()
@@ -67,7 +67,7 @@ def status(folder: Path, as_json: bool) -> None:
 def _index(folder: Path, as_json: bool, *, reindexed: str | None) -> None:
     """Bring the index up to date, and index the path `reindexed` again: "" is everything, None nothing.
 
-    If another process indexes the folder, that one does the work and this one waits.
+    If another process indexes the folder, that process does the work, and this one waits.
     """
     from cairn.cli.state_text import print_status
     from cairn.engine.runner import answer

@@ -157,7 +157,7 @@ def _run(
 
 
 def _report_other_scope(request: Request) -> None:
-    """Say which settings of the other scope also have the server, because they are not changed."""
+    """Say which settings of the other scope also contain the server, because they are not changed."""
     from cairn.clients.planning import plan_uninstall
 
     other: Scope = "project" if request.scope == "user" else "user"
@@ -178,7 +178,7 @@ def _agreed(changes: Sequence[Change], as_json: bool) -> bool:
 
 
 def _chosen(names: Sequence[str], machine: Any, *, every: bool, scope: Scope) -> list[Client]:
-    """Return the named clients, else the installed ones. Raise WrongUsageError and CairnError."""
+    """Return the named clients, else the installed ones. Raise WrongUsageError or CairnError."""
     from cairn.clients.table import BY_NAME, CLIENTS
 
     for name in names:
@@ -188,7 +188,7 @@ def _chosen(names: Sequence[str], machine: Any, *, every: bool, scope: Scope) ->
             )
     if names:
         return [BY_NAME[name] for name in dict.fromkeys(names)]
-    # Not every client has settings of a project.
+    # Not every client has settings for a project.
     able = [client for client in CLIENTS if scope == "user" or client.project_files]
     found = [client for client in able if every or client.is_installed(machine)]
     if not found:

@@ -25,7 +25,7 @@ _STYLES = {"+": "green", "-": "red", "@": "dim", "$": "bold"}
 
 
 def print_changes(changes: Sequence[Change], done: str) -> None:
-    """Print each file with its changes and problems; `done` is "written" or "to write"."""
+    """Print each file with its changes and problems. `done` is "written" or "to write"."""
     for change in changes:
         where = "" if change.path is None else f"  {escape(str(change.path))}"
         state = _SAID[change.state]

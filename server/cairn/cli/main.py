@@ -1,6 +1,6 @@
-"""The command line: parses, calls the engine, prints. Results go to stdout, everything else to stderr.
+"""The command line: it parses, calls the engine and prints. Results go to stdout, everything else to stderr.
 
-The commands are in the other modules of this package, which import what they need when they run, so that help
+The commands are in the other modules of this package. These import what they need when they run, so that help
 and completion are fast. `cairn.__main__` adds the commands of the other fronts.
 """
 
@@ -55,7 +55,7 @@ def main() -> None:
             code = cli.main(prog_name="cairn", complete_var=VARIABLE, standalone_mode=False) or 0
         except SystemExit as ended:
             code = ended.code
-        sys.stdout.flush()  # raises here if the reader of a pipe is gone
+        sys.stdout.flush()  # This raises an error if the reader of a pipe has ended.
     except click.exceptions.NoArgsIsHelpError as problem:
         problem.show()
         code = problem.exit_code

@@ -1,4 +1,4 @@
-"""The common part of all commands: JSON or text for people, colour, `--quiet`, and errors with a remedy."""
+"""What all commands share: JSON or text for people, colour, `--quiet`, and errors with a remedy."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Display:
 
 
 display = Display()
-"""The options of each command set its fields."""
+"""The options of the current command set the fields of this object."""
 
 
 def answers(command: F) -> F:
@@ -63,7 +63,7 @@ def answers(command: F) -> F:
 
 
 def show(answer: Any, shown: Callable[[Any], None], as_json: bool) -> None:
-    """Print an answer: as JSON, or with `shown` for people."""
+    """Print an answer as JSON, or with `shown` for people."""
     if as_json:
         print_json(answer)
     else:
@@ -71,7 +71,7 @@ def show(answer: Any, shown: Callable[[Any], None], as_json: bool) -> None:
 
 
 def report(answer: Any, shown: Callable[[Any], None], as_json: bool) -> None:
-    """Print the answer of a command that is run for its effect, except for people with `--quiet`."""
+    """Print the answer of a command that is run for its effect. With `--quiet`, people get none."""
     if as_json or not display.quiet:
         show(answer, shown, as_json)
 
@@ -90,7 +90,7 @@ def json_text(answer: Any, *, ascii_only: bool = True) -> str:
 
 
 def remark(line: str) -> None:
-    """Write a line for people to stderr that is not part of the answer."""
+    """Write a line for people to stderr. It is not part of the answer."""
     if not display.quiet:
         to_stderr(line)
 
@@ -101,7 +101,7 @@ def to_stderr(line: str) -> None:
 
 
 class WrongUsageError(click.UsageError):
-    """A value that is wrong in any folder; `field` is the argument's or option's name in the protocol."""
+    """A value that is wrong in any folder. `field` is the protocol's name of the argument or option."""
 
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}" if field else problem)
@@ -109,7 +109,7 @@ class WrongUsageError(click.UsageError):
 
 
 def structured(data: Any, cls: type[Any]) -> Any:
-    """Return typed data as the params of a method. Raise WrongUsageError with the name of a wrong field."""
+    """Return typed data as the params of a method. Raise WrongUsageError that names the wrong field."""
     import attrs
 
     from cairn.schema.convert import camel_case, structure
@@ -124,7 +124,7 @@ def structured(data: Any, cls: type[Any]) -> Any:
 
 
 def alternatives(name: str, known: Sequence[str]) -> str:
-    """Return the end of a sentence about an unknown name: the nearest known one, or all of them."""
+    """Return the end of a sentence about an unknown name: the most similar known one, or all of them."""
     meant = nearest(name, known)
     return f"; did you mean {meant}?" if meant else f"; there are {', '.join(known) or 'none'}"
 
@@ -135,7 +135,7 @@ def alternatives(name: str, known: Sequence[str]) -> str:
 @define
 class ErrorAnswer:
     code: str
-    """`usage`, `interrupted`, `system`, or the error's own name, such as `invalidRequest` or `model`."""
+    """`usage`, `interrupted`, `system`, or the name of the error, such as `invalidRequest` or `model`."""
     message: str
     field: str
     """The wrong field as a dotted camelCase path; "" if the error is not about a field."""
@@ -160,7 +160,7 @@ def print_error(problem: BaseException, arguments: Sequence[str]) -> None:
     """Print the error and its remedy on stderr, and as JSON on stdout if `arguments` request that."""
     stdout, stderr = error_texts(problem, arguments)
     if stdout:
-        with contextlib.suppress(OSError):  # the error may be a full disk
+        with contextlib.suppress(OSError):  # The error may be a full disk.
             print(stdout, end="")
     print(stderr, end="", file=sys.stderr)
 
@@ -183,14 +183,14 @@ def asks_for_json(arguments: Sequence[str]) -> bool:
 
 
 def make_encodable() -> None:
-    """Make stdout and stderr replace characters that their encoding lacks (an old Windows console's, C's)."""
+    """Make stdout and stderr replace characters that their encoding (of an old Windows console, C) lacks."""
     for stream in (sys.stdout, sys.stderr):
         if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
             reconfigure(errors="replace")
 
 
 def leave_stdout() -> None:
-    """Discard further output to a closed stdout, as in `cairn search … | head`."""
+    """Discard further output to a stdout that the reader has closed, as in `cairn search … | head`."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""A question of the command line, which an engine of this process answers, or that of another process.
+"""A question of the command line. An engine of this or another process answers it.
 
 People on a terminal get answers in colour. Programs get the compact text of the tools over MCP, or JSON.
 """
@@ -29,13 +29,13 @@ class Question:
     folders: Sequence[Path]
     method: str
     data: Mapping[str, Any]
-    """The method's params."""
+    """The params of the method."""
     shown: Callable[[Any], None]
     """Prints the method's answer for people."""
     tool: str = ""
     """The tool that answers in compact text; "" if the answer is always printed by `shown`."""
     arguments: Mapping[str, Any] | None = None
-    """The tool's arguments besides the next two, if they differ from `data`; empty ones count as absent."""
+    """The tool's arguments, except the next two, if they differ from `data`. Empty ones count as absent."""
     max_tokens: int | None = None
     cursor: str | None = None
     as_json: bool = False
@@ -43,7 +43,7 @@ class Question:
     """Whether the answer is compact on a terminal as well."""
     no_wait: bool = False
     check: Callable[[Engine], None] | None = None
-    """Raises InvalidRequestError for values that only the index can check."""
+    """Raises InvalidRequestError for values that can be checked only with the index."""
 
     def __attrs_post_init__(self) -> None:
         from cairn.engine.methods import METHODS
@@ -84,14 +84,14 @@ class Question:
         try:
             return "\n".join(tool_named(self.tool).answer(engine, given, front=CLI).texts)
         except InvalidRequestError as problem:
-            # The tool's error adds its own arguments, which differ from a command's options.
+            # The tool's error lists its own arguments, which differ from a command's options.
             raise (problem.__cause__ or problem) from None
 
 
 def answer_question(question: Question) -> None:
     """Print the answer.
 
-    For people, a running engine is tried first. For programs, that was tried before anything was imported.
+    For people, a running engine is tried first. For programs, it was tried before anything was imported.
     """
     answer = _answer_elsewhere(question) if question.is_for_people and question.check is None else None
     if answer is not None:
@@ -101,7 +101,7 @@ def answer_question(question: Question) -> None:
         if places := question.data.get("filter", {}).get("path"):
             from cairn.engine.scope import within
 
-            within(places, engine.folders)  # report an unknown path before indexing anything
+            within(places, engine.folders)  # An unknown path is reported before anything is indexed.
         wait_to_ask(engine, vectors=not question.no_wait)
         if question.is_for_people:
             question.shown(question.answer(engine))
@@ -114,7 +114,7 @@ def answer_question(question: Question) -> None:
 
 
 def _answer_elsewhere(question: Question) -> Any:
-    """Return the answer of an engine that already runs for the folders, or None."""
+    """Return the answer of an engine that already runs for the folders; None if none answers."""
     from cairn.attach.finding import find
     from cairn.engine.methods import METHODS
     from cairn.schema.convert import structure
@@ -132,7 +132,7 @@ def _answer_elsewhere(question: Question) -> Any:
         return None
     channel, answer = found
     channel.close()
-    if "answer" not in answer:  # an engine of this process reports the problem
+    if "answer" not in answer:  # An engine of this process reports the problem.
         return None
     return structure(answer["answer"], METHODS[question.method].answer_type())
 

@@ -210,7 +210,7 @@ def related(place: str, limit: int, folders: Sequence[Path], **options: Any) -> 
     _, file = find_file(at.file, folders)
     require_line(file, at)
     start = {"line": at.first, "character": 0}
-    # Whole lines end before the first character of the next one; an empty range means its line.
+    # Whole lines end before the first character of the next line. An empty range means its line.
     end = start if at.first == at.last else {"line": at.last + 1, "character": 0}
     return Question(
         folders=folders,
@@ -318,8 +318,8 @@ def call(method: str, params: str | None, folders: Sequence[Path], no_wait: bool
     if name not in METHODS:
         raise WrongUsageError("method", f"there is no {method!r}{alternatives(name, list(METHODS))}")
     data = _json_of(params)
-    structured(data, METHODS[name].params_class())  # report an error before indexing anything
-    if name in _STEERING:  # in this process, the method's effect would end with it
+    structured(data, METHODS[name].params_class())  # An error is reported before anything is indexed.
+    if name in _STEERING:  # The effect of the method would end with this process.
         for folder in folders:
             set_paused(folder, _STEERING[name])
         print_json(PausedAnswer(_STEERING[name]))

@@ -19,7 +19,7 @@ _STEP = 4
 
 
 def print_references(answer: ReferencesAnswer, direction: str) -> None:
-    """Print the definitions, and below them the references, named by `direction`, as a tree."""
+    """Print the definitions, and below each the tree of its references, named by `direction`."""
     if answer.message:
         write(escape(answer.message))
     for definition in answer.definitions[:_MOST_DEFINITIONS]:
@@ -40,7 +40,7 @@ def print_references(answer: ReferencesAnswer, direction: str) -> None:
 
 
 class _Tree:
-    """The references, each below the one from which it was found."""
+    """The references. Each is printed below the one from which it was found."""
 
     def __init__(self, answer: ReferencesAnswer, direction: str) -> None:
         self._is_down = direction == "callees"
@@ -49,7 +49,7 @@ class _Tree:
             self._below.setdefault(reference.parent, []).append((number, reference))
 
     def print(self, parent: int | None = None, depth: int = 1) -> None:
-        """Print the references found from the one with index `parent`, one head for each function."""
+        """Print the references found from the one with index `parent`, with one head for each function."""
         for _, group in groupby(self._below.get(parent, ()), lambda numbered: self._together(*numbered)):
             found = list(group)
             write(" " * _STEP * depth + self._head(found[0][1]))
@@ -59,13 +59,13 @@ class _Tree:
                 self.print(number, depth + 1)
 
     def _together(self, number: int, reference: FoundReference) -> object:
-        """Return a key that is equal for references under one head."""
+        """Return a key that is equal for references under the same head."""
         if self._is_down or reference.enclosing is None:
             return number
         return reference.uri, reference.enclosing, reference.symbol, reference.confidence, reference.via
 
     def _head(self, reference: FoundReference) -> str:
-        """Return the line of who refers to it, or of what is referred to, with a dim reason."""
+        """Return the line of the referring or the referenced function, with a dim reason."""
         target = reference.target
         if self._is_down and target is None:
             return f"[cyan]{escape(reference.symbol)}[/]  [dim]not in the workspace[/]"

@@ -1,6 +1,6 @@
-"""Runs a command line for another process, which prints the result, with an engine that already runs.
+"""Runs a command line for another process on a running engine. The other process prints the result.
 
-The other process imports almost nothing (`cairn.attach.commands`), so the command line is parsed here.
+The other process imports almost nothing (`cairn.attach.commands`), so this module parses its command line.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class CommandOutput:
 def question_of(arguments: Sequence[str], here: Path) -> Question | CommandOutput:
     """Parse a command line with paths relative to `here`. Return its question, or its output if it is wrong.
 
-    The answer is wanted as text, because programs read both streams.
+    The output is text for programs, which read both streams.
     """
     token = HERE.set(here)
     try:

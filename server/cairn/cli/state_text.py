@@ -1,4 +1,4 @@
-"""Prints the state of things on a terminal: status, settings, checks, feedback."""
+"""Prints status, settings, checks and feedback on a terminal."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _model(model: ModelInfo | None) -> str:
 
 
 def print_retrieval(retrieval: RetrievalStatus) -> None:
-    """Print the phase, here and in other processes, and statistics of the latest questions."""
+    """Print the phase, of this and of other processes, and statistics of recent questions."""
     state, recent = retrieval.state, retrieval.recent
     if state.phase == state.wanted and not state.by_hand:
         write(f"phase: {state.phase} ({PHASES[state.phase]})")
@@ -89,7 +89,7 @@ PHASES = ("off", "names and keywords", "keywords", "keywords and vectors")
 
 
 def print_feedback(files: Sequence[FileChoices]) -> None:
-    """Print each file whose results were chosen, with the counts of the actions."""
+    """Print each file of which results were opened, with the number of each action."""
     if not files:
         write("nothing was learned yet")
     for file in files:
@@ -124,7 +124,7 @@ _MARKS = {"ok": "[green]ok     [/]", "note": "[yellow]note   [/]", "problem": "[
 
 
 def print_examination(answer: Examination) -> None:
-    """Print one line for each check, with its remedy below it, and the number of problems."""
+    """Print a line for each check, with its remedy below, and the number of problems."""
     for check in answer.checks:
         write(f"{_MARKS[check.level]}  {escape(check.name)}: {escape(check.message)}")
         if check.remedy:

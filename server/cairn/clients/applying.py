@@ -11,11 +11,11 @@ from cairn.clients.table import Machine
 from cairn.errors import CairnError
 
 _SECONDS = 60
-"""The timeout of a client's own command."""
+"""The timeout for running a client's own command."""
 
 
 class NotWrittenError(CairnError):
-    """A file could not be written as planned; it is unchanged."""
+    """A file could not be written as planned, and is unchanged."""
 
 
 def apply(change: Change, machine: Machine) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from cairn.errors import CairnError
 
 BLANKS = " \t\r\n"
-"""White space as JSON and TOML define it, which is less than Python's `str.isspace`."""
+"""Whitespace in JSON and TOML. It has fewer characters than Python's `str.isspace` accepts."""
 
 
 class UnreadableSettingsError(CairnError):
@@ -16,13 +16,13 @@ class UnreadableSettingsError(CairnError):
 
 
 class UneditableSettingsError(CairnError):
-    """A settings file is valid, but the entry cannot be changed without changing the rest of the file."""
+    """A settings file is valid, but the entry cannot be changed without changes to the rest of the file."""
 
 
 class Editor(Protocol):
-    """Edits the text of one format. Every character outside the entry stays as it is.
+    """Edits text in one format. Every character outside the entry stays as it is.
 
-    All methods raise UnreadableSettingsError, and those that change a text UneditableSettingsError.
+    All methods raise UnreadableSettingsError. Those that change a text also raise UneditableSettingsError.
     """
 
     def parse(self, text: str) -> dict[str, Any]: ...
@@ -30,23 +30,24 @@ class Editor(Protocol):
     def set(
         self, text: str, keys: Sequence[str], value: Mapping[str, Any], preamble: Mapping[str, Any]
     ) -> str:
-        """Return the text with `value` at `keys`, beginning with `preamble` if the text was blank."""
+        """Return the text with `value` at `keys`. If the text was blank, it begins with `preamble`."""
 
     def put(self, text: str, keys: Sequence[str], key: str, value: object) -> str:
-        """Return the text with a value for one key of the existing entry at `keys`."""
+        """Return the text with a new value for one key of the existing entry at `keys`."""
 
     def remove(self, text: str, keys: Sequence[str]) -> str: ...
 
     def hollows(self, text: str, keys: Sequence[str]) -> dict[str, str | None]:
-        """Return what `set` would fill at each level above the entry, by key ("" is the whole file).
+        """Return the empty or missing levels above the entry, which `set` would fill.
 
-        The value is the text there, which has only blanks and comments, or None if the level is missing.
+        A key of the result names the level ("" is the whole file). Its value is the level's text, which
+        contains only blanks and comments, or None if the level is missing.
         """
 
     def restore(
         self, text: str, hollows: Mapping[str, str | None], preamble: Mapping[str, Any]
     ) -> str | None:
-        """Return the text with each still empty hollow as it was before, or None if there was no file."""
+        """Return the text with the hollows that are still empty as they were; None if there was no file."""
 
 
 def newline_of(text: str) -> str:
@@ -59,5 +60,5 @@ def line_at(text: str, position: int) -> int:
 
 
 def blanks_before(text: str, position: int) -> int:
-    """Return the start of the white space that ends at `position`."""
+    """Return the start of the whitespace that ends at `position`."""
     return len(text[:position].rstrip(BLANKS))

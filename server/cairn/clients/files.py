@@ -1,4 +1,4 @@
-"""Reads and writes settings files: atomically, through links, keeping their mode and byte order mark."""
+"""Reads and writes settings files: atomically, through links, and with the same mode and byte order mark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARK = "\ufeff"
 def read(path: Path) -> str | None:
     """Return the text with its line endings but without a byte order mark; None if there is no file.
 
-    Raise UnreadableSettingsError if it is not UTF-8, and OSError.
+    Raise UnreadableSettingsError if the file is not UTF-8, and OSError.
     """
     data = _bytes(path)
     if data is None:
@@ -29,7 +29,7 @@ def read(path: Path) -> str | None:
 
 
 def write(path: Path, text: str) -> None:
-    """Replace the content of the file, or of the target of a link, by `text`. Raise OSError."""
+    """Replace the content of the file by `text`. A link's target is replaced. Raise OSError."""
     real = path.resolve()
     data = _bytes(real)
     mark = _MARK if data is not None and data.startswith(_MARK.encode()) else ""
@@ -49,11 +49,11 @@ def write(path: Path, text: str) -> None:
 
 
 def delete(path: Path, *, with_folder: bool) -> None:
-    """Delete a file, and with `with_folder` its folder if that is empty then. Raise OSError."""
+    """Delete a file. With `with_folder`, also delete its folder if that becomes empty. Raise OSError."""
     real = path.resolve()
     real.unlink()
     if with_folder:
-        with contextlib.suppress(OSError):  # the folder has other files
+        with contextlib.suppress(OSError):  # The folder contains other files.
             real.parent.rmdir()
 
 

@@ -1,6 +1,6 @@
 """A paragraph for agents in a project's `AGENTS.md`: when to use Cairn, and when to use grep.
 
-Two markers enclose it, by which it is updated and removed.
+It is between two markers, by which it is found for updates and removal.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ the index is incomplete, ask again in
 some seconds; it needs no help."""
 
 _SECTION = re.compile(rf"{re.escape(BEGIN[:11])}.*?{re.escape(END)}", re.DOTALL)
-"""Matches any beginning of the first marker, whose words may be those of another version."""
+"""Matches the start of the first marker, of which another version may have worded the rest differently."""
 _IMPORT = re.compile(r"^\s*@(?:\./)?AGENTS\.md\s*$", re.MULTILINE)
 
 
@@ -72,14 +72,14 @@ def without_paragraph(text: str) -> str:
 def files_to_write(clients: Sequence[Client], folder: Path) -> list[Path]:
     """Return the files, without repetitions, in which these clients look for instructions.
 
-    A client with a file of its own, such as `CLAUDE.md`, needs the paragraph in that file only if it neither
-    is a link to `AGENTS.md` nor imports it (`@AGENTS.md`).
+    A client with a file of its own, such as `CLAUDE.md`, needs the paragraph there only if that file is
+    neither a link to `AGENTS.md` nor imports it (`@AGENTS.md`).
     """
     return _each_once(folder / _name(client, folder) for client in clients)
 
 
 def files_to_clean(clients: Sequence[Client], folder: Path) -> list[Path]:
-    """Return all files that may have the paragraph of these clients."""
+    """Return all files that may contain the paragraph for these clients."""
     names = ((client.instructions, _name(client, folder), client.else_agents_md) for client in clients)
     return _each_once(
         folder / name

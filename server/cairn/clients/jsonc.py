@@ -1,6 +1,6 @@
 """Edits JSON with comments and trailing commas as text.
 
-No library keeps every character: json-five has had no release for years and writes its own white space.
+No library preserves every character: json-five has had no release for years and writes its own whitespace.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class JsoncEditor:
             container = document.object_at(keys[:depth])
             if container is not None:
                 break
-        assert container is not None  # the whole text is an object
+        assert container is not None  # The whole text is an object.
         member = container.member(keys[depth])
         if member is not None:
             indent = _indent_at(text, member.start) or ""
@@ -91,7 +91,7 @@ class JsoncEditor:
     def restore(
         self, text: str, hollows: Mapping[str, str | None], preamble: Mapping[str, Any]
     ) -> str | None:
-        for name in sorted(hollows, reverse=True):  # "" comes last
+        for name in sorted(hollows, reverse=True):  # The key "" comes last.
             document, settings = read(text)
             was = hollows[name]
             keys = [name] if name else []
@@ -116,7 +116,7 @@ class JsoncEditor:
 
 
 def _with_member(document: Document, container: Object, key: str, value: object, unit: str) -> str:
-    """Return the text with a new last member, after the comments on the line of the present last one."""
+    """Return the text with a new last member. It follows comments on the line of the present last one."""
     text = document.text
     base = _indent_at(text, container.opening) or ""
     newline = newline_of(text)
@@ -132,7 +132,7 @@ def _with_member(document: Document, container: Object, key: str, value: object,
         )
         above = _after_comments(text, place, container.closing)
         return text[: last.end] + before + text[last.end : above] + member + text[above:]
-    # The member comes after all comments: behind the last character that is not blank.
+    # The member comes after all comments, behind the last character that is not blank.
     place = blanks_before(text, container.closing)
     indent = f"{newline}{base}{unit}"
     member = f"{indent}{json.dumps(key)}: {_written(value, indent, unit)}"
@@ -141,13 +141,13 @@ def _with_member(document: Document, container: Object, key: str, value: object,
 
 
 def _without_member(document: Document, container: Object, member: Member) -> str:
-    """Return the text without a member, the blanks before it, and the comma that separated it."""
+    """Return the text without a member, the blanks before it, and its separating comma."""
     text = document.text
     start = blanks_before(text, member.start)
     comma = document.comma_after(member.end)
     rest = text[member.end :] if comma is None else text[member.end : comma] + text[comma + 1 :]
     if is_in_line_comment(text, start) and not rest.lstrip(" \t").startswith(("\n", "\r")):
-        start = member.start  # otherwise the rest would be part of the comment
+        start = member.start  # Otherwise the rest would become part of the comment.
     before = text[:start]
     index = container.members.index(member)
     if comma is None and index:
@@ -158,7 +158,7 @@ def _without_member(document: Document, container: Object, member: Member) -> st
 
 
 def _checked(new: str, expected: dict[str, Any], keys: Sequence[str]) -> str:
-    """Return the new text. Raise UneditableSettingsError unless its settings are the expected ones."""
+    """Return the new text. Raise UneditableSettingsError if it does not have the expected settings."""
     try:
         _, found = read(new)
     except UnreadableSettingsError:
@@ -169,7 +169,7 @@ def _checked(new: str, expected: dict[str, Any], keys: Sequence[str]) -> str:
 
 
 def _written(value: object, newline: str, unit: str, *, flat: bool = False) -> str:
-    """Return the JSON of a value: objects over several lines unless `flat`, other values on one."""
+    """Return the JSON of a value. Objects take several lines unless `flat`; other values take one."""
     if not isinstance(value, Mapping) or not value or flat:
         return json.dumps(value, ensure_ascii=False)
     inner = newline + unit
@@ -204,7 +204,7 @@ def _indent_unit(document: Document) -> str:
 
 
 def _indent_at(text: str, position: int) -> str | None:
-    """Return the indentation before a position; None if other text than a key precedes it on the line."""
+    """Return the indentation before a position; None if text other than a key precedes it on the line."""
     line = text[text.rfind("\n", 0, position) + 1 : position]
     indent = line[: len(line) - len(line.lstrip(" \t"))]
     return indent if indent == line or line.lstrip(" \t").startswith('"') else None

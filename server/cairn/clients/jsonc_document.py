@@ -1,6 +1,6 @@
-"""Parses JSON with comments and trailing commas, with the position of everything.
+"""Parses JSON with comments and trailing commas, and records all positions.
 
-Python's parser gets the text with blanks for comments and trailing commas, which keeps all positions.
+Python's parser gets the text with blanks in place of comments and trailing commas, which keeps all positions.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ class Member:
 
     key: str
     start: int
-    """The position of its key."""
+    """The position of the key."""
     value: int
-    """The position of its value."""
+    """The position of the value."""
     end: int
-    """The end of its value."""
+    """The end of the value."""
 
 
 @frozen
 class Object:
     opening: int
-    """The position of its opening brace."""
+    """The position of the opening brace."""
     closing: int
     members: tuple[Member, ...]
 
     def member(self, key: str) -> Member | None:
-        """Return the last member with a key, which is the one that counts, or None."""
+        """Return the last member with this key, which is the one that counts; None if there is none."""
         return next((member for member in reversed(self.members) if member.key == key), None)
 
 

@@ -41,26 +41,26 @@ class Change:
     after: str | None = None
     """The file's new text; None to delete it."""
     made: Made = field(factory=Made)
-    """The empty or missing levels around the entry, now or when it was written."""
+    """The levels around the entry that are empty or missing, now or before the entry was written."""
     commands: tuple[tuple[str, ...], ...] = ()
-    """The client's own commands, which write the file instead."""
+    """The client's own commands, which change the file instead of Cairn."""
 
     @property
     def diff(self) -> str:
-        """The changes as lines of a unified diff without heading; or the commands to run."""
+        """The changes as lines of a unified diff without a heading, or the commands to run."""
         if self.commands:
             return "".join(f"$ {shlex.join(command)}\n" for command in self.commands)
         if self.state not in WRITES:
             return ""
         before, after = ((text or "").splitlines() for text in (self.before, self.after))
-        # No context lines: they may contain the keys and tokens of other servers.
+        # Lines of context are left out: they may contain the keys and tokens of other servers.
         lines = difflib.unified_diff(before, after, lineterm="", n=0)
         return "".join(f"{line}\n" for line in [*lines][2:])
 
 
 @frozen
 class Request:
-    """The clients to change, and the settings."""
+    """The clients to change, and the options of the change."""
 
     clients: Sequence[Client]
     scope: Scope
@@ -72,7 +72,7 @@ class Request:
 
 
 def plan_install(request: Request, command: str, *, instruct: bool = False) -> list[Change]:
-    """Plan to add a server started by `command`, and with `instruct` the paragraph."""
+    """Plan to add a server that `command` starts and, with `instruct`, the paragraph for agents."""
     changes = [_planned(request, client, command) for client in request.clients]
     return changes + (_instructed(request) if instruct else [])
 
@@ -84,7 +84,7 @@ def plan_uninstall(request: Request) -> list[Change]:
 
 
 def _planned(request: Request, client: Client, command: str | None) -> Change:
-    """Plan the change of one client's settings: an entry with `command`, or no entry for None."""
+    """Plan the change of one client's settings: to an entry with `command`, or for None to no entry."""
     path = client.file(request.scope, request.folder, request.machine)
     change = Change(client.name, client.title, path, "absent")
     if path is None:
@@ -111,7 +111,7 @@ def _addition(request: Request, client: Client, path: Path, change: Change, comm
     note = client.project_note if request.scope == "project" else client.user_note
     change = evolve(change, state="added" if existing is None else "updated", message=note)
     if ours is not None:
-        # Other changes by the user are kept, but not the path of the command.
+        # Other changes by the user stay, but the path of the command is replaced.
         wanted = {**wanted, **ours, "command": wanted["command"]}
         if wanted == ours:
             return evolve(change, state="present")
@@ -154,9 +154,9 @@ def _removal(request: Request, client: Client, path: Path, change: Change) -> Ch
 def _own_commands(
     request: Request, client: Client, added: Entry | None, *, replaces: bool
 ) -> tuple[tuple[str, ...], ...]:
-    """Return Claude Code's own commands for its user's settings, if it is installed.
+    """Return the commands of Claude Code that change its user settings, if it is installed.
 
-    Claude Code rewrites that file all the time, and overwrites the changes of other programs.
+    Claude Code rewrites that file all the time, and would overwrite the changes of other programs.
     """
     if client.name != "claude" or request.scope != "user" or request.machine.find("claude") is None:
         return ()
@@ -204,17 +204,17 @@ def _entry(settings: object, keys: Sequence[str]) -> object:
 
 
 def _shown(entry: object) -> str:
-    """Return what an entry starts or connects to; the rest of it may contain keys and tokens."""
+    """Return what an entry starts or connects to. The rest of the entry may contain keys and tokens."""
     url = entry.get("url") if isinstance(entry, dict) else None
     return shlex.join(command_line(entry)) or (url if isinstance(url, str) else "an entry without a command")
 
 
 def _starts_cairn(entry: object) -> bool:
-    """Return whether an entry runs `cairn mcp`, of whatever installation."""
+    """Return whether an entry runs `cairn mcp` of any installation."""
     words = command_line(entry)
     return len(words) > 1 and PureWindowsPath(words[0]).stem.lower() == "cairn" and words[1] == "mcp"
 
 
 def _differs_in_place_only(existing: object, wanted: dict[str, object]) -> bool:
-    """Return whether an entry runs `cairn mcp` with the same arguments, perhaps of another installation."""
+    """Return whether an entry runs `cairn mcp` with the same arguments, but maybe of another installation."""
     return _starts_cairn(existing) and command_line(existing)[1:] == command_line(wanted)[1:]

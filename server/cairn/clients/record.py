@@ -1,6 +1,6 @@
-"""A record in Cairn's data folder of what was empty or missing around an entry, to restore it.
+"""A record in Cairn's data folder of what was empty or missing around an entry, to restore it on removal.
 
-Without this record an entry is removed all the same; an empty object or file may remain.
+Without this record an entry can be removed as well, but an empty object or file may remain.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Made:
     hollows: dict[str, str | None] = field(factory=dict)
     """The result of `Editor.hollows`."""
     folder: bool = False
-    """Whether Cairn also made the file's folder."""
+    """Whether Cairn also created the file's folder."""
 
 
 def recall(path: Path) -> Made:

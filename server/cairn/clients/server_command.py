@@ -13,9 +13,9 @@ from cairn.errors import CairnError
 
 
 def server_command(machine: Machine, started: str = sys.argv[0]) -> str:
-    """Return `cairn` if the PATH has this installation without an activated environment, else its full path.
+    """Return `cairn` if the PATH leads to it without an activated environment, else its full path.
 
-    A client runs in another environment, without the PATH of an activated one. `started` is the command of
+    A client does not run in the activated environment, so it has another PATH. `started` is the command of
     this process. Raise CairnError if this installation has no command.
     """
     own = _own(Path(started))
@@ -33,7 +33,7 @@ def server_command(machine: Machine, started: str = sys.argv[0]) -> str:
 
 
 def _own(started: Path) -> Path | None:
-    """Return the command of this installation: as it was run, or in the scripts folder of its environment."""
+    """Return the command of this installation: as it was run, or in its environment's scripts folder."""
     name = "cairn.exe" if os.name == "nt" else "cairn"
     places = (started, Path(sysconfig.get_path("scripts")) / name)
     return next(

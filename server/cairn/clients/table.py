@@ -1,4 +1,4 @@
-"""The clients: their files, the form of their entries, and how to see whether they are installed."""
+"""The clients: their files, the form of their entries, and how to find out whether they are installed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FOLDER = "{folder}"
 
 @frozen
 class Machine:
-    """The platform, the home folder and the environment, which decide where settings are."""
+    """The platform, the home folder and the environment, which determine where settings are."""
 
     platform: str = sys.platform
     """One of `linux`, `darwin` and `win32`, as in `sys.platform`."""
@@ -34,7 +34,7 @@ class Machine:
         return Path(found) if found else None
 
     def named(self, variable: str, default: Path) -> Path:
-        """Return the folder in an environment variable, or the default one."""
+        """Return the folder that an environment variable names, or the default one."""
         value = self.variables.get(variable)
         return Path(value) if value else default
 
@@ -58,33 +58,33 @@ class Client:
     commands: tuple[str, ...]
     """The client counts as installed if any of these is on the PATH."""
     folder: Callable[[Machine], Path]
-    """The folder of its settings. The client also counts as installed if this exists."""
+    """The folder of the client's settings. If it exists, the client also counts as installed."""
     user_file: Callable[[Machine], Path]
-    """The settings for all projects."""
+    """The settings file for all projects."""
     project_files: tuple[str, ...]
-    """The settings of a project, relative to its folder: the first file that exists, else the first."""
+    """The possible settings files in a project's folder. The first that exists is used, or else the first."""
     container: str
-    """The key of the servers in the settings."""
+    """The key that contains the servers in the settings."""
     entry: Callable[[str, Sequence[str]], Entry]
     """Returns the entry of a server with this command and these arguments."""
     user_arguments: tuple[str, ...] = ()
-    """Arguments of `cairn mcp` that name the folder; empty if the client starts servers in it."""
+    """The arguments of `cairn mcp` that name the folder; empty if the client starts servers in the folder."""
     project_arguments: tuple[str, ...] = ()
     project_note: str = ""
     """What a user has to do before the client accepts a project's settings."""
     user_note: str = ""
     instructions: str = "AGENTS.md"
-    """The file with instructions for agents that it reads in a project."""
+    """The file of a project in which the client looks for instructions for agents."""
     else_agents_md: bool = False
-    """Whether it reads `AGENTS.md` if that file is missing."""
+    """Whether the client reads `AGENTS.md` if that file is missing."""
     preamble: Mapping[str, str] = field(factory=dict)
-    """The beginning of a settings file that Cairn makes."""
+    """The beginning of a settings file that Cairn creates."""
 
     def file(self, scope: Scope, folder: Path, machine: Machine) -> Path | None:
-        """Return the file to write; None if the client has none of that scope."""
+        """Return the file to write; None if the client has no settings of that scope."""
         if scope == "user":
             wanted = self.user_file(machine)
-            # opencode reads both endings, and users choose either.
+            # opencode reads both file endings, and users choose either.
             other = wanted.with_suffix(".jsonc")
             return other if self.name == "opencode" and other.exists() else wanted
         files = [folder / name for name in self.project_files]
@@ -99,7 +99,7 @@ class Client:
 
 
 def command_line(entry: object) -> list[str]:
-    """Return the command and the arguments of an entry of any client; empty if it has none."""
+    """Return the command and the arguments of an entry of any client; empty if the entry has none."""
     if not isinstance(entry, Mapping):
         return []
     command, arguments = entry.get("command"), entry.get("args", [])
@@ -168,7 +168,7 @@ CLIENTS = (
         entry=lambda command, arguments: {**_plain(command, arguments), "alwaysLoad": True},
         project_note="Claude Code asks once whether the project's server may be used.",
         instructions="CLAUDE.md",
-        else_agents_md=True,  # tried with 2.1.332
+        else_agents_md=True,  # This was tried with version 2.1.332.
     ),
     Client(
         name="codex",
@@ -229,7 +229,7 @@ CLIENTS = (
         project_files=(),
         container="mcpServers",
         entry=_plain,
-        # It starts servers outside of the project's folder, and has no variable for the folder.
+        # This client starts servers outside of the project's folder, and has no variable for the folder.
         user_arguments=(FOLDER,),
         user_note=(
             "Windsurf does not name the project's folder, so Cairn answers about this one in all its windows."

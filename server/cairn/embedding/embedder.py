@@ -1,6 +1,6 @@
 """Turn text into vectors with a tokenizer and an onnxruntime session, on one core.
 
-onnxruntime and tokenizers are imported when a model is loaded, so that a start without one stays cheap.
+onnxruntime and tokenizers are imported when a model is loaded, so that a start without a model is fast.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from cairn.settings.tree import EmbeddingSettings
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-# The most tokens in one model call, padding included. 4 texts of 64 tokens take 50 ms of one core, a short
-# wait for a query, and larger calls cost memory without a gain: the process grows by 10 MB with calls of at
-# most 256 tokens, by 160 with calls of 16 x 256. Texts of 64 tokens a second on one core: 78 singly, 86 in
-# fours, 87 in eights, 84 in sixteens.
+# The maximum number of tokens in one model call, padding included. A call with 4 texts of 64 tokens takes 50
+# ms of one core, a short wait for a query. Larger calls are not faster and take more memory: the process
+# grows by 10 MB with calls of at most 256 tokens, by 160 MB with calls of 16 x 256. One core embeds this many
+# texts of 64 tokens per second: 78 one by one, 86 in fours, 87 in eights, 84 in sixteens.
 _BATCH_TOKENS = 256
-# Names of the output with a text's vector (of our graph, and of sentence-transformers).
+# The possible names of the output that is a text's vector: ours, and that of sentence-transformers.
 _SENTENCE_OUTPUTS = ("embedding", "sentence_embedding")
 _SENTENCE_RANK, _TOKEN_RANK = 2, 3
-# onnxruntime's number for "errors only"; users cannot act on its warnings.
+# This number means "errors only" in onnxruntime. Users cannot act on its warnings.
 _LOG_ERRORS = 3
 
 
@@ -47,19 +47,19 @@ class Embedder:
         self._batch_size = max(1, batch_size)
 
     def embed(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.float32]:
-        """Return C-contiguous float32[n, dimension] of unit-length rows, in the order of `texts`. Of each
-        text, the first `max_tokens` tokens count, special ones included, up to the model's limit."""
+        """Return C-contiguous float32[n, dimension] of unit-length rows, in the order of `texts`. Only the
+        first `max_tokens` tokens of a text count, special ones included, up to the model's limit."""
         prefix = self.model.text_prefix
         return self._embed_rows([self._token_ids(prefix + text, max_tokens) for text in texts])
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return float32[n, dimension] of unit-length rows: `texts` with the model's query prefix."""
+        """Return float32[n, dimension] of unit-length rows for `texts` after the model's query prefix."""
         prefix = self.model.query_prefix
         return self._embed_rows([self._token_ids(prefix + text, self.model.max_tokens) for text in texts])
 
     def embed_ids(self, rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         """Return float32[n, dimension] of unit-length rows for n texts as token ids, in one model call. The
-        ids are complete: special tokens included, at least one, none beyond the model's limit."""
+        ids are complete: they include special tokens, and are at least one and at most the model's limit."""
         ids = np.full((len(rows), max(map(len, rows))), self._tokenizer.pad_id, np.int64)
         mask = np.zeros_like(ids)
         for position, row in enumerate(rows):
@@ -76,13 +76,13 @@ class Embedder:
 
     def _token_ids(self, text: str, max_tokens: int) -> list[int]:
         ids = self._tokenizer.framed_ids(text, min(max_tokens, self.model.max_tokens))
-        # An empty text without special tokens has no ids, and a graph cannot run on nothing.
+        # An empty text without special tokens has no ids, and a graph cannot run without input.
         return ids or [self._tokenizer.pad_id]
 
     def _embed_rows(self, rows: list[list[int]]) -> NDArray[np.float32]:
         if not rows:
             return np.empty((0, self.model.dimension), np.float32)
-        # Sorted by length, because a batch is padded to its longest text.
+        # Texts are sorted by length, because a batch is padded to its longest text.
         by_length = sorted(range(len(rows)), key=lambda position: len(rows[position]))
         batches = self._batches(by_length, rows)
         parts = [self.embed_ids([rows[position] for position in batch]) for batch in batches]
@@ -90,7 +90,7 @@ class Embedder:
         return vectors
 
     def _batches(self, by_length: list[int], rows: list[list[int]]) -> Iterator[list[int]]:
-        """Yield `by_length`, positions in `rows` from the shortest to the longest, in batches."""
+        """Yield batches of `by_length`, which are positions in `rows` from the shortest to the longest."""
         batch: list[int] = []
         for position in by_length:
             most = min(self._batch_size, _BATCH_TOKENS // len(rows[position]))
@@ -103,9 +103,9 @@ class Embedder:
 
 
 def load_embedder(model: InstalledModel, settings: EmbeddingSettings) -> Embedder:
-    """Load `model` (the default: 0.2 s, 160 MB). Raise ModelError if its files cannot be loaded."""
+    """Load `model`. The default takes 0.2 s and 160 MB. Raise ModelError if its files cannot be loaded."""
     tokenizer = load_tokenizer(model)
-    # onnxruntime raises undocumented exception types for bad files.
+    # onnxruntime raises undocumented types of exceptions for damaged files.
     try:
         session = _open_session(model.folder, settings.threads)
     except Exception as problem:
@@ -116,26 +116,26 @@ def load_embedder(model: InstalledModel, settings: EmbeddingSettings) -> Embedde
 
 
 def _open_session(folder: Path, threads: int) -> InferenceSession:
-    # onnxruntime reports usage to its maker unless this is set before its import: version 1.31 even on Linux,
-    # with an id of the machine and a first report in the user's cache folder.
+    # onnxruntime reports usage to its maker unless this is set before its import. Version 1.31 does so even
+    # on Linux, with an id of the machine and a first report in the user's cache folder.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
 
-    onnxruntime.disable_telemetry_events()  # for versions without the variable
+    onnxruntime.disable_telemetry_events()  # Older versions do not know the variable.
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = max(1, threads)
     options.inter_op_num_threads = 1
     # Idle threads must not occupy the core that the editor needs.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    # A memory plan would be kept for every batch shape: without plans the process is 80 MB smaller after
-    # batches of 16 x 256 tokens, and equally fast. Without the arena it is 2 to 6 % slower.
+    # onnxruntime would keep a memory plan for every batch shape. Without plans the process is 80 MB smaller
+    # after batches of 16 x 256 tokens, and equally fast. Without the arena it would be 2 to 6 % slower.
     options.enable_mem_pattern = False
     options.log_severity_level = _LOG_ERRORS
     return onnxruntime.InferenceSession(str(folder / GRAPH_FILE), options, providers=["CPUExecutionProvider"])
 
 
 def _choose_output(session: InferenceSession, pooling: Pooling) -> tuple[str, Pooling]:
-    """Return the graph's output to use, and its pooling (never `AUTO`)."""
+    """Return the graph's output to use, and how to pool it (never `AUTO`)."""
     ranks: dict[str, int] = {output.name: len(output.shape) for output in session.get_outputs()}
     if pooling is Pooling.AUTO:
         whole = any(name in _SENTENCE_OUTPUTS for name in ranks) or _TOKEN_RANK not in ranks.values()
@@ -151,7 +151,7 @@ def _choose_output(session: InferenceSession, pooling: Pooling) -> tuple[str, Po
 
 
 def _pool(output: NDArray[np.float32], mask: NDArray[np.int64], pooling: Pooling) -> NDArray[np.float32]:
-    """Return float32[n, d] from a graph's output, float32[n, d] or [n, tokens, d]; `mask` is [n, tokens]."""
+    """Return float32[n, d] from a graph's output, float32[n, d] or [n, tokens, d]. `mask` is [n, tokens]."""
     if pooling is Pooling.NONE:
         return output
     if pooling is Pooling.CLS:

@@ -1,4 +1,4 @@
-"""Install the default model or a user's folder, after trying the model.
+"""Install the default model or a user's folder, after a trial of the model.
 
 A model is prepared in a hidden folder beside the others, then renamed into place. So a reader sees either no
 model or a complete one, even if the installation is killed.
@@ -25,21 +25,21 @@ from cairn.embedding.model_files import DEFAULT_NAME, GRAPH_FILE, TOKENIZER_FILE
 from cairn.errors import ModelError
 from cairn.settings.tree import EmbeddingSettings
 
-# Rows that a graph normalises in float32 are off by some 1e-7.
+# The tolerance for unit length: the rows that a graph normalises in float32 are off by some 1e-7.
 _UNIT_TOLERANCE = 1e-3
-# A model name cannot start with a dot, so these are never taken for a model.
+# A model name cannot start with a dot, so neither of these is mistaken for a model.
 _LOCK_FILE = ".install.lock"
 _PARTIAL_PREFIX = ".partial-"
 
 
 def install_default(report: Callable[[str], None]) -> InstalledModel:
     """Install the default model, unless it is installed and intact, and activate it. `report` gets a line to
-    show at each slow step. Raise ModelError with a remedy, having changed nothing."""
-    # Before any lock or write, so that an installation by another user can be used.
+    show at each slow step. If this fails, raise ModelError and change nothing."""
+    # This comes before any lock or write, so that an installation by another user can be used.
     model = _intact_default()
     if model is None or model_files.active_name() != DEFAULT_NAME:
         with _staging_folder(report) as staging:
-            # Check again: another installation may have ended just now.
+            # Another installation may have ended just now.
             model = _intact_default() or _finish(prepare_default(staging, report), report)
             model_files.activate(DEFAULT_NAME)
     return model
@@ -49,8 +49,8 @@ def install_folder(folder: Path, report: Callable[[str], None]) -> InstalledMode
     """Install a copy of the user's model in `folder` and activate it.
 
     The folder contains `model.onnx` (and its `model.onnx*` data files) and `tokenizer.json`. An optional
-    `cairn-model.toml` may set any field of `InstalledModel`; by default the name is the folder's and the
-    dimension that of the graph's vectors. Raise ModelError with a remedy, having changed nothing.
+    `cairn-model.toml` may set any field of `InstalledModel`. By default, the name is the folder's and the
+    dimension is that of the graph's vectors. If this fails, raise ModelError with a remedy, change nothing.
     """
     for name in (GRAPH_FILE, TOKENIZER_FILE):
         if not (folder / name).is_file():
@@ -80,7 +80,7 @@ def _finish(model: InstalledModel, report: Callable[[str], None]) -> InstalledMo
 
 
 def _tried_dimension(model: InstalledModel) -> int:
-    """Return the dimension of two sample vectors; raise ModelError if the model fails or does not fit."""
+    """Return the dimension of two sample vectors. Raise ModelError if the model fails or does not fit."""
     advice = "Check the folder's files and its cairn-model.toml."
     embedder = load_embedder(model, EmbeddingSettings())
     try:
@@ -116,7 +116,7 @@ def _intact_default() -> InstalledModel | None:
 
 
 def fingerprint(model: InstalledModel) -> str:
-    """Return a SHA-256, in hex, over all that determines the vectors: the files and their use."""
+    """Return the SHA-256, in hex, of all that determines the vectors: the files and how they are used."""
     use = (model.max_tokens, model.pooling.value, model.normalize, model.query_prefix, model.text_prefix)
     files = (*sorted(model.folder.glob(f"{GRAPH_FILE}*")), model.folder / TOKENIZER_FILE)
     return model_files.files_digest(files, repr(use).encode())
@@ -124,15 +124,15 @@ def fingerprint(model: InstalledModel) -> str:
 
 @contextlib.contextmanager
 def _staging_folder(report: Callable[[str], None]) -> Iterator[Path]:
-    """Provide an empty folder on the models' disk for this installation, and remove it at the end. Waits (and
-    reports it) while another installation runs. Raise ModelError if writing fails here or in the block."""
+    """Within the context, provide an empty folder on the models' disk; it is removed at the end. This waits
+    (and reports it) while another installation runs. Raise ModelError if a write fails here or inside."""
     models = model_files.models_dir()
     try:
         models.mkdir(parents=True, exist_ok=True)
         with _acquired(FileLock(models / _LOCK_FILE), report):
             for leftover in models.glob(f"{_PARTIAL_PREFIX}*"):
-                # The owner is dead, or it would still have the lock. Its pip may still write here for a
-                # moment, so the next installation removes a folder that cannot be removed now.
+                # The owner is dead, since it does not have the lock. Its pip may still write here for a
+                # moment; a folder that cannot be removed now is removed by the next installation.
                 shutil.rmtree(leftover, ignore_errors=True)
             with tempfile.TemporaryDirectory(
                 prefix=_PARTIAL_PREFIX, dir=models, ignore_cleanup_errors=True
@@ -146,9 +146,9 @@ def _staging_folder(report: Callable[[str], None]) -> Iterator[Path]:
 
 
 def _put_in_place(prepared: Path, name: str) -> Path:
-    """Rename the folder `prepared`, a child of the staging folder, to the model's own, and return that. A
-    model of the same name is replaced. Call this inside `_staging_folder`. Raise OSError."""
-    # A rename may reach the disk before the data; after a power cut the files would be empty.
+    """Rename `prepared`, a folder in the staging folder, to the model's own folder, and return that. A model
+    of the same name is replaced. Call this inside `_staging_folder`. Raise OSError."""
+    # The disk may store a rename before the data. After a power cut, the files would be empty.
     for path in prepared.iterdir():
         with path.open("r+b") as file:
             os.fsync(file.fileno())

@@ -29,18 +29,18 @@ TOKENIZER_FILE = "tokenizer.json"
 DESCRIPTION_FILE = "cairn-model.toml"
 _ACTIVE_FILE = ".active"
 
-# A name is a valid folder name on every platform, and cannot lead out of the models folder.
+# The name is a valid folder name on every platform and cannot lead out of the models folder.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 class Pooling(enum.StrEnum):
-    """The combination of the vectors of a text's tokens into one."""
+    """How the vectors of a text's tokens are combined into one."""
 
     AUTO = "auto"
     """`NONE` if a graph's output is the vector of the whole text, else `MEAN`."""
     MEAN = "mean"
     CLS = "cls"
-    """The first token's vector."""
+    """The vector of the first token."""
     NONE = "none"
 
 
@@ -51,12 +51,12 @@ class InstalledModel:
     name: str
     folder: Path
     dimension: int = 0
-    """Numbers per vector; 0 until it is described or measured."""
+    """The length of a vector; 0 until it is described or measured."""
     max_tokens: int = 256
-    """The longest input, special tokens included; longer texts are cut. 256 is MiniLM's own limit."""
+    """The maximum number of tokens, including special ones; longer texts are cut. MiniLM's limit is 256."""
     pooling: Pooling = Pooling.AUTO
     normalize: bool = True
-    """False if the graph's vectors already have unit length."""
+    """Whether Cairn normalises the vectors; False if they have unit length already."""
     query_prefix: str = ""
     text_prefix: str = ""
     sha256: str = ""
@@ -64,12 +64,12 @@ class InstalledModel:
 
     @property
     def id(self) -> str:
-        """The name and content, `name@0123456789ab`; vectors with different ids are never compared."""
+        """The name and a digest, `name@0123456789ab`. Vectors with different ids are never compared."""
         return f"{self.name}@{self.sha256[:12]}"
 
 
 def models_dir() -> Path:
-    """Return the folder with one folder per installed model; it may not exist yet."""
+    """Return the folder that contains a folder for each installed model. It may not exist yet."""
     return data_dir() / "models"
 
 
@@ -101,7 +101,7 @@ def read_model(folder: Path) -> InstalledModel:
 
 def describe(model: InstalledModel) -> InstalledModel:
     """Return `model` with the values of the `cairn-model.toml` in its folder, if there is one. Raise
-    ModelError, without a remedy, if the file cannot be read or a value in it does not fit."""
+    ModelError, without a remedy, if the file cannot be read or a value in it is invalid."""
     path = model.folder / DESCRIPTION_FILE
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -117,13 +117,13 @@ def describe(model: InstalledModel) -> InstalledModel:
 
 def write_description(model: InstalledModel) -> None:
     values = attrs.asdict(model, filter=attrs.filters.exclude("folder"))
-    # JSON's strings, booleans and numbers are TOML's, except DEL, which TOML wants escaped.
+    # Strings, booleans and numbers of JSON are valid TOML, but TOML requires an escape for DEL.
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in values.items()]
     (model.folder / DESCRIPTION_FILE).write_text("".join(lines).replace("\x7f", "\\u007f"), encoding="utf-8")
 
 
 def files_digest(paths: Iterable[Path], start: bytes = b"") -> str:
-    """Return a SHA-256, in hex, over `start` and the digests of the files."""
+    """Return the SHA-256, in hex, of `start` and the digests of the files."""
     digest = hashlib.sha256(start)
     for path in paths:
         with path.open("rb") as file:

@@ -32,16 +32,16 @@ VECTORS_FILE, VOCABULARY_FILE, DESCRIPTION_FILE = "vectors.npy", "vocabulary.txt
 NAME = "cairn-code"
 
 LARGER_MODEL = "`cairn model install` adds a larger one, which takes longer to index"
-"""The advice that follows every statement that the code model is in use."""
+"""The advice that follows every message that the code model is in use."""
 
 _RECIPE = 1
-"""Raise this with each change of how texts become vectors that the files do not show."""
+"""Increase this number with each change to how texts become vectors that the files do not show."""
 _DIGEST_DIGITS = 12
 
 
 @frozen
 class PackagedModel:
-    """The description of the code model, without its content."""
+    """The description of the code model, without its vectors and vocabulary."""
 
     name: str
     folder: Path
@@ -50,7 +50,7 @@ class PackagedModel:
 
     @property
     def id(self) -> str:
-        """The name, content and recipe; vectors with different ids are never compared."""
+        """The name, a hash of the content, and the recipe. Vectors with different ids are never compared."""
         return f"{self.name}@{self.sha256[:_DIGEST_DIGITS]}.{_RECIPE}"
 
 
@@ -85,7 +85,7 @@ def load_packaged(folder: Path = FOLDER) -> StaticTable:
 
 
 def describe_packaged(folder: Path = FOLDER) -> PackagedModel:
-    """Write the description of the files in `folder`. Raise OSError or ValueError if they do not match."""
+    """Write the description of the files in `folder`. Raise OSError, or ValueError if they do not match."""
     entries = _read_entries(folder, len(_read_pieces(folder)))
     model = PackagedModel(NAME, folder, int(entries.dtype["vector"].shape[0]), _digest(folder))
     values = {"name": model.name, "dimension": model.dimension, "sha256": model.sha256}
@@ -100,13 +100,13 @@ def _read_pieces(folder: Path) -> list[str]:
 
 
 def _read_entries(folder: Path, size: int) -> NDArray[np.void]:
-    """Return `entry_type`[size]. Raise ValueError if the file has another content."""
+    """Return `entry_type`[size]. Raise ValueError if the file has other content."""
     import numpy as np
 
     from cairn.embedding.static import entry_type
 
-    # Mapped files share their pages between processes, and the system reclaims them when memory is short. Not
-    # on Windows, where a mapped file cannot be replaced by a newer version's.
+    # The files are mapped: processes share their pages, and the system reclaims them when memory is short. On
+    # Windows they are not, since a newer version could not replace a mapped file.
     mode: Literal["r"] | None = None if os.name == "nt" else "r"
     entries: NDArray[np.void] = np.load(folder / VECTORS_FILE, mmap_mode=mode, allow_pickle=False)
     shape = entries.dtype["vector"].shape if "vector" in (entries.dtype.names or ()) else ()

@@ -1,6 +1,6 @@
 """The models that indexing and queries share: the packaged code model and the installed one, if any.
 
-Each is loaded once, on first use.
+Each model is loaded once, on first use.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ logger = logging.getLogger(__name__)
 
 
 class SharedModel:
-    """The loaded models, the same for all threads."""
+    """The loaded models, which all threads share."""
 
     def __init__(self, settings: EmbeddingSettings, code_model: Path = FOLDER) -> None:
         self._settings = settings
         self._code_model = code_model
         self._embedder: Embedder | None = None
         self._failure: tuple[tuple[str, int], ModelError] | None = None
-        """The version of a model that failed to load, and the error; a new installation is tried again."""
+        """The version of a model that failed to load, and the error. A new installation is tried again."""
         self._packaged: PackagedModel | None = None
         self._table: StaticTable | None = None
         self._packaged_failure: ModelError | None = None
-        """The error of an unusable code model; it lasts until the next start."""
+        """The error of an unusable code model. It persists until the next start."""
         self._loading = threading.Lock()
 
     def installed(self) -> InstalledModel | None:
-        """Return the installed model without loading it; None without one, or with embedding off. Raise
+        """Return the installed model without loading it; None if there is none or embedding is off. Raise
         ModelError if it is damaged."""
         if self._embedder is not None:
             return self._embedder.model
@@ -49,8 +49,9 @@ class SharedModel:
         return model
 
     def embedder(self) -> Embedder | None:
-        """Return the loaded model; the first call takes about 0.2 s. Raise ModelError if it is damaged."""
-        from cairn.embedding.embedder import load_embedder  # brings numpy, so only when needed
+        """Return the loaded model. The first call takes about 0.2 s. Raise ModelError if it is damaged."""
+        # This imports numpy, so it is imported only when needed.
+        from cairn.embedding.embedder import load_embedder
 
         with self._loading:
             model = self.installed()
@@ -71,7 +72,7 @@ class SharedModel:
             return None
 
     def version(self) -> tuple[str, int] | None:
-        """Return a value that changes with the model and each installation; None without a model."""
+        """Return a value that changes with the model and with each installation; None without a model."""
         try:
             model = self.installed()
             return None if model is None else _version(model)
@@ -79,7 +80,7 @@ class SharedModel:
             return None
 
     def packaged(self) -> PackagedModel | None:
-        """Return the code model's description, None with embedding off. Raise ModelError if it is damaged."""
+        """Return the code model's description; None with embedding off. Raise ModelError if it is damaged."""
         if not self._settings.enabled:
             return None
         if self._packaged_failure is not None:
@@ -93,13 +94,13 @@ class SharedModel:
         return self._packaged
 
     def static_table(self) -> StaticTable | None:
-        """Return the code model's table, loaded on first use; None if it is off or damaged."""
+        """Return the code model's table, loaded on first use; None if it is damaged or embedding is off."""
         if self._table is None:
             with self._loading:
                 try:
                     if self._table is None and self.packaged() is not None:
                         self._table = load_packaged(self._code_model)
-                except ModelError as problem:  # `packaged` raises it to its callers
+                except ModelError as problem:  # `packaged` raises this error to its callers.
                     self._note_failure(problem)
         return self._table
 

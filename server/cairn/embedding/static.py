@@ -1,4 +1,4 @@
-"""The static table: a vector for each piece of a vocabulary, which are summed to a text's vector.
+"""The static table: a vector for each piece of a vocabulary. A text's vector is the sum of its pieces'.
 
 Without a neural network it embeds thousands of texts a second instead of a hundred, but ignores word order
 and context. `packaged` finds and loads the table that comes with Cairn.
@@ -17,13 +17,13 @@ from cairn.embedding.word_pieces import WordPieces
 
 BODY_TOKENS = 128
 BODY_WEIGHT = 0.2
-"""The weight of a token of the code below a skeleton, whose tokens weigh 1; the table is trained with it."""
+"""The weight of a token in a skeleton's body, with which the table is trained. Other tokens weigh 1."""
 
 _WORTH = np.array([1.0, BODY_WEIGHT])
 _QUERY_TOKENS = 256
-# The number of texts summed at once. In a larger product, zeros outnumber the shared words.
+# The number of texts summed at once. In a larger product of matrices, zeros outnumber the shared words.
 _BATCH_TEXTS = 32
-# A unit vector's numbers are far below 1, but a text of one token may come close.
+# The scale of int8 vectors. A unit vector's numbers are far below 1, but a text of one token may come close.
 _INT8_SCALE = 127.0
 
 
@@ -31,10 +31,10 @@ class StaticTable:
     """A loaded table. It is immutable, so several threads may call it at once."""
 
     def __init__(self, table_id: str, entries: NDArray[np.void], pieces: WordPieces) -> None:
-        """`entries` has one `entry_type` for each id of `pieces`."""
+        """Create a table. `entries` has one `entry_type` for each id of `pieces`."""
         self.id = table_id
-        """The id changes with the table; vectors of different ids are never compared."""
-        self._entries = np.asarray(entries)  # a plain array of a mapped file is faster to index
+        """The id changes with the table. Vectors with different ids are never compared."""
+        self._entries = np.asarray(entries)  # A plain array is faster to index than a mapped file.
         self._pieces = pieces
 
     @property
@@ -47,12 +47,12 @@ class StaticTable:
         """Return C-contiguous float32[n, dimension] of unit-length rows, in the order of `texts`.
 
         The first `max_tokens` tokens of each text count, and at `BODY_WEIGHT` the first `BODY_TOKENS` of its
-        body, the code behind a skeleton. Texts without a known token share one vector.
+        body, the code behind a skeleton. All texts without a known token get the same vector.
         """
         return self._embed(texts, max_tokens, "scale", bodies)
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Like `embed` for queries, in which tokens have other weights."""
+        """Return vectors as `embed` does, for queries, in which tokens have other weights."""
         return self._embed(texts, _QUERY_TOKENS, "query_scale")
 
     def embed_int8(
@@ -69,15 +69,15 @@ class StaticTable:
         return self._pieces.ids_of_words(words, limit)
 
     def embed_pieces_int8(self, rows: Sequence[list[int]]) -> NDArray[np.int8]:
-        """Return int8[n, dimension], like `embed_int8`, of texts given by their `pieces`."""
+        """Return int8[n, dimension], like `embed_int8`, for texts given by their `pieces`."""
         vectors = np.zeros((len(rows), self.dimension), np.float32)
         self._add_up(rows, None, "scale", vectors)
         return _rounded(_normalized(vectors))
 
     def nearness(self, query: str, texts: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-        """Return float64[texts], about 0 to 1: how similar query tokens are to a text's nearest, on average.
+        """Return float64[texts], about 0 to 1: the mean similarity of query tokens to a text's nearest token.
 
-        The `texts` are given by their `pieces`; query tokens count by weight (late interaction; Khattab and
+        The `texts` are given by their `pieces`. Query tokens count by weight (late interaction; Khattab and
         Zaharia, SIGIR 2020). Unlike the cosine of whole texts, this finds one relevant line among others.
         """
         query_ids = np.array(self._pieces.ids(query, _QUERY_TOKENS), np.intp)
@@ -94,7 +94,7 @@ class StaticTable:
         starts = np.cumsum(lengths) - lengths
         some = lengths > 0
         nearest = np.zeros((len(tokens), len(texts)), np.float32)
-        # One row at a time, since all at once take hundreds of MB.
+        # Rows are processed one by one, since all at once take hundreds of MB.
         for row, similarities in zip(nearest, cosines, strict=True):
             row[some] = np.maximum.reduceat(similarities[columns], starts[some])
         near: NDArray[np.float64] = (weights @ nearest / (weights.sum() or 1.0)).astype(np.float64)
@@ -118,12 +118,12 @@ class StaticTable:
         scale: str,
         sums: NDArray[np.float32],
     ) -> None:
-        """Write the sum of each row's token vectors, and of `below`, into `sums`, float32[n, dimension]."""
+        """Write each row's sum of token vectors, and of those `below`, into `sums`, float32[n, dimension]."""
         parts = rows if below is None else list(itertools.chain.from_iterable(zip(rows, below, strict=True)))
         counts = np.array([len(part) for part in parts], np.intp)
         owners = np.arange(len(parts)) // (1 if below is None else len(_WORTH))
         ids = np.fromiter(itertools.chain.from_iterable(parts), np.intp, counts.sum())
-        # Code repeats its words: each is looked up once, and one product of matrices sums them.
+        # Code repeats its words, so each word is looked up once and one product of matrices sums them.
         tokens, columns = np.unique(ids, return_inverse=True)
         places = np.repeat(owners, counts) * len(tokens) + columns
         worth = None if below is None else np.repeat(np.tile(_WORTH, len(rows)), counts)
@@ -132,18 +132,19 @@ class StaticTable:
         entries = self._entries[tokens]
         vectors = np.ascontiguousarray(entries["vector"].T, np.float32)
         weights *= entries[scale]
-        np.vecdot(weights[:, None], vectors[None], out=sums)  # unlike `@`, never runs in several threads
+        # Unlike `@`, this never runs in several threads.
+        np.vecdot(weights[:, None], vectors[None], out=sums)
 
 
 def entry_type(dimension: int) -> np.dtype[Any]:
-    """Return a token's type; its vector is `vector` × `scale` in a text, × `query_scale` in a query."""
+    """Return a token's type. Its vector is `vector` × `scale` in a text, × `query_scale` in a query."""
     return np.dtype([("scale", "<f4"), ("query_scale", "<f4"), ("vector", "i1", (dimension,))])
 
 
 def _normalized(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """Normalise the rows in place."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    vectors[lengths[:, 0] == 0] = 1  # a row of zeros would have no cosine
+    vectors[lengths[:, 0] == 0] = 1  # A row of zeros would have no cosine.
     lengths[lengths == 0] = np.sqrt(vectors.shape[1])
     vectors /= lengths
     return vectors

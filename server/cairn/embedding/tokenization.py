@@ -1,4 +1,4 @@
-"""Turn text into a limited number of token ids, with one loaded tokenizer for all users of a model."""
+"""Turn text into a limited number of token ids. All users of a model share one loaded tokenizer."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from cairn.text.unicode import well_formed
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-# Text beyond this many characters per token is cut before tokenisation, so that a minified file costs no more
-# than another. English and code have 3 to 5 characters a token; only huge words or blanks lose text.
+# Text is cut to this many characters per token before tokenisation, so that a minified file takes no longer
+# than another. English and code have 3 to 5 characters per token; only huge words or blanks lose text.
 _CHARACTERS_PER_TOKEN = 64
 _LINES_REMEMBERED = 20_000
-"""The maximum number of cached lines, some 3 MB."""
+"""The maximum number of cached lines, which take some 3 MB."""
 _LONGEST_REMEMBERED = 200
 """The maximum length of a cached line, in characters."""
 
@@ -35,9 +35,9 @@ class TextTokenizer:
         self._count_line = functools.lru_cache(_LINES_REMEMBERED)(self._count)
 
     def framed_ids(self, text: str, limit: int) -> list[int]:
-        """Return the token ids of `text` with the model's special tokens, which `limit` includes."""
+        """Return the token ids of `text` with the model's special tokens. `limit` includes these."""
         room = max(1, limit - self._special_tokens)
-        # One text at a time: `encode_batch` would occupy every core with its own threads.
+        # Texts are processed one by one: the threads of `encode_batch` would occupy every core.
         start = well_formed(text[: room * _CHARACTERS_PER_TOKEN])
         encoding = self._tokenizer.encode(start, add_special_tokens=False)
         encoding.truncate(room)
@@ -45,8 +45,8 @@ class TextTokenizer:
         return ids
 
     def count(self, text: str) -> int:
-        """Count the tokens of the whole text without special tokens. Lines are cached: the same ones are
-        counted repeatedly as an excerpt or a prompt grows."""
+        """Count the tokens of the whole text without special tokens. Lines are cached, since the same ones
+        are counted repeatedly as an excerpt or a prompt grows."""
         if not self.counts_by_line:
             return self._count(text)
         return sum(
@@ -78,7 +78,7 @@ def _load(path: str, mtime_ns: int, size: int) -> TextTokenizer:
 
 
 def _ends_tokens_at_lines(tokenizer: Tokenizer) -> bool:
-    """Return whether no token can span two lines, which is certain only for BERT's rules."""
+    """Return whether no token can span two lines. This is certain only for BERT's rules."""
     rules = (tokenizer.normalizer, tokenizer.pre_tokenizer)
     return [type(rule).__name__ for rule in rules] == ["BertNormalizer", "BertPreTokenizer"]
 

@@ -1,8 +1,8 @@
 """Turn text into the token ids of the static table: whole words, and pieces of unknown words.
 
-A library does not fit, for two reasons. The words must be those of the keyword index
-(`cairn.text.identifiers`), for which `HTTPServer` is "http" and "server". And this takes a fraction of a
-library's time, to load and to run: code repeats its words, so nearly every one is a dictionary lookup.
+A library is unsuitable for two reasons. The words must be those of the keyword index
+(`cairn.text.identifiers`), for which `HTTPServer` is "http" and "server". And this module loads and runs in a
+fraction of a library's time: code repeats its words, so nearly every word is a dictionary lookup.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from cairn.text.runs import RunCache, ascii_runs
 CONTINUES = "##"
 """The prefix of a piece that continues a word."""
 
-# Text beyond this many characters per token is cut before splitting. English and code have 5 to 8 characters
-# a word, including blanks and punctuation.
+# Text is cut to this many characters per token before it is split. English and code have 5 to 8 characters
+# per word, including blanks and punctuation.
 _CHARACTERS_PER_TOKEN = 16
-# Longer runs of letters are digests, encoded images and the like. Of 7 million words, 72 were longer.
+# The maximum length of a word. Longer runs of letters are digests, encoded images and the like. Of 7 million
+# words, 72 were longer.
 _MOST_CHARACTERS = 40
-# Cached words that are not a single piece, and cached runs of letters (150 bytes each).
+# The maximum number of cached words that are not a single piece, and of cached runs (150 bytes each).
 _MOST_REMEMBERED = 16_384
 _MOST_RUNS = 30_000
 
 
 class WordPieces:
-    """A loaded vocabulary, safe to use from several threads."""
+    """A loaded vocabulary. Several threads may use it at once."""
 
     def __init__(self, pieces: Iterable[str], most_remembered: int = _MOST_REMEMBERED) -> None:
         self._starting: dict[str, tuple[int, ...]] = _Known(self._pieces)
@@ -43,11 +44,11 @@ class WordPieces:
         self._ids_of_run = RunCache(self._ids_of, _MOST_RUNS)
 
     def ids(self, text: str, limit: int) -> list[int]:
-        """Return the first `limit` ids of the words of `text`; text outside all pieces has none."""
+        """Return the first `limit` ids of the words of `text`. Text outside all pieces has none."""
         text = text[: limit * _CHARACTERS_PER_TOKEN]
         if not text.isascii():
             return self.ids_of_words(words_of(text), limit)
-        # No word extends beyond a run, so these are the same ids.
+        # No word extends beyond a run, so the ids are the same.
         ids = map(self._ids_of_run.__getitem__, ascii_runs(text))
         return list(itertools.islice(itertools.chain.from_iterable(ids), limit))
 
@@ -63,7 +64,7 @@ class WordPieces:
         return self._pieces_of(word[:_MOST_CHARACTERS])
 
     def _cut_up(self, word: str) -> tuple[int, ...]:
-        """Split a word into the longest fitting pieces from the left; skip characters that begin none."""
+        """Split a word into the longest known pieces, from the left. Skip characters that begin no piece."""
         pieces: list[int] = []
         start = 0
         while start < len(word):
@@ -80,7 +81,7 @@ class WordPieces:
 
 
 class _Known(dict[str, tuple[int, ...]]):
-    """The ids of known words, and `missing` of others, without running a line of Python for known words."""
+    """The ids of known words, and `missing` for others. A known word runs no Python code."""
 
     def __init__(self, missing: Callable[[str], tuple[int, ...]]) -> None:
         super().__init__()
@@ -94,7 +95,7 @@ def words_of(text: str) -> list[str]:
     """Return the words of a text in lower case, in order: those of its identifiers and of its prose."""
     if text.isascii():
         return identifier_words(text)
-    # Runs with and without ASCII apart, so that one dash does not change how the rest is split.
+    # Runs with and without ASCII are separate, so that one dash does not change how the rest is split.
     words: list[str] = []
     for _, runs in itertools.groupby(text.split(), str.isascii):
         words += identifier_words(" ".join(runs))

@@ -1,4 +1,4 @@
 """The HTTP front: REST, its OpenAPI description, metrics and health.
 
-It contains access control, limits and the shape of errors. `cairn.engine` answers the requests.
+This package contains access control, limits and the format of errors. `cairn.engine` answers the requests.
 """

@@ -1,4 +1,4 @@
-"""Middleware that checks, limits and counts requests, and drains the bodies of refused ones."""
+"""Middleware that checks, limits and counts requests, and discards the bodies of refused ones."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from cairn.settings.tree import ServeSettings
 logger = logging.getLogger(__name__)
 
 HEALTH = ("/healthz", "/readyz")
-"""Addresses that need no token, and whose requests do not keep an idle server running."""
+"""Addresses that need no token. Requests to them do not keep an idle server running."""
 PAGES = "/ui"
 """The pages for browsers are below this address; they use sessions instead of the token."""
 MAX_IN_FLIGHT = 64
-"""The maximum number of requests that are read or answered at once; with four query threads, the last waits
-for sixteen others."""
+"""The maximum number of requests that are read or answered at once. There are four query threads, so the last
+request waits for sixteen others."""
 _DISCARD_SECONDS = 2.0
-"""Time to discard the rest of a refused body: a client that is still sending would miss the answer."""
+"""How long to discard the rest of a refused body: a client that still sends would miss the response."""
 
 
 @frozen
@@ -101,7 +101,7 @@ class Admission:
             await error_response(refusal_of(problem))(scope, body, answer)
         except Exception:
             logger.exception("a request failed unexpectedly")
-            if status != 500:  # The answer has begun and cannot be completed.
+            if status != 500:  # The response has begun and cannot be completed.
                 raise
         finally:
             if status:
@@ -117,10 +117,10 @@ class Admission:
         return path not in HEALTH and not is_page
 
     async def _caller(self, scope: Scope) -> str:
-        """Return the name of the caller, "" where no token is needed. Raises RefusedError."""
+        """Return the name of the caller; "" if the request needs no token. Raises RefusedError."""
         headers = Headers(scope=scope)
         self._guard.check_place(headers)
-        # h11 limits only a head that arrives in several pieces.
+        # h11 limits the size of a head only if it arrives in several pieces.
         head = sum(len(name) + len(value) for name, value in scope["headers"])
         if head + len(scope["raw_path"]) + len(scope["query_string"]) > HEAD_BYTES:
             raise RefusedError(
@@ -130,7 +130,7 @@ class Admission:
 
     @contextlib.contextmanager
     def _counted(self, scope: Scope) -> Iterator[None]:
-        """Count the request as active within the context. Raises RefusedError if too many are."""
+        """Count the request as active while the context lasts. Raises RefusedError if too many are active."""
         path = scope["path"]
         if path in HEALTH:
             yield
@@ -164,7 +164,7 @@ class _Body:
         return message
 
     async def discarded(self, most: int) -> bool:
-        """Discard up to `most` bytes of the rest for two seconds; return whether the body has ended."""
+        """Discard up to `most` bytes of the rest, for two seconds. Return whether the body has ended."""
         if not self._waits_to_be_asked:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_DISCARD_SECONDS):

@@ -1,6 +1,6 @@
 """The HTTP front: every method as `POST /api/v1/<name>`, its description, metrics, health, MCP and pages.
 
-The body of a request contains the method's params as in LSP, and the answer is the method's result.
+The body of a request contains the method's params, as in LSP. The response contains the method's result.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ async def _first_page(_: Request) -> Response:
 async def _run_method(served: Served, method: Method, request: Request) -> Response:
     """Return the method's answer, whole or as events.
 
-    A malformed request is refused with a status; errors of the engine are events if events are requested.
+    A malformed request gets an error status. Errors of the engine become events if the client wants events.
     """
     settings, workspace = served.settings, _workspace(request)
     data = await _params(request, settings) if request.method == "POST" else {}
@@ -144,7 +144,7 @@ async def _params(request: Request, settings: ServeSettings) -> Any:
 
 
 def _check_media_type(headers: Headers) -> None:
-    """Refuse other media types: web pages of other origins can send them without a preflight request."""
+    """Refuse media types that web pages of other origins can send without a preflight request."""
     media_type, _, parameter = headers.get("content-type", "").lower().partition(";")
     charset = parameter.strip().replace('"', "").removeprefix("charset=")
     if media_type.strip() != "application/json" or charset not in ("", "utf-8"):
@@ -156,7 +156,7 @@ def _check_media_type(headers: Headers) -> None:
 
 
 async def _body(request: Request, settings: ServeSettings) -> bytes:
-    """Return the whole body. Raises RefusedError as soon as it is too large, or late."""
+    """Return the whole body. Raises RefusedError as soon as the body exceeds the limit or the timeout."""
     most, seconds = settings.max_body_bytes, settings.request_seconds
     too_large = RefusedError(
         "tooLarge", f"The body has more than {most:,} bytes; send less, or raise serve.max_body_bytes."
@@ -177,7 +177,7 @@ async def _body(request: Request, settings: ServeSettings) -> bytes:
 
 
 class _Buffered:
-    """Middleware that reads the whole body within the limits of methods before it calls the application."""
+    """Middleware that reads the whole body, within the methods' limits, before the application runs."""
 
     def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
         self._app, self._settings = app, settings

@@ -1,4 +1,4 @@
-"""Closes HTTP connections of uvicorn whose clients send or read nothing, and limits their number."""
+"""Closes HTTP connections of uvicorn whose clients stop sending or reading, and limits their number."""
 
 from __future__ import annotations
 
@@ -15,22 +15,21 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from cairn.http.errors import error_body
 
 HEAD_BYTES = 16_384
-"""Largest size of a request's first line and headers; h11's own limit."""
+"""The maximum size of a request's first line and headers together; this is h11's own limit."""
 _HEAD_SECONDS = 10.0
-"""Timeout for a request's headers, from the connection or the first byte of a further request."""
+"""The timeout for headers, from the connection on, or from the first byte of a later request."""
 _UNREAD_SECONDS = 30.0
 """Timeout for a client that does not read the answer."""
 _KEEP_ALIVE_SECONDS = 30
 _CONNECTIONS = 256
-"""The maximum number of connections: far below the 1,024 files that a process may have open on most
-systems."""
+"""The maximum number of connections: far below the 1,024 open files that most systems allow a process."""
 
 
 class Web(uvicorn.Server):
-    """A server of uvicorn that does not handle signals, since it is only a part of the process."""
+    """A uvicorn server that does not handle signals, since it is only one part of the process."""
 
     def __init__(self, app: ASGIApp, end_seconds: int) -> None:
-        """Create a server that lets answers finish within `end_seconds` when it stops."""
+        """Create a server. When it stops, running requests have `end_seconds` to finish."""
         settings = uvicorn.Config(
             app,
             http=_Connection,
@@ -72,14 +71,15 @@ class _Connection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         try:
             super().data_received(data)
-        except h11.LocalProtocolError:  # The data is malformed, and another answer has begun.
+        # The data is malformed, and the response to an earlier request has begun.
+        except h11.LocalProtocolError:
             self.transport.abort()
         self._update_head_timer()
 
     def _update_head_timer(self) -> None:
         """Start the timer for a request whose head is incomplete; stop it while a request is answered."""
         between = self.cycle is None or self.cycle.response_complete
-        # A client may still send the body of a request that is answered.
+        # The client may still be sending the body of the request that is answered.
         sends_body = self.conn.their_state is h11.SEND_BODY
         begun = self.cycle is None or bool(self.conn.trailing_data[0]) or sends_body
         if not between or self.transport.is_closing():
@@ -89,7 +89,7 @@ class _Connection(H11Protocol):
             self._head_timer = self.loop.call_later(_HEAD_SECONDS, self.transport.abort)
 
     def send_400_response(self, msg: str) -> None:
-        """Answer like uvicorn, but in JSON, and only if no other answer has begun."""
+        """Answer as uvicorn does, but in JSON, and only if no other response has begun."""
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE) or (
             self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete
         ):

@@ -1,6 +1,6 @@
 """Error responses: a status, and `{"error": {"code": …, "message": …, "field": …}}`.
 
-`field` is the dotted path of the wrong param, "" if none is wrong.
+`field` is the dotted path of the wrong param, or "" if the error is not about a param.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cairn.schema import strict_json
 logger = logging.getLogger(__name__)
 
 PLAIN_HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
-"""Headers of every answer: it must not be cached, and browsers must not guess its media type."""
+"""Headers of every response, which must not be cached and whose media type browsers must not guess."""
 
 CODES: Mapping[str, tuple[int, str]] = {
     "invalidRequest": (400, "The request cannot be read"),
@@ -76,7 +76,7 @@ def error_response(refusal: RefusedError) -> Response:
 
 
 def refusal_of(problem: Exception) -> RefusedError:
-    """Convert any exception to the refusal that the client gets."""
+    """Convert any exception to the refusal that is sent to the client."""
     if isinstance(problem, RefusedError):
         return problem
     if isinstance(problem, InvalidRequestError):
@@ -88,7 +88,7 @@ def refusal_of(problem: Exception) -> RefusedError:
 
 
 def error_handlers(not_found: Callable[[str], str]) -> Mapping[Any, ExceptionHandler]:
-    """Return Starlette's handlers of errors; `not_found(path)` returns the message for an unknown address."""
+    """Return Starlette's error handlers. `not_found(path)` returns the message for an unknown address."""
 
     def handler(refusal: Callable[[Request, Any], RefusedError]) -> ExceptionHandler:
         async def handle(request: Request, problem: Exception) -> Response:

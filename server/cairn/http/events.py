@@ -1,6 +1,6 @@
-"""Answers as server-sent events: one for each stage of a method that has ended, and then the whole answer.
+"""Answers as server-sent events: one after each stage of a method, then one with the whole answer.
 
-An event has the name of its stage; the last one is `answer` or `error`. Its data are JSON in one line.
+An event has the name of its stage; the last one is called `answer` or `error`. Its data is JSON in one line.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ logger = logging.getLogger(__name__)
 
 MEDIA_TYPE = "text/event-stream"
 ANSWER, ERROR = "answer", "error"
-"""Names of the last event."""
+"""The possible names of the last event."""
 _KEEP_ALIVE_SECONDS = 10.0
-"""Interval of comments on an idle connection: proxies close it after 30 to 60 seconds."""
+"""The interval of comments that are sent on an idle connection. Proxies close it after 30 to 60 seconds."""
 
 
 def wants_events(headers: Headers) -> bool:
-    """Return whether the client accepts server-sent events by name."""
+    """Return whether the client's `Accept` header names server-sent events."""
     for accepted in ",".join(headers.getlist("accept")).lower().split(","):
         media_type, *parameters = (part.strip() for part in accepted.split(";"))
         if media_type == MEDIA_TYPE and not any(_refuses(each) for each in parameters):
@@ -41,7 +41,7 @@ def wants_events(headers: Headers) -> bool:
 
 @frozen
 class EventFormat:
-    """Functions that return the data of events: of each stage, and of the answer or an error."""
+    """Functions that format the data of events: of each stage, and of the answer or an error."""
 
     progress: Callable[[DiscoverProgress], str]
     """Formats a stage; called on the query thread."""
@@ -59,7 +59,7 @@ JSON_FORMAT = EventFormat(
 def event_response(
     run: Callable[[Tell], Coroutine[Any, Any, Any]], event_format: EventFormat = JSON_FORMAT
 ) -> Response:
-    """Return the stages and the answer of `run` as events; cancel it if the client disconnects."""
+    """Return a response with the stages and the answer of `run`. A disconnect of the client cancels `run`."""
     return EventSourceResponse(
         _events(run, event_format),
         headers=PLAIN_HEADERS,
@@ -104,6 +104,6 @@ def _event(name: str, data: str) -> ServerSentEvent:
 
 
 def _refuses(parameter: str) -> bool:
-    """Return whether the parameter is a quality of zero, which means that the type is not acceptable."""
+    """Return whether the parameter is `q=0`, which means that the client does not accept the type."""
     name, _, value = parameter.partition("=")
     return name.strip() == "q" and not value.strip().strip("0.")

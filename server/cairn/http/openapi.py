@@ -17,9 +17,9 @@ from cairn.settings.tree import ServeSettings
 _JSON = "application/json"
 _ERROR = {"$ref": f"{COMPONENTS}Error"}
 _BODY_STATUSES = frozenset({408, 413, 415})
-"""Statuses of requests with a body only."""
+"""The error statuses that only requests with a body can have."""
 _ENGINE_STATUSES = frozenset({400, 504})
-"""Statuses of requests to an engine only."""
+"""The error statuses that only requests to an engine can have."""
 _HEADERS = {401: ("WWW-Authenticate", "string"), 405: ("Allow", "string"), 503: ("Retry-After", "integer")}
 _ABOUT = """Ranked passages, cited evidence and prompts from the local index of the workspace folders.
 
@@ -34,7 +34,7 @@ only keep the connection open."""
 
 
 def description(url: str = "") -> bytes:
-    """Return the document in JSON, for a server at `url`; by default, at the default address."""
+    """Return the document in JSON, for a server at `url`, by default at the default address."""
     defaults = ServeSettings()
     schemas: dict[str, Any] = {"Error": _error_schema()}
     paths: dict[str, Any] = {
@@ -101,7 +101,7 @@ def _methods(route: str, method: Method, schemas: dict[str, Any]) -> dict[str, A
 
 
 def _get(name: str, summary: str, responses: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """Describe an address that needs no engine; `more` contains `security` if it needs no token either."""
+    """Describe an address that needs no engine. `more` contains `security` if it also needs no token."""
     without = _BODY_STATUSES | _ENGINE_STATUSES | {503, *([401] if more else [])}
     operation = {
         "operationId": name,

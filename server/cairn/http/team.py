@@ -1,4 +1,4 @@
-"""The addresses at which other Cairns read a team's index: nearest snapshot, catalogue, and data."""
+"""The addresses at which other Cairns read a team's index: the nearest snapshot, the catalogue, and data."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _MOST_COMMITS = 2_000
 _NO_SNAPSHOT = "There is no such snapshot that you may see."
 _HASH_LENGTHS = (40, 64)
 _THREADS = asyncio.Semaphore(8)
-"""Limits the concurrent reads; they are short, so the others wait."""
+"""The number of concurrent reads. Reads are short, so further ones wait."""
 
 
 class TeamReads(Protocol):
-    """The engine over a team's database."""
+    """The methods of a team's engine that answer these requests."""
 
     def locate(self, caller: str, commits: Sequence[str]) -> dict[str, object] | None:
-        """Return the fields of the snapshot that is nearest to the commits; None if there is none."""
+        """Return the fields of the indexed snapshot that is nearest to the commits; None if there is none."""
 
     def catalogue(self, caller: str, snapshot: int) -> bytes | None:
         """Return the catalogue of a snapshot; None if the caller may not see such a snapshot."""
@@ -77,7 +77,7 @@ async def _on_thread(ask: Callable[..., Any], *given: object) -> Any:
 
 def _snapshot(request: Request) -> int:
     given = request.path_params["snapshot"]
-    if not re.fullmatch(r"[0-9]{1,18}", given):  # 18 digits fit into the database's numbers.
+    if not re.fullmatch(r"[0-9]{1,18}", given):  # A number of 18 digits fits into the database's integers.
         raise RefusedError("notFound", _NO_SNAPSHOT)
     return int(given)
 

@@ -1,8 +1,8 @@
 """One editor's connection: its engine, its requests, and notifications in both directions.
 
-The event loop only routes. `cairn.lsp.early` answers `initialize`. The engine, with its heavy imports, is
-made after `initialized`; earlier requests wait for it. A thread applies the editor's notifications in order
-of arrival.
+The event loop only passes messages on. `cairn.lsp.early` answers `initialize`. The engine, with its heavy
+imports, is made after `initialized`; requests that arrive earlier wait for it. A thread applies the editor's
+notifications in the order of their arrival.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MakeEngine = Callable[[Mapping[str, Any], Callable[[], None]], "Engine"]
-"""Makes an engine from the editor's settings and a callback for when the status may have changed."""
+"""Makes an engine, given the editor's settings and a callback for possible changes of the status."""
 
 _STATUS_SECONDS = 0.5
-"""Shortest interval between two status notifications, since computing the status takes time."""
+"""The minimum interval of status notifications in seconds, since computing the status takes time."""
 _VOLATILE = frozenset({"memory", "latency", "retrieval"})
 """Status fields that every query changes; a change in these alone sends no notification."""
 _APPLY_SECONDS = 0.5
-"""How long a request waits for earlier notifications to be applied. Usually microseconds; longer while a
-folder is being removed."""
+"""How long a request waits until earlier notifications are applied, in seconds. This usually takes
+microseconds, and longer while a folder is being removed."""
 
 _NOT_INITIALIZED = -32002
 _SERVER_CANCELLED = -32802
@@ -52,7 +52,7 @@ _SERVER_CANCELLED = -32802
 class Connection(LanguageServer):
     protocol: WireProtocol
     navigation: Navigation
-    """Set by the handler of `initialize`."""
+    """The handler of `initialize` sets this."""
 
     def __init__(
         self,
@@ -62,8 +62,8 @@ class Connection(LanguageServer):
     ) -> None:
         """Create a connection that makes its engine with `make`, by default an engine over folders.
 
-        `host` is shared with other connections of the process, if there are any. `share` opens the engine to
-        other processes and returns a function that ends this.
+        `host` is shared with the other connections of the process, if there are any. `share` opens the engine
+        to other processes and returns a function that stops sharing it.
         """
         super().__init__(
             "cairn", __version__, protocol_cls=WireProtocol, converter_factory=raw_params_converter
@@ -109,12 +109,12 @@ class Connection(LanguageServer):
             self.in_background(show_progress(self.protocol.progress, progress, self._progress_changed))
 
     async def _share_engine(self, share: Callable[[Engine], Callable[[], None]]) -> None:
-        """Open the engine to other processes once it is made: the editor's own requests come first."""
+        """Open the engine to other processes once it is made. The editor's own requests come first."""
         engine = await self.runner.made()
         self._stop_sharing = await asyncio.to_thread(share, engine)
 
     def _default_engine(self, editor_settings: Mapping[str, Any], on_change: Callable[[], None]) -> Engine:
-        # A process with a host has imported the engine already, and these two are not thread-safe.
+        # A process with a host has imported the engine already. These two contexts are not thread-safe.
         with contextlib.ExitStack() as starting:
             if self.host is None:
                 starting.enter_context(exempt_from_collection())
@@ -131,7 +131,7 @@ class Connection(LanguageServer):
         return self._runner
 
     def in_order(self, work: Callable[[Engine], None]) -> None:
-        """Run `work(engine)` on the thread of notifications, before requests that arrive later."""
+        """Run `work(engine)` on the thread that applies notifications, before requests that arrive later."""
         runner = self.runner
 
         def apply() -> None:
@@ -147,7 +147,7 @@ class Connection(LanguageServer):
         self._latest_notification = self._in_order.submit(apply)
 
     async def notifications_applied(self) -> None:
-        """Wait for the engine, and at most half a second for earlier notifications to be applied."""
+        """Wait for the engine, then at most half a second until earlier notifications are applied."""
         await self.runner.made()
         if self._latest_notification is not None and not self._latest_notification.done():
             await asyncio.wait([asyncio.wrap_future(self._latest_notification)], timeout=_APPLY_SECONDS)
@@ -177,7 +177,7 @@ class Connection(LanguageServer):
         self.soon(lambda: self.window_log_message(types.LogMessageParams(kind, f"Cairn: {message}")))
 
     def cancel(self) -> None:
-        """Cancel the requests and tasks of a client that is gone. Call this on the loop, before `close`."""
+        """Cancel the requests and tasks of a disconnected client. Call this on the loop, before `close`."""
         self._client_is_gone = True
         self.protocol.cancel_requests()
         for task in tuple(self._tasks):
@@ -197,7 +197,7 @@ class Connection(LanguageServer):
         self.soon(lambda: self.window_show_message(shown))
 
     def _status_changed(self) -> None:
-        """Schedule a notification, which includes later changes up to its sending."""
+        """Schedule a status notification. It includes all changes until it is sent."""
         self._progress_changed.set()
         if not self._status_pending and not self._client_is_gone:
             self._status_pending = True

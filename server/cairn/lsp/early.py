@@ -1,7 +1,7 @@
 """Answers `initialize` before the language server's libraries are imported.
 
-Importing lsprotocol alone takes 0.3 s, which an editor would wait for at every start. The capabilities depend
-only on whether the editor asks for navigation, so the answer is nearly a constant. The language server
+Importing lsprotocol alone takes 0.3 s, for which an editor would wait at every start. The capabilities depend
+only on whether the editor requests navigation, so the answer is nearly a constant. The language server
 handles the request later as well, but does not send its answer. A test compares the two answers.
 """
 
@@ -36,10 +36,10 @@ NAVIGATION = ("definition", "references", "implementation", "callHierarchy")
 
 
 def announced_navigation(options: Any, is_dynamic: Callable[[str], bool]) -> list[str]:
-    """Return the capabilities of NAVIGATION that the answer to `initialize` announces.
+    """Return those capabilities of NAVIGATION that the answer to `initialize` announces.
 
-    If the editor's `options` ask for navigation, these are the ones that the server cannot register later for
-    single languages, which `is_dynamic(name)` tells.
+    If the editor's `options` request navigation, these are the ones that the server cannot register later for
+    single languages. `is_dynamic(name)` returns whether it can.
     """
     section = options.get("lsp") if isinstance(options, dict) else None
     wanted = isinstance(section, dict) and bool(section.get("navigation"))
@@ -61,8 +61,8 @@ def _initialize_result(params: dict[str, Any]) -> dict[str, Any]:
 def answer_initialize(stdin: BinaryIO, stdout: BinaryIO) -> tuple[bytes, int | str | None]:
     """Read the first message and answer it if it is `initialize`.
 
-    Returns the message's body for the server, empty at the end of the stream, and the id of the answered
-    request.
+    Return the message's body for the server, which is empty at the end of the stream, and the id of the
+    answered request.
     """
     body = _read_message(stdin)
     try:
@@ -77,7 +77,7 @@ def answer_initialize(stdin: BinaryIO, stdout: BinaryIO) -> tuple[bytes, int | s
     result = _initialize_result(message["params"])
     stdout.write(framed({"jsonrpc": "2.0", "id": request_id, "result": result}))
     stdout.flush()
-    # The server must use the encoding that the answer named; every client supports UTF-16.
+    # The server must use the encoding that this answer names. Every client supports UTF-16.
     capabilities.pop("general", None)
     return json.dumps(message).encode(), request_id
 

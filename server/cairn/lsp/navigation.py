@@ -42,12 +42,12 @@ Handler = Callable[[Connection, Any], Coroutine[Any, Any, Any]]
 class Navigation:
     """The navigation capabilities that the server offers to its client.
 
-    The answer to `initialize` announces some of them for good; the others are registered for the languages of
-    the settings, as these change.
+    The answer to `initialize` announces some of them permanently. The others are registered for the languages
+    of the settings, whenever these change.
     """
 
     def __init__(self, server: Connection, options: Any) -> None:
-        """Have pygls announce the capabilities for these `initializationOptions`, during `initialize`."""
+        """During `initialize`, make pygls announce the capabilities for these `initializationOptions`."""
         self._server = server
         is_dynamic = partial(_is_dynamic, server.client_capabilities)
         announced = announced_navigation(options, is_dynamic)
@@ -58,12 +58,12 @@ class Navigation:
         self._add_handlers(announced)
 
     async def offer(self) -> None:
-        """Add all handlers and register the remaining capabilities; call this once, after `initialized`."""
+        """Add all handlers and register the remaining capabilities. Call this once, after `initialized`."""
         self._add_handlers(self._later)
         await self.renew()
 
     async def renew(self) -> None:
-        """Register the dynamic capabilities for exactly the languages of the settings."""
+        """Register the dynamic capabilities for exactly the languages that the settings name."""
         languages = _languages(await self._server.runner.made())
         if languages == self._registered or not self._dynamic:
             return
@@ -200,14 +200,14 @@ _HANDLERS: Mapping[str, Mapping[str, Handler]] = {
         types.CALL_HIERARCHY_OUTGOING_CALLS: _outgoing,
     },
 }
-"""The methods of each capability; the first is the one that is registered."""
+"""The LSP methods of each capability. The first is registered with the client."""
 
 
 # --- in LSP's terms ------------------------------------------------------------------------------------
 
 
 def _caller(call: FoundReference) -> types.CallHierarchyItem:
-    """Return the function around a call; for a call at the top level, the file."""
+    """Return the function that contains a call, or the file for a call at the top level."""
     if call.enclosing is not None:
         return _item(call.enclosing, call.uri, call.path)
     place, name = lsp_range(call.range), PurePosixPath(call.path).name

@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _PATIENCE_SECONDS = 1.0
-"""Shorter work, such as indexing a saved file, is not shown."""
+"""Work that takes less time, such as indexing a saved file, is not shown."""
 _REPORT_SECONDS = 0.5
 _READING_PERCENT = 5
-"""Share of the bar for reading before vectors: it took 2, 3 and 5 % of the time for express, flask, cobra."""
+"""The bar's share for reading. Reading express, flask and cobra took 2, 3 and 5 % of the time."""
 
 Ask = Callable[[], Awaitable["IndexingProgress"]]
 
 
 async def show_progress(client: ClientProgress, ask: Ask, changed: asyncio.Event) -> None:
-    """Report every long run of indexing work; return only if the client declines.
+    """Report every long run of indexing work. Return only if the client declines.
 
-    `ask` returns the progress; `changed` is set when it may have changed.
+    `ask` returns the progress. `changed` is set when the progress may have changed.
     """
     for number in itertools.count(1):
         await _wait_for_work(ask, changed)
@@ -74,7 +74,7 @@ async def _report_work(client: ClientProgress, token: str, ask: Ask) -> None:
 
 @define
 class _Bar:
-    """One bar for reading and vectors together, which never decreases."""
+    """One progress bar for reading and vectors together. It never decreases."""
 
     _most_queued: int = 0
     _percentage: int = 0
@@ -87,7 +87,7 @@ class _Bar:
             percentage = reading + (100 - reading) * embedded
         elif progress.files_total:
             percentage = reading * progress.files_done / progress.files_total
-        else:  # The indexer reads the first files before all are counted.
+        else:  # The indexer reads the first files before it has counted all.
             percentage = 0.0
         self._percentage = max(self._percentage, min(100, int(percentage)))
         return self._percentage

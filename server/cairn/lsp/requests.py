@@ -1,8 +1,8 @@
-"""Cairn's own requests, and commands for those that change something, which any client can execute.
+"""Cairn's own requests, and commands, which any client can execute, for those that change something.
 
 `cairn/discover` streams its stages as LSP's partial results and work-done progress. The stages run on a query
 thread, which passes each message to the event loop and continues. The loop sends the messages in order, and
-none after the request is cancelled or answered.
+sends none after the request is cancelled or answered.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from cairn.lsp.connection import Connection, error_responses
 from cairn.protocol import DiscoverProgress, Range, Symbol
 
 _COMMANDS = ("pause", "resume", "reindex", "resetFeedback")
-"""Methods that `workspace/executeCommand` can run, too, with the method's params as the only argument, or
-none. `cairn.lsp.early` announces them."""
+"""Methods that `workspace/executeCommand` can run as well. Its only argument is the method's params, and may
+be left out. `cairn.lsp.early` announces these commands."""
 _REFRESH = "cairn.refresh"
 
 
@@ -81,11 +81,11 @@ def _only(name: str, arguments: tuple[Any, ...]) -> Any:
 def _with_unsaved_text(server: Connection, data: Any) -> Any:
     """Add the document's unsaved text to the params of a context request.
 
-    For a document that is not indexed (untitled, ignored or outside of the folders), this is the only text.
+    A document that is not indexed (untitled, ignored or outside of the folders) has no other text.
     """
     try:
         document = server.workspace.text_documents.get(data["textDocument"]["uri"])
-    except (KeyError, TypeError):  # The conversion of the params will report it.
+    except (KeyError, TypeError):  # The conversion of the params reports this error.
         return data
     if document is None or data.get("text") is not None:
         return data
@@ -93,7 +93,7 @@ def _with_unsaved_text(server: Connection, data: Any) -> Any:
 
 
 def _without_tokens(params: Any) -> Any:
-    """Return the params without progress tokens, which LSP allows in the params of any request."""
+    """Return the params without progress tokens, which LSP allows in any request."""
     if params is None:
         return {}
     if not isinstance(params, dict):
@@ -131,7 +131,7 @@ _OTHER_KINDS = {
     "type": "Class",
     "union": "Struct",
 }
-"""Kinds of `Chunk.symbol_kind` for which LSP has another name, or only a similar kind."""
+"""LSP's kinds for `Chunk.symbol_kind`, where LSP has another name or only a similar kind."""
 
 
 # --- streaming -------------------------------------------------------------------------------------
@@ -157,8 +157,7 @@ STAGES_IN_WORDS = {
 def _streaming(server: Connection, params: Any) -> Iterator[Callable[[DiscoverProgress], None] | None]:
     """Yield a callback for the stages of one request, or None if its params contain no token.
 
-    Use it on the event loop. Raises JsonRpcInvalidParams for a token that is neither a string nor a whole
-    number.
+    Use it on the event loop. Raises JsonRpcInvalidParams for a token that is neither a string nor an integer.
     """
     partial, work = (_token(params, name) for name in (_PARTIAL_RESULT, _WORK_DONE))
     if partial is None and work is None:

@@ -1,4 +1,4 @@
-"""Builds the language server of a connection, and runs the one over stdin and stdout."""
+"""Builds the language server of a connection, and runs the server over stdin and stdout."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def _exit_with_parent(server: Connection, process_id: int) -> None:
     await ended(process_id)
     logger.warning("the editor (process %d) is gone; exiting", process_id)
     await asyncio.get_running_loop().run_in_executor(None, server.close)
-    os._exit(1)  # The thread that reads from the pipe cannot be woken.
+    os._exit(1)  # The thread that reads from the pipe cannot be interrupted.
 
 
 def serve_stdio(
@@ -71,10 +71,10 @@ def serve_stdio(
     stdout: BinaryIO,
     share: Callable[[Engine], Callable[[], None]] | None = None,
 ) -> int:
-    """Speak LSP over stdin and stdout until the client sends `exit`; return the process's exit code.
+    """Speak LSP over stdin and stdout until the client sends `exit`. Return the process's exit code.
 
     `first` is the message that `cairn.lsp.early` has read, and `answered` the id of the request that it has
-    answered. `share` is as for `Connection`.
+    answered. `share` is described at `Connection`.
     """
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"

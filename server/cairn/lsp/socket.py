@@ -1,8 +1,8 @@
 """LSP for several editors at once over one socket.
 
-Each connection has a server and an engine of its own, with its own unsaved documents and settings, over the
-process's shared host. Any program of the machine can connect, and a web page can make a browser send bytes,
-so the first message must be an `initialize` with the right `initializationOptions.token`.
+Each connection has a server and an engine of its own, with its own unsaved documents and settings. They share
+the process's host. Any program of the machine can connect, and a web page can make a browser send bytes. The
+first message must therefore be an `initialize` with the right `initializationOptions.token`.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from cairn.operations.tokens import Callers
 logger = logging.getLogger(__name__)
 
 _LINE_BYTES = 16_384
-"""Longest header line; asyncio reads ahead at most twice as much."""
+"""The maximum length of a header line in bytes. asyncio buffers at most twice as much."""
 _UNAUTHORIZED, _SERVER_ERROR = -32001, -32603
 _CONNECTIONS = 64
 _FIRST_SECONDS = 10.0
 _FIRST_BYTES = 1_000_000
-"""Largest `initialize`; VS Code's has 10,000 bytes."""
+"""The maximum size of `initialize` in bytes. That of VS Code has 10,000."""
 _MESSAGE_BYTES = 64_000_000
 _UNREAD_BYTES = 64_000_000
-"""Size of unread answers from which the server disconnects the client."""
+"""The size of unread responses, in bytes, at which the server disconnects the client."""
 
 
 class LspSocket:
@@ -46,10 +46,7 @@ class LspSocket:
         presence: Presence,
         engine_for: Callable[[str, str], MakeEngine] | None = None,
     ) -> None:
-        """Create a socket whose clients get the engines that `engine_for(caller, token)` makes.
-
-        By default, each client has an engine over folders.
-        """
+        """Create a socket. `engine_for(caller, token)` makes a client's engine, by default over folders."""
         self._host, self._callers, self._presence = host, callers, presence
         self._engine_for = engine_for
         self._server: asyncio.Server | None = None
@@ -62,7 +59,7 @@ class LspSocket:
         self._server = await asyncio.start_server(self._connected, sock=listening, limit=_LINE_BYTES)
 
     async def close(self) -> None:
-        """Disconnect all clients, and return when their engines are stopped."""
+        """Disconnect all clients. Return when their engines are stopped."""
         if self._server is not None:
             self._server.close()
         for connection in tuple(self._connections):
@@ -84,7 +81,7 @@ class LspSocket:
             if first is not None:
                 with self._presence.here():
                     await self._speak(*first, reader, writer)
-        # A line longer than `_LINE_BYTES` is a ValueError.
+        # asyncio raises ValueError for a line longer than `_LINE_BYTES`.
         except (TimeoutError, FramingError, ValueError, RecursionError, ConnectionError) as problem:
             logger.debug("a connection was closed: %s", problem)
         finally:
@@ -95,7 +92,7 @@ class LspSocket:
     ) -> tuple[bytes, MakeEngine | None] | None:
         """Return the first message without its token, and the function that makes the client's engine.
 
-        Returns None for a wrong message, after an error response if it is a request.
+        Return None for a wrong message. If that is a request, it gets an error response.
         """
         body = await read_message(reader, most=_FIRST_BYTES)
         message = json.loads(body) if body else None

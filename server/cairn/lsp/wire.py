@@ -1,4 +1,4 @@
-"""Reads and writes messages with pygls's protocol, and handles the malformed ones that pygls does not."""
+"""Reads and writes messages with pygls's protocol, and handles malformed ones, which pygls does not."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from pygls.protocol.language_server import lsp_method
 logger = logging.getLogger(__name__)
 
 NOTIFICATION_SUFFIX = " (notification)"
-"""Suffix of the feature that handles a method as a notification, beside one that handles requests."""
+"""The suffix of a feature that handles a method as a notification, beside one that handles requests."""
 _PARSE_ERROR, _INVALID_REQUEST, _BUSY = -32700, -32600, -32000
 _MOST_IN_FLIGHT = 1_000
-"""The maximum number of waiting requests of one client; an editor has about a dozen."""
+"""The maximum number of requests of one client that wait at once; an editor has about a dozen."""
 _LARGE_BYTES = 1_000_000
-"""Size from which a message is parsed on a thread; 1 MB takes 10 ms."""
+"""The size in bytes from which a message is parsed on a thread. Parsing 1 MB takes 10 ms."""
 _HEADER_LINES = 10
 """The maximum number of header lines of a message; LSP defines two."""
 _CONTENT_LENGTH = re.compile(rb"content-length: *(\d{1,10}) *\r?\n", re.IGNORECASE)
@@ -39,17 +39,16 @@ Reader = asyncio.StreamReader | StdinAsyncReader
 
 
 class FramingError(Exception):
-    """The data is not LSP."""
+    """The received data is not LSP."""
 
 
 class WireProtocol(LanguageServerProtocol):
-    """The protocol of pygls, without the answer that `cairn.lsp.early` gave; it answers malformed
-    requests."""
+    """The protocol of pygls. It omits the answer of `cairn.lsp.early`, and answers malformed requests."""
 
     answered: int | str | None = None
     """The id of the request that `cairn.lsp.early` has answered."""
     ends_process = True
-    """Whether `exit` ends the process, or only this connection."""
+    """Whether `exit` ends the process, rather than only this connection."""
     left = False
     """Whether the client has sent `exit`."""
 
@@ -72,13 +71,13 @@ class WireProtocol(LanguageServerProtocol):
             super()._handle_request(msg_id, method_name, params)
 
     def refuse(self, msg_id: Any, code: int, reason: str) -> None:
-        if msg_id is None:  # lsprotocol would omit it.
+        if msg_id is None:  # lsprotocol would omit this field.
             self._send_data({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": reason}})
         else:
             self._send_response(msg_id, None, types.ResponseError(code, reason))
 
     def take(self, data: Any) -> None:
-        """Handle one message, given as JSON data. Never raises."""
+        """Handle one message, given as JSON data. This never raises."""
         problem = _envelope_problem(data)
         if problem is None and self._shutdown and "method" in data and "id" in data:
             problem = "the server was asked to shut down"
@@ -102,19 +101,19 @@ class WireProtocol(LanguageServerProtocol):
     def lsp_text_document__did_change(
         self, params: types.DidChangeTextDocumentParams
     ) -> Generator[Any, Any, None]:
-        """Ignore a document that is not open: pygls would read the file of its URI, even an endless pipe."""
+        """Ignore changes of a document that is not open. pygls would read its file, even an endless pipe."""
         if params.text_document.uri in self.workspace.text_documents:
             yield from super().lsp_text_document__did_change(params)
         else:
             logger.warning("a document changed that is not open: %s", params.text_document.uri[:200])
 
     def cancel_requests(self) -> None:
-        """Cancel all requests in both directions."""
+        """Cancel all requests, those of the client and those of the server."""
         for future in tuple(self._request_futures.values()):
             future.cancel()
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """Convert a message, and answer a request with unreadable params, which pygls would not answer."""
+        """Convert a message. Answer a request with unreadable params, which pygls would not answer."""
         try:
             return super().structure_message(data)
         except JsonRpcException as error:
@@ -132,7 +131,7 @@ class WireProtocol(LanguageServerProtocol):
 async def speak(protocol: WireProtocol, reader: Reader, first: bytes, *, most: int | None = None) -> None:
     """Handle the message `first` and all further messages of the reader.
 
-    With `most`, a message of more bytes, or data that is not LSP, raises FramingError. Without it, as on
+    With `most`, a longer message (in bytes) or data that is not LSP raises FramingError. Without it, as on
     stdin, lines that are not headers are skipped. pygls's own loop mistakes objects in params for messages,
     and does not answer malformed JSON.
     """
@@ -148,7 +147,7 @@ async def speak(protocol: WireProtocol, reader: Reader, first: bytes, *, most: i
 
 
 async def read_message(reader: Reader, *, most: int | None = None) -> bytes | None:
-    """Return the body of the next message; None at the end. `most` is as for `speak`."""
+    """Return the body of the next message; None at the end of the stream. `most` is described at `speak`."""
     length, lines = None, 0
     while line := await reader.readline():
         lines += 1
@@ -194,7 +193,7 @@ def _envelope_problem(data: Any) -> str | None:
 
 
 def _is_notification(method: str) -> bool:
-    """Return whether the method is a notification; pygls would not answer a request with this name."""
+    """Return whether the method is a notification. pygls would not answer a request with such a name."""
     return method in types.METHOD_TO_TYPES and types.METHOD_TO_TYPES[method][1] is None
 
 
@@ -205,7 +204,7 @@ def _is_id(value: Any) -> bool:
 def raw_params_converter() -> cattrs.Converter:
     """Return a converter like pygls's that keeps the params of Cairn's own methods as JSON data.
 
-    pygls would convert them to named tuples, without the keys that are not Python names.
+    pygls would convert them to named tuples, without the keys that are not valid names in Python.
     """
     converter: cattrs.Converter = default_converter()  # type: ignore[no-untyped-call]
     converter.register_structure_hook(

@@ -55,7 +55,7 @@ def register_workspace(server: Connection) -> None:
         added = params.event.added
         for folder in added:
             server.in_order(partial(_add_folder, uri=folder.uri))
-        # The editor may have opened documents of the new folders before.
+        # The editor may have opened documents of the new folders before it added the folders.
         for document in list(server.workspace.text_documents.values()) if added else ():
             _show(server, document.uri, document.source)
 
@@ -75,7 +75,7 @@ def register_workspace(server: Connection) -> None:
 async def register_with_client(server: Connection) -> None:
     """Register for changes of files and settings, if the editor supports that.
 
-    The editor may see changes on remote and network file systems that the system's watcher does not see.
+    On remote and network file systems, the editor may see changes that the system's file watcher does not.
     """
     workspace = server.client_capabilities.workspace
     if workspace is None:
@@ -93,7 +93,7 @@ async def register_with_client(server: Connection) -> None:
 
 
 def open_folders(server: Connection) -> list[Callable[[Engine], None]]:
-    """Return functions that open the editor's folders, or its root if it does not support folders."""
+    """Return functions that each open a folder of the editor. An editor without folders has one, its root."""
     workspace = server.workspace
     uris = list(workspace.folders) or ([workspace.root_uri] if workspace.root_uri else [])
     return [partial(_add_folder, uri=uri) for uri in uris]
@@ -123,7 +123,7 @@ def _path(uri: str) -> Path | None:
 
 
 def _show(server: Connection, uri: str, text: str) -> None:
-    """Use the document's text in answers: an editor that restores unsaved text opens the document with it."""
+    """Use the document's current text in answers. An opened document may already have unsaved text."""
     _in_order(server, [uri], lambda engine, path: engine.document_opened(path))
     _in_order(server, [uri], lambda engine, path: engine.document_changed(path, text))
 
@@ -141,9 +141,9 @@ def _in_order(server: Connection, uris: list[str], work: Callable[[Engine, Path]
 
 
 async def _settings(server: Connection, sent: Any) -> Any:
-    """Return the editor's current settings for Cairn; None if it has none, or only others have changed.
+    """Return the editor's settings for Cairn; None if it has none, or if only other settings have changed.
 
-    `sent` are the settings of the notification, for editors that cannot be asked.
+    `sent` are the settings in the notification, for editors from which the server cannot request settings.
     """
     workspace = server.client_capabilities.workspace
     if workspace is None or not workspace.configuration:
@@ -158,7 +158,7 @@ async def _settings(server: Connection, sent: Any) -> Any:
 
 
 def _feedback(server: Connection, engine: Engine, params: Any) -> None:
-    """Apply feedback, and log its errors in the editor, since a notification has no answer."""
+    """Apply feedback. Its errors are logged in the editor, since a notification has no response."""
     try:
         answer(engine, "feedback", {} if params is None else params, front=LSP)
     except CairnError as problem:

@@ -1,4 +1,4 @@
 """The MCP server: tools for agents, over stdio or HTTP.
 
-It contains the protocol; `cairn.agents` has the tools, and `cairn.engine` answers them.
+This package contains the protocol; `cairn.agents` defines the tools, and `cairn.engine` answers them.
 """

@@ -1,7 +1,6 @@
-"""One client's connection to the MCP server: one JSON message a line, over a pair of streams.
+"""One client's connection to the MCP server over a pair of streams, with one JSON message per line.
 
-The SDK has such a transport only for stdio. This one also answers malformed lines and limits the length of a
-line.
+The SDK has such a transport only for stdio. This one also answers malformed lines and limits their length.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from pydantic_core import from_json
 from cairn.attach.relay import MAX_LINE_BYTES
 
 _LAST_WRITE_SECONDS = 1.0
-"""Timeout for the last messages to a client that does not read."""
+"""The timeout for sending the last messages to a client that does not read."""
 
 Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
 Outgoing = MemoryObjectSendStream[SessionMessage]
@@ -30,7 +29,7 @@ Outgoing = MemoryObjectSendStream[SessionMessage]
 async def message_streams(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> AsyncIterator[tuple[Incoming, Outgoing]]:
-    """Yield a stream of the reader's messages and a stream for messages to the writer.
+    """Yield two streams: of messages from the reader, and for messages to the writer.
 
     The reader's limit should be `MAX_LINE_BYTES`.
     """
@@ -57,7 +56,7 @@ async def message_streams(
                 await writer.drain()
 
     reading, writing = asyncio.create_task(read()), asyncio.create_task(write())
-    writing.add_done_callback(lambda _: read_in.close())  # The client is gone.
+    writing.add_done_callback(lambda _: read_in.close())  # The client has disconnected.
     try:
         yield read_out, write_in
     finally:
@@ -90,7 +89,7 @@ async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes | None]:
 
 
 def message_of(line: bytes | None) -> types.JSONRPCMessage | None:
-    """Return the message of a line, the error to answer a malformed line with, or None to ignore the line."""
+    """Return the message of a line, the error to answer a malformed line with, or None to ignore it."""
     if line is None:
         return _error(None, types.INVALID_REQUEST, f"a message has more than {MAX_LINE_BYTES:,} bytes")
     if not line.strip():
@@ -112,7 +111,7 @@ def message_of(line: bytes | None) -> types.JSONRPCMessage | None:
     except ValidationError:
         is_answer = "method" not in data and ("result" in data or "error" in data)
         if is_answer or ("method" in data and "id" not in data):
-            return None  # The client does not wait for a response to an answer or a notification.
+            return None  # The client expects no response to an answer or a notification.
         reason = 'not JSON-RPC: expected "jsonrpc": "2.0", "method" and, if any, "params" as an object'
         return _error(request_id if known else None, types.INVALID_REQUEST, reason)
 

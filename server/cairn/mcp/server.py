@@ -1,4 +1,4 @@
-"""The MCP server: tools over the engine, for agents, over stdio or streamable HTTP."""
+"""The MCP server: the engine's tools for agents, over stdio or streamable HTTP."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _STAGES = 9
 _NEED_FILES = frozenset({"search", "discover", "read", "references", "related", "broad_discovery"})
 """Tools that wait until the first files are indexed."""
 _STRUCTURED_META = "cairn/structured"
-"""The key of a call's `_meta` that requests data instead of text with the value true."""
+"""A true value of this key in a call's `_meta` requests data instead of text."""
 
 
 def build_server(
@@ -56,12 +56,10 @@ def build_server(
 ) -> Server[Any]:
     """Return a server with the tools of `cairn.agents`.
 
-    `runner_of` returns the runner for a client, or the input that the client has to send first. `seconds` is
-    the timeout of an answer. `status` appends the lines of `problems`. `tools` selects the listed tools, as
-    for `listed`; all can be called. Answers are data instead of text if `structured` is set, or the call
-    requests it.
-
-    Raises InvalidRequestError for an unknown tool.
+    `runner_of` returns the runner for a client, or a request for input that the client has to send first.
+    `seconds` is the timeout of an answer. `status` appends the lines of `problems`. `tools` are the names of
+    the listed tools, as for `listed`; all tools can be called. Answers are data instead of text if
+    `structured` is set or the call requests it. Raises InvalidRequestError for an unknown tool.
     """
     first_files = StartupWait()
     shown = [_shown(tool, structured=structured) for tool in listed(tools)]
@@ -80,13 +78,12 @@ def build_server(
             found = await runner_of(context.session, params)
             if isinstance(found, types.InputRequiredResult):
                 return found
-            # Where tools are listed with schemas of their data, clients accept nothing else.
+            # If tools are listed with schemas of their data, clients accept only data.
             as_data = structured or dict(context.meta or {}).get(_STRUCTURED_META) is True
             answer = await _answer(found, tool, params, context, seconds, first_files, structured=as_data)
         except InvalidRequestError as problem:
-            return _failed(
-                str(problem)
-            )  # It quotes the client, which `without_index_advice` must not reword.
+            # The error quotes the client's words, which `without_index_advice` must not change.
+            return _failed(str(problem))
         except CairnError as problem:
             return _failed(without_index_advice(str(problem)))
         texts = answer.texts
@@ -138,7 +135,7 @@ async def _answer(
 
 
 def _progress(session: ServerSession, reports: list[Future[None]]) -> Tell:
-    """Return a callback, for a thread of the engine, that reports each ended stage to the client."""
+    """Return a callback that reports each completed stage to the client. A thread of the engine calls it."""
     loop = asyncio.get_running_loop()
 
     def tell(progress: DiscoverProgress) -> None:
@@ -154,7 +151,7 @@ def _failed(text: str) -> types.CallToolResult:
 
 
 def _shown(tool: Tool, *, structured: bool) -> types.Tool:
-    """Describe the tool to clients, with a schema of its data only if answers are data."""
+    """Describe the tool to clients. The schema of its data is included only if answers are data."""
     return types.Tool(
         name=tool.name,
         description=tool.description,
@@ -204,12 +201,12 @@ async def serve_connection(
 
 
 class McpApp:
-    """MCP over streamable HTTP, as an ASGI application for one path. It serves only within `run()`, once.
+    """MCP over streamable HTTP, as an ASGI application for one path. It serves within `run()`, once.
 
-    It has no sessions: most clients disconnect without ending theirs, a restart of the server goes unnoticed,
-    and the newest revision of the protocol has none. No tool sends requests to the client, which would need a
-    session; the folders are those of `cairn serve`. Closing a request cancels it. A notification of
-    cancellation does not, since without sessions its sender is unknown.
+    There are no sessions: most clients disconnect without ending theirs, a restart of the server goes
+    unnoticed, and the newest revision of the protocol has none. Only requests of tools to the client would
+    need a session, and no tool sends any; the folders are those of `cairn serve`. A client cancels a request
+    by closing it. A cancellation notification has no effect, since without sessions its sender is unknown.
     """
 
     def __init__(
@@ -221,9 +218,9 @@ class McpApp:
         tools: Sequence[str] = (),
         structured: bool = False,
     ) -> None:
-        """Create an application to mount behind a guard that checks hosts, origins and tokens.
+        """Create an application. Mount it behind a guard that checks hosts, origins and tokens.
 
-        `runner` answers within `seconds`; `tools` and `structured` are as for `build_server`.
+        `runner` answers within `seconds`. `tools` and `structured` are as for `build_server`.
         """
 
         async def runner_of(_: ServerSession, __: types.CallToolRequestParams) -> Runner:
@@ -243,7 +240,7 @@ class McpApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] != "POST":
-            # GET is for the server's own requests and DELETE for sessions, and there are none of either.
+            # GET would receive requests of the server and DELETE would end a session. There are neither.
             refused = PlainTextResponse("use POST\n", status_code=405, headers={"Allow": "POST"})
             await refused(scope, receive, send)
             return

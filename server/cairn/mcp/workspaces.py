@@ -1,7 +1,7 @@
 """The folders in which an agent works, and their engine.
 
-They are the arguments of `cairn mcp`, or else the client's roots, or else the current directory. A thread
-makes the engine; the tools wait for it.
+The folders are the arguments of `cairn mcp`, else the client's roots, else the current directory. A thread
+makes the engine, and the tools wait for it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 _ROOTS = "roots"
 _ROOTS_SECONDS = 10.0
-"""Timeout for a client to send its roots; the default is the current directory."""
+"""The timeout for a client to send its roots. After it, the current directory is used."""
 
 
 class NoWorkspaceError(CairnError):
@@ -33,7 +33,7 @@ class NoWorkspaceError(CairnError):
 
 
 class Workspaces:
-    """The folders of one client. Use it on one event loop."""
+    """The folders of one client. Use this on one event loop."""
 
     def __init__(
         self,
@@ -42,10 +42,10 @@ class Workspaces:
         here: Path,
         move: Callable[[Sequence[Path]], Awaitable[bool]],
     ) -> None:
-        """Create the workspaces of a client whose engine `pool` lends.
+        """Create the workspaces of a client whose engine comes from `pool`.
 
-        `named` are the folders of the command line, which override the client's roots; `here` is its current
-        directory. `move(folders)` returns whether another process answers the client from then on.
+        `named` are the folders of the command line, which override the client's roots. `here` is the client's
+        current directory. `move(folders)` returns whether another process takes over the client.
         """
         self._pool = pool
         self._named = tuple(named)
@@ -54,7 +54,7 @@ class Workspaces:
         self._lent: PooledEngine | None = None
         self._opening: asyncio.Task[None] | None = None
         self.problems: tuple[str, ...] = ()
-        """The reasons why wanted folders are not open."""
+        """The reasons why requested folders are not open."""
 
     async def runner(
         self, session: ServerSession, params: types.CallToolRequestParams
@@ -64,7 +64,7 @@ class Workspaces:
         Raises NoWorkspaceError if no folder can be opened.
         """
         roots = (params.input_responses or {}).get(_ROOTS)
-        # Since the revision 2026-07-28, a client sends its roots only if the answer to its own request asks
+        # From the revision 2026-07-28 on, a client sends its roots only if the answer to its own request asks
         # for them.
         is_modern = _has_roots(session) and session.protocol_version in MODERN_PROTOCOL_VERSIONS
         if self._opening is None and not self._named and not roots and is_modern:
@@ -77,12 +77,12 @@ class Workspaces:
         return self._lent.runner
 
     def begin(self, session: ServerSession, roots: types.ListRootsResult | None = None) -> None:
-        """Open the folders in the background, unless this has begun; `roots` are the client's, if known."""
+        """Open the folders in the background, unless this has begun. `roots` are the client's, if known."""
         if self._opening is None:
             self._opening = asyncio.create_task(self._open(session, roots, None))
 
     def roots_changed(self, session: ServerSession) -> None:
-        """Request the roots again, and open and close folders accordingly; the tools wait for this."""
+        """Request the roots again, then open and close folders accordingly. The tools wait for this."""
         if not self._named:
             self._opening = asyncio.create_task(self._open(session, None, self._opening))
 
@@ -100,7 +100,7 @@ class Workspaces:
             await asyncio.wait([earlier])
         wanted, problems = await self._wanted(session, roots)
         if not self._named and await self._move(wanted):
-            await asyncio.Event().wait()  # The relay attaches to another process, and this connection ends.
+            await asyncio.Event().wait()  # The relay attaches to another process and closes this connection.
         before, self._lent = self._lent, await self._pool.lend(wanted)
         if before is not None:
             self._pool.give_back(before)
@@ -109,7 +109,7 @@ class Workspaces:
     async def _wanted(
         self, session: ServerSession, roots: types.ListRootsResult | None
     ) -> tuple[list[Path], list[str]]:
-        """Return the folders to open, and the reasons why others are not opened."""
+        """Return the folders to open, and the reasons why other folders are not opened."""
         if self._named:
             return list(self._named), []
         paths = {str(root.uri): path_of_uri(str(root.uri)) for root in (roots or await _roots(session)).roots}
@@ -126,7 +126,7 @@ def _has_roots(session: ServerSession) -> bool:
 
 
 async def _roots(session: ServerSession) -> types.ListRootsResult:
-    """Request the client's roots; return none if it has none or does not answer."""
+    """Request the client's roots. Return none if the client has none or does not answer."""
     none = types.ListRootsResult(roots=[])
     if not _has_roots(session):
         return none
@@ -138,7 +138,7 @@ async def _roots(session: ServerSession) -> types.ListRootsResult:
 
 
 def refusal(folder: Path, command: str = "cairn mcp") -> str:
-    """Return why `folder` is not opened unless it is named, which `command` can do; "" if it can be opened.
+    """Return why `folder` is not opened by default; "" if it is. `command` can open it by its name.
 
     Indexing the home folder, or one that contains it, by accident would take hours.
     """

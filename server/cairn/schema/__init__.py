@@ -1,4 +1,4 @@
-"""Strict conversion between JSON and typed classes, their limits, and their JSON Schema.
+"""Strict conversion between JSON and typed classes, limits of values, and JSON Schema.
 
-It knows no class of the protocol or the settings: those describe themselves to it.
+This package does not depend on the classes of the protocol or the settings.
 """

@@ -1,7 +1,7 @@
 """Limits of a field's value, declared beside the field.
 
-`field(default=10, metadata=within(1, 200))` declares them; `cairn.schema.convert` checks what it reads by
-them, `cairn.settings.layers` each setting, and `cairn.schema.json_schema` shows them.
+`field(default=10, metadata=within(1, 200))` declares limits. `cairn.schema.convert` checks the data that it
+reads, `cairn.settings.layers` checks each setting, and `cairn.schema.json_schema` describes the limits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from attrs import frozen
 _KEY = "bounds"
 
 MAX_NUMBER = 1_000_000_000
-"""The limit of lines, positions and counts. It is far below the overflow of SQLite's 64-bit integers."""
+"""The limit of line numbers, positions and counts. It is far below the range of SQLite's 64-bit integers."""
 
 NOT_BLANK = r"\S"
 """The pattern of a text that is not only whitespace."""
@@ -23,20 +23,20 @@ NOT_BLANK = r"\S"
 
 @frozen
 class Bounds:
-    """The limits of a value; for a list or mapping, those of each item."""
+    """The limits of a value; for a list or mapping, of each item."""
 
     low: float | None = None
     high: float | None = None
-    """The range of a number has both ends or none, so that infinity is never valid."""
+    """A range of numbers has both ends or neither, so that infinity is never valid."""
     max_chars: int | None = None
     max_items: int | None = None
     far_apart: bool = False
-    """Whether an error names only the end of the range that was exceeded."""
+    """Whether an error message names only the violated end of the range."""
     pattern: str | None = None
-    """The pattern of a string, for schemas only; the class itself checks it."""
+    """The pattern of a string. It is only for schemas: the class itself checks the string."""
 
     def problem_with(self, value: Any) -> str | None:
-        """Return what is wrong with a value of the right type, or None."""
+        """Return what is wrong with a value of the right type; None if nothing is."""
         if isinstance(value, str):
             if self.max_chars is not None and len(value) > self.max_chars:
                 return f"expected {self.max_chars:,} characters at most, got {len(value):,}"
@@ -62,14 +62,14 @@ class Bounds:
             expected = f"{high:,} at most"
         else:
             expected = f"{low:,} or more" if low else "zero or more"
-        # Python refuses to write an integer of more than 4,300 digits.
+        # Python does not convert an integer of more than 4,300 digits to text.
         is_huge = isinstance(value, int) and value.bit_length() > 256
         got = f"one of {cast(int, value).bit_length():,} bits" if is_huge else str(value)
         return f"expected {expected}, got {got}"
 
 
 ANY_NUMBER = Bounds(low=0, high=MAX_NUMBER, far_apart=True)
-"""The limits of numbers that declare none."""
+"""The limits of numbers whose field declares none."""
 
 
 def within(low: float, high: float) -> dict[str, Any]:

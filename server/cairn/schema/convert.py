@@ -1,7 +1,7 @@
 """Strict conversion between JSON-like data and attrs classes, shared by settings and every front.
 
-Keys are camelCase outside and snake_case inside. Conversion never guesses: a string is not a number, an
-unknown key is an error, and every error names its field. Only unpaired surrogates in strings are replaced.
+Keys are camelCase in the data and snake_case in the classes. Conversion never guesses: a string is not a
+number, an unknown key is an error, and every error names its field. Lone surrogates are replaced.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from cairn.text.unicode import well_formed
 T = TypeVar("T")
 
 _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-"""Where a word begins in camelCase; `focusTopNCollections` has five words."""
+"""The places in camelCase where a word begins; `focusTopNCollections` has five words."""
 _OF_CLASS = "\0"
-"""The prefix of a message from a class's own check, while it passes through cattrs."""
+"""The prefix of an error message from a class's own check while it passes through cattrs."""
 _TYPE_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
 
 
@@ -42,7 +42,7 @@ def structure(data: Any, cls: type[T]) -> T:
 
 
 def structure_value(value: Any, hint: Any) -> Any:
-    """Return `value` as the type `hint`. Raise ValueError saying what was expected."""
+    """Return `value` as the type `hint`. Raise ValueError, which says what was expected."""
     try:
         return _converter.structure(value, hint)
     except cattrs.IterableValidationError as error:
@@ -61,7 +61,7 @@ def camel_case(name: str) -> str:
 
 
 def snake_case(key: str) -> str:
-    """Convert `maxFileBytes` to `max_file_bytes`; keep snake_case."""
+    """Convert `maxFileBytes` to `max_file_bytes`; snake_case stays as it is."""
     return _WORD_START.sub("_", key).replace("-", "_").lower()
 
 
@@ -76,7 +76,7 @@ def _first_problem(error: cattrs.BaseValidationError) -> InvalidRequestError:
 
     message, _, place = transform_error(error, format_exception=describe)[0].rpartition(" @ $")
     field = ".".join(camel_case(part) for part in place.lstrip(".").split(".") if part)
-    if message.startswith(_OF_CLASS):  # A class's own check names its field.
+    if message.startswith(_OF_CLASS):  # The message of a class's own check names its field.
         own_field, _, message = message.removeprefix(_OF_CLASS).partition(": ")
         field = f"{field}.{own_field}" if field else own_field
     if message.startswith("unknown field "):
@@ -116,7 +116,7 @@ def _sequence_hook(value: Any, hint: Any) -> tuple[Any, ...]:
 
 
 def _dict_hook(value: Any, hint: Any) -> dict[str, Any]:
-    """Convert an object with arbitrary keys, whose values have one type."""
+    """Convert an object with arbitrary keys and values of one type."""
     _, item = typing.get_args(hint)
     if not isinstance(value, Mapping):
         raise ValueError(f"expected an object, got {_shown(value)}")

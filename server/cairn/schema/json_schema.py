@@ -1,7 +1,7 @@
 """JSON schemas (draft 2020-12) of attrs classes, as `cairn.schema.convert` reads and writes them.
 
-Descriptions are the docstrings of the classes and the strings under their fields. Limits are those declared
-beside the fields (`cairn.schema.bounds`).
+The descriptions are the docstrings of the classes and the strings under their fields. The limits are those
+declared beside the fields (`cairn.schema.bounds`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cairn.schema.convert import camel_case, unstructure
 SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 DEFS = "#/$defs/"
 COMPONENTS = "#/components/schemas/"
-"""The place of definitions in an OpenAPI document."""
+"""The path of definitions in an OpenAPI document."""
 
 KeyStyle = Literal["camel", "snake"]
 Schema = dict[str, Any]
@@ -46,8 +46,8 @@ class Describer:
     """Describes classes, and adds their definitions to one document.
 
     In a request (`whole` is false), fields with a default may be absent, and one string may replace a list of
-    strings. In an answer (`whole`), every field is present. A class whose two forms differ is called `Whole…`
-    or `Partial…` if the document already has the other form.
+    strings. In an answer (`whole`), every field is present. If the two forms of a class differ, the second
+    one in a document is called `Whole…` or `Partial…`.
     """
 
     definitions: dict[str, Any] = field(hash=False)
@@ -148,11 +148,11 @@ class Describer:
 
 
 _NESTED: Any = object()
-"""Stands for the default of a field that is a class, whose own fields have defaults."""
+"""Means that the default of a field is an instance of a class, whose own fields have defaults."""
 
 
 def _limits(hint: Any, bounds: Bounds | None) -> Schema:
-    """Return the keywords for the bounds of a string or a number."""
+    """Return the keywords for the limits of a string or a number."""
     keywords: Schema = {}
     if bounds and hint is str:
         keywords = {"maxLength": bounds.max_chars, "pattern": bounds.pattern}
@@ -174,8 +174,8 @@ def class_doc(cls: type[Any]) -> str:
 
 _parsing = threading.Lock()
 _TRIES = 5
-"""Two threads that parse at the same time may get a SystemError in Python 3.11 and 3.12 (CPython's issue
-106905). Cairn's threads take a lock; a library's thread does not, so Cairn tries again."""
+"""The maximum number of attempts. Two threads that parse at the same time may get a SystemError in Python
+3.11 and 3.12 (CPython's issue 106905). Cairn's threads take a lock, but a library's thread does not."""
 
 
 @functools.cache

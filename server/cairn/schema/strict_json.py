@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 MAX_DEPTH = 64
-"""The deepest nesting of lists and objects. The deepest valid params have 6 levels."""
+"""The maximum nesting of lists and objects. Valid params have at most 6 levels."""
 
 
 class MalformedJsonError(ValueError):
@@ -20,7 +20,7 @@ class MalformedJsonError(ValueError):
 
 
 def loads(body: bytes) -> Any:
-    """Parse UTF-8 JSON. Raise MalformedJsonError saying what is wrong."""
+    """Parse UTF-8 JSON. Raise MalformedJsonError, which says what is wrong."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as problem:
@@ -36,7 +36,7 @@ def loads(body: bytes) -> Any:
     except json.JSONDecodeError as problem:
         where = f"line {problem.lineno}, column {problem.colno}"
         raise MalformedJsonError(f"the body is not JSON: {problem.msg} at {where}") from None
-    except ValueError:  # Python limits the digits of an integer.
+    except ValueError:  # Python limits the number of digits of an integer.
         raise MalformedJsonError("the body contains a whole number with too many digits") from None
     _check(data)
     return data

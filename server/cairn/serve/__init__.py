@@ -1,4 +1,4 @@
 """`cairn serve`: one process that runs the HTTP, MCP and LSP fronts over one host.
 
-It contains starting, listening and stopping. The fronts do not depend on it.
+This package starts, listens and stops. The fronts do not depend on it.
 """

@@ -16,10 +16,10 @@ from cairn.attach.relay import relay
 def serve_agent(
     named: Sequence[Path], tools: Sequence[str] | None = None, *, structured: bool = False
 ) -> NoReturn:
-    """Serve MCP over stdin and stdout until the client is gone, and end the process.
+    """Serve MCP over stdin and stdout until the client disconnects, and end the process.
 
-    The client works in the folders `named`, or else in its roots or in the current directory. `tools` are the
-    names of the listed tools, by default those of the settings; `structured` requests data instead of text.
+    The client works in the folders `named`, else in its roots, else in the current directory. `tools` are the
+    names of the listed tools, by default those of the settings. `structured` requests data instead of text.
     """
     uses_settings = tools is None and not structured
     attach_to = _attach_function(named, Path.cwd(), tools, structured=structured)
@@ -29,7 +29,7 @@ def serve_agent(
 def _attach_function(
     named: Sequence[Path], here: Path, tools: Sequence[str] | None, *, structured: bool
 ) -> Callable[[list[str]], Channel]:
-    """Return a function that attaches to its folders' engine, by default that of `named` or `here`."""
+    """Return a function that attaches to the engine of its folders; without folders, of `named` or `here`."""
     own: list[Any] = []
 
     def channel(moved: list[str]) -> Channel:

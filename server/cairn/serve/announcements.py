@@ -1,4 +1,4 @@
-"""Announces this process's engine in the data folders of workspaces, so that other processes find it."""
+"""Announces this process's engine in the workspaces' data folders, where other processes look for it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Announcements:
         self.record = record
         self._locks: dict[Path, BaseFileLock] = {}
         self._unwritten: set[Path] = set()
-        """Folders whose record could not be written."""
+        """Folders in which the record could not be written."""
         self._changing = threading.Lock()
         self._ended = False
 
@@ -32,7 +32,7 @@ class Announcements:
         return folder in self._locks
 
     def add(self, folder: Path, lock: BaseFileLock | None = None) -> None:
-        """Announce one more folder, unless another process keeps it; `lock` is its acquired lock, if any."""
+        """Announce a folder, unless another process announces it. `lock` is its acquired lock, if any."""
         with self._changing:
             self._add(folder, lock)
 
@@ -59,7 +59,7 @@ class Announcements:
                 yielding.close()  # The clients of the other engine look for this one now.
 
     def follow(self, folders: Iterable[Path]) -> None:
-        """Announce exactly these folders."""
+        """Announce exactly these folders, and withdraw other announcements."""
         wanted = set(folders)
         with self._changing:
             for gone in set(self._locks) - wanted:
@@ -68,7 +68,7 @@ class Announcements:
                 self._add(folder)
 
     def end(self) -> None:
-        """Withdraw all announcements, and ignore later ones."""
+        """Withdraw all announcements, and ignore further calls."""
         with self._changing:
             self._ended = True
             for folder in tuple(self._locks):

@@ -1,7 +1,7 @@
-"""The background engine: the process that `cairn mcp` starts if no other process has its workspace's engine.
+"""The background engine: `cairn mcp` starts this process if no other process has an engine of its workspace.
 
-It ends after `agents.idle_minutes` without a client, when an editor or a server takes over, and at SIGTERM.
-`python -m cairn.serve.background engine FOLDER...` runs it; `cairn doctor` recognizes it by the word
+The process ends after `agents.idle_minutes` without a client, when an editor or a server takes over, or at
+SIGTERM. `python -m cairn.serve.background engine FOLDER...` runs it; `cairn doctor` finds it by the word
 `engine`.
 """
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from cairn.serve.engine_socket import EngineSocket
 
 _FIRST_CLIENT_SECONDS = 10.0
-"""Time for the first client to connect, even if `agents.idle_minutes` is 0."""
+"""How long the engine waits for its first client, even if `agents.idle_minutes` is 0."""
 _KEEP_SECONDS = 1e9
-"""The engine lives as long as the process."""
+"""The engine is kept as long as the process runs."""
 
 
 def main(folders: list[Path]) -> int:
-    """Run the engine of the first folder until it is idle; return at once if another process has it."""
+    """Run the engine of the first folder until it is idle. Return at once if another process has it."""
     lock = acquire_lock(folders[0])
     if lock is None:
         return 0
@@ -39,7 +39,7 @@ def main(folders: list[Path]) -> int:
     engine_socket = EngineSocket(
         lambda: hosts[0], lambda: named.union(*map(open_folders, hosts)), _KEEP_SECONDS, BACKGROUND
     )
-    # Clients may connect from now on; the engine answers once everything is imported.
+    # Clients can connect from here on. The engine answers once everything is imported.
     engine_socket.announcements.add(folders[0].resolve(), lock)
     from cairn.startup.interpreter import (
         exempt_from_collection,

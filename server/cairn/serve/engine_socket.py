@@ -1,8 +1,8 @@
 """Opens the engine of this process to the user's other processes: `cairn mcp`, and commands that query.
 
 The process announces its engine in each workspace's data folder (`cairn.attach.records`), listens on a
-private socket, and speaks the protocol of `cairn.attach.channel`. There is one engine for each workspace: a
-background engine yields to an editor or a server, which then answers its clients.
+private socket, and speaks the protocol of `cairn.attach.channel`. A workspace has only one announced engine:
+a background engine yields to an editor or a server, which then answers its clients.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ logger = logging.getLogger(__name__)
 Wish = dict[str, Any]
 
 _FIRST_SECONDS = 10.0
-"""Timeout for the first line of a connection."""
+"""The timeout for the first line of a connection."""
 _FOLLOW_SECONDS = 2.0
-"""Interval of updates of the announced folders, and so of a second editor's takeover from the first one."""
+"""The interval of updates of the announced folders. Within it, a second editor takes over from the first."""
 _TAKEOVER_SECONDS = 3.0
-"""Timeout for another process to take the folders over, before this one ends."""
+"""How long this process waits, before it ends, for another process to take over the folders."""
 _MOVE_SECONDS = 2.0
 
 
@@ -65,12 +65,11 @@ class EngineSocket:
         keep_seconds: float,
         kind: str | None,
     ) -> None:
-        """Listen from now on, unless `kind` is None, which makes a private engine; `serve` answers the
-        connections.
+        """Listen from now on; `serve` answers the connections. If `kind` is None, the engine is private.
 
-        `host` returns the host of this process's engines; it is called on a thread. `open_folders` returns
+        `host` returns the host of this process's engines, and is called on a thread. `open_folders` returns
         the folders that are open in this process. Idle engines are kept for `keep_seconds`. Raises OSError if
-        there is no socket.
+        a socket cannot be made.
         """
         self._socket: socket.socket | None = None
         address = ""
@@ -83,7 +82,7 @@ class EngineSocket:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self, stop: asyncio.Event) -> None:
-        """Answer until `stop` is set; then withdraw the announcements and close all connections."""
+        """Answer until `stop` is set. Then withdraw the announcements and close all connections."""
         from cairn.engine.pool import EnginePool
 
         self._stop = stop
@@ -100,7 +99,7 @@ class EngineSocket:
             await stop.wait()
 
     def connect(self, connection: socket.socket) -> None:
-        """Answer a connection of this process. Call this on the loop of `serve`."""
+        """Answer a connection that this process makes to itself. Call this on the loop of `serve`."""
 
         async def answer() -> None:
             await self._answer(*await asyncio.open_connection(sock=connection, limit=MAX_LINE_BYTES))
@@ -150,7 +149,7 @@ class EngineSocket:
             with self.presence.here():
                 await answer(wish, reader, writer)
         except (TimeoutError, ConnectionError, ValueError, CairnError) as problem:
-            # The client does not need this engine, and reports the error itself.
+            # The client reports the error itself and continues without this engine.
             logger.debug("a connection was closed: %s", problem)
         except Exception:
             logger.exception("a connection was closed")
@@ -158,7 +157,7 @@ class EngineSocket:
             writer.close()
 
     def _wish(self, line: bytes) -> Wish | None:
-        """Return the request in a connection's first line; None if it is malformed or lacks the token."""
+        """Return the request in a connection's first line; None if it is malformed or its token is wrong."""
         try:
             wish = json.loads(line)
         except (ValueError, RecursionError):
@@ -193,7 +192,7 @@ class EngineSocket:
         await serve_connection(reader, writer, workspaces, tools, structured=structured)
 
     async def _moved(self, folders: Sequence[Path], writer: asyncio.StreamWriter) -> bool:
-        """Send the client to the process that has the engine of these folders; return False if none has."""
+        """Send the client to the process whose engine has these folders. Return False if there is none."""
         elsewhere = [folder for folder in folders if folder.resolve() not in self.announcements]
         if not elsewhere or len(elsewhere) < len(folders):
             return False
@@ -251,7 +250,7 @@ class EngineSocket:
     async def _once_ready(
         self, lent: PooledEngine, work: Callable[[Engine, Cancelled], T], *, vectors: bool
     ) -> T | None:
-        """Return the result of `work`; None if some folders are not ready, for which the command waits."""
+        """Return the result of `work`; None if the command has to wait until some folders are ready."""
         from cairn.cli.question import is_ready
 
         def once(engine: Engine, cancelled: Cancelled) -> T | None:
@@ -267,7 +266,7 @@ class EngineSocket:
         await _send(writer, {"ok": True})
         with suppress(TimeoutError):
             async with asyncio.timeout(_TAKEOVER_SECONDS):
-                await reader.read()  # It ends when the other process has taken the folders over.
+                await reader.read()  # This wait ends when the other process has taken over the folders.
         self._stop.set()
 
 

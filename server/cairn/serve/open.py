@@ -1,4 +1,4 @@
-"""`cairn open`: opens the page of a running server, or of one in this process, in the browser."""
+"""`cairn open`: opens the page of a running server, or of a server in this process, in the browser."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def link_of(url: str, token: str) -> str:
 
     base = _base(url)
     request = Request(f"{base}{LINK}", b"", {"Authorization": f"Bearer {token}"}, method="POST")
-    # A server of this machine cannot be reached through a proxy.
+    # A proxy cannot reach a server of this machine.
     opener = build_opener(ProxyHandler({})) if _is_here(base) else build_opener()
     try:
         with opener.open(request, timeout=_TIMEOUT_SECONDS) as answer:
@@ -49,7 +49,7 @@ def link_of(url: str, token: str) -> str:
 
 
 def link_at(url: str) -> str:
-    """Request a link with this machine's own token or a team's. Raises CairnError."""
+    """Request a link with this machine's own token or with a team's. Raises CairnError."""
     from cairn.engine.team import team_token
     from cairn.operations.tokens import TokenError, serve_token, token_path
 
@@ -65,7 +65,7 @@ def link_at(url: str) -> str:
 
 
 def running_link(folder: Path) -> str:
-    """Request a link to the page of a running server that has the folder open; "" if there is none."""
+    """Request a link to the page of a running server that has the folder open; "" if no server has."""
     from cairn.operations.tokens import serve_token
     from cairn.serve.page import recorded_url
 
@@ -74,7 +74,7 @@ def running_link(folder: Path) -> str:
         return ""
     try:
         return link_of(url, serve_token().value)
-    except CairnError:  # It was killed, or another server has its port.
+    except CairnError:  # The server was killed, or another one uses its port.
         return ""
 
 
@@ -84,7 +84,7 @@ def show(link: str) -> bool:
 
 
 def show_soon(link: str) -> None:
-    """Open the link in the browser on a thread, while this process serves the page."""
+    """Open the link in the browser, on a thread, since this process has to serve the page."""
     if _has_desktop():
         threading.Thread(target=_open, args=(link,), daemon=True, name="cairn-browser").start()
 
@@ -97,7 +97,7 @@ def _open(link: str) -> bool:
 
 
 def _has_desktop() -> bool:
-    # A browser in the terminal would hide the server's output.
+    # A browser inside the terminal would hide the server's output.
     if sys.platform in ("win32", "darwin") or os.environ.get("BROWSER"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
@@ -109,7 +109,7 @@ def _base(url: str) -> str:
         parts = urlsplit(url)
         if parts.hostname and parts.port != 0:
             return f"{parts.scheme}://{parts.netloc}"
-    except ValueError:  # The brackets of an IPv6 address are not closed, for example.
+    except ValueError:  # An example is a URL with an unclosed bracket of an IPv6 address.
         pass
     raise InvalidRequestError("url", f"{url!r} is not the URL of a server, such as http://127.0.0.1:7420")
 

@@ -35,11 +35,11 @@ _HOUR = 3_600.0
 class Pages:
     app: ASGIApp
     link: Callable[[], str]
-    """Makes a one-time link and returns its path; "" if each reader has a token of their own."""
+    """Makes a one-time link and returns its path; "" if each reader has a separate token."""
 
 
 def pages_for(runner: Runner, settings: ServeSettings, callers: Callers, engine: Engine) -> Pages:
-    """Return the pages over `engine`, for clients with a token of `callers`."""
+    """Return the pages of `engine`, for clients with a token that `callers` accepts."""
     seconds = _HOUR * settings.session_hours
     own = callers if isinstance(callers, Token) else None
     sessions: Sessions = SignedSessions(own, seconds) if own else MemorySessions(seconds)
@@ -51,7 +51,7 @@ def pages_for(runner: Runner, settings: ServeSettings, callers: Callers, engine:
 
 @contextmanager
 def page_records(url: str, folders: Iterable[Path]) -> Iterator[None]:
-    """Record in the data folders of `folders`, within the context, that the server at `url` shows them."""
+    """Within the context, record in the data folders of `folders` that the server at `url` shows them."""
     record: dict[str, object] = {"url": url, **_process_identity(os.getpid())}
     written = []
     for folder in folders:
@@ -77,7 +77,7 @@ def page_records(url: str, folders: Iterable[Path]) -> Iterator[None]:
 def recorded_url(folder: Path) -> str:
     """Return the URL of the running server that shows the folder; "" if there is none.
 
-    A killed server leaves its record behind, and the token must not be sent to another program at its port.
+    A killed server leaves its record behind. The token must not be sent to another program at its port.
     """
     record = _read(workspace_dir(folder) / _RECORD)
     number = record.get("processId")
@@ -86,7 +86,7 @@ def recorded_url(folder: Path) -> str:
 
 
 def _process_identity(number: int) -> dict[str, object]:
-    """Return the number and the start time of a process, which together are unique."""
+    """Return the number and the start time of a process, which together identify it uniquely."""
     try:
         return {"processId": number, "began": psutil.Process(number).create_time()}
     except psutil.Error:

@@ -1,6 +1,6 @@
 """`cairn serve`: one process without an editor, for browsers, agents, scripts and several editors at once.
 
-One event loop routes all requests. The engine of HTTP and MCP, and one engine for each editor, share a host.
+One event loop routes all requests. One engine for HTTP and MCP and one for each editor share a host.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class Addresses:
     mcp: str
     page: str
     link: str
-    """A one-time link to the page that signs one browser in; "" if each reader has a token."""
+    """A one-time link to the page that signs in one browser; "" if each reader has a token."""
     lsp_host: str | None
     lsp_port: int | None
     token_file: str
     folders: tuple[str, ...]
-    """URIs."""
+    """The URIs of the served folders."""
     process_id: int
 
 
@@ -81,17 +81,16 @@ def serve(
 ) -> None:
     """Serve until SIGINT, SIGTERM or the idle timeout, and call `on_ready` as soon as clients can connect.
 
-    If `store` has the URLs of a team's database, its repositories are served instead of folders, to clients
-    that have one of its tokens. `names` are further `Host` values of requests, for proxies. With
-    `or_free_port`, HTTP uses another port if its own is in use. `wanted` overrides fields of ServeSettings,
-    unless they are None. Raises CairnError for a folder, an address, a token or a database that cannot be
-    used.
+    If `store` contains the URLs of a team's database, its repositories are served instead of folders, to
+    clients with one of its tokens. `names` are further `Host` values of requests, for proxies. With
+    `or_free_port`, HTTP uses another port if its own is in use. Fields of `wanted` that are not None override
+    ServeSettings. Raises CairnError for a folder, an address, a token or a database that cannot be used.
     """
     settings = Layers().without_workspace().settings
     own = evolve(settings.serve, **{name: value for name, value in wanted.items() if value is not None})
     address = resolved(own.host, allow_remote=allow_remote)
-    # LSP is for this machine: other machines have other files, clients choose their folders, and there is no
-    # TLS.
+    # LSP serves only this machine: other machines have other files, clients choose their folders, and LSP
+    # has no TLS.
     lsp_address = address if is_loopback(address) else _LOOPBACK
     with contextlib.ExitStack() as resources:
         try:
@@ -203,8 +202,9 @@ def _bound(address: str, port: int, option: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         bound = socket.create_server((address, port), family=family, backlog=128)
-        # Connections inherit this. asyncio sets it only for sockets that were created with a protocol's
-        # number. Without it, the second packet of an answer waits 40 ms for the acknowledgement of the first.
+        # Connections inherit this option. Without it, the second packet of an answer waits 40 ms for the
+        # acknowledgement of the first. asyncio sets it only for sockets that were created with a protocol's
+        # number.
         bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return bound
     except OSError as problem:

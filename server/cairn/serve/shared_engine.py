@@ -1,4 +1,4 @@
-"""Opens an engine of this process to other processes, on a thread of its own."""
+"""Opens the engine of this process to other processes, on a separate thread."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _KEEP_SECONDS = 60.0
-"""Time for which an editor or a server keeps an agent's idle engine."""
+"""How long an editor or a server keeps an idle engine of an agent."""
 
 
 def shared(kind: str, host: Host) -> Callable[[], None]:
-    """Open the engine to other processes, on a thread of its own; return a function that ends this.
+    """Open the engine to other processes on a separate thread. Return a function that stops sharing it.
 
-    If there is no socket, log a warning; other processes use engines of their own then.
+    If a socket cannot be made, log a warning; other processes then use engines of their own.
     """
     try:
         engine_socket = EngineSocket(lambda: host, lambda: open_folders(host), _KEEP_SECONDS, kind)

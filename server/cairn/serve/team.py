@@ -22,17 +22,17 @@ _EXTRA = 'This needs more libraries: pip install "cairn-ls[serve,team]"'
 
 @frozen
 class TeamTokens:
-    """The tokens of a team's database, looked up at each request, so that revoking is immediate."""
+    """The tokens of a team's database. Each request looks up its token, so revocation is immediate."""
 
     _store: TeamStore
 
     @property
     def remedy(self) -> str:
-        """The token that a client has to send, for error messages."""
+        """Advice for error messages: which token a client has to send."""
         return "the token that `cairn team grant` made for you"
 
     def check(self, token: str, reader: str) -> None:
-        """Raise StoreUnavailableError if the token is not the reader's any more."""
+        """Raise StoreUnavailableError if the token does not belong to the reader any more."""
         if self._store.reader_of(token) != reader:
             raise StoreUnavailableError(f"Your token is no longer valid; connect again with {self.remedy}.")
 
@@ -42,7 +42,7 @@ class TeamTokens:
 
 
 def engines_for(engine: StoredEngine, tokens: TeamTokens, host: Host) -> Callable[[str, str], MakeEngine]:
-    """Return a function of the reader's name and token that makes the engine of an LSP client."""
+    """Return a function that makes the engine of an LSP client, given the reader's name and token."""
     from cairn.engine.stored_reader import ReadersEngine
 
     def engine_for(reader: str, token: str) -> MakeEngine:
@@ -53,7 +53,7 @@ def engines_for(engine: StoredEngine, tokens: TeamTokens, host: Host) -> Callabl
 
 
 def stored(given: Sequence[str], host: Host) -> tuple[StoredEngine, TeamTokens]:
-    """Return the engine over a team's database, and its tokens; `given` are the URLs, or files with the URLs.
+    """Return the engine of a team's database, and its tokens. `given` are the URLs, or files with the URLs.
 
     Raises StoreUnavailableError if the database cannot be used.
     """

@@ -1,1 +1,1 @@
-"""Memory, threads and signals of a process: fast starts, low latency, clean ends."""
+"""Memory, threads and signals of a process, for fast starts, low latency and clean ends."""

@@ -1,4 +1,4 @@
-"""The end of a process that serves on an event loop: signals, and the death of its client."""
+"""The end of a process that serves on an event loop: by signals, or by the death of its client."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Iterator
 from typing import Any
 
 _LOOK_SECONDS = 2.0
-"""The interval of checks whether another process is still alive."""
+"""The interval of checks whether another process still runs."""
 
 
 @contextlib.contextmanager
@@ -33,7 +33,7 @@ def termination() -> Iterator[asyncio.Event]:
 
 
 async def ended(process_id: int) -> None:
-    """Wait for the end of a process by polling, since another process may keep its end of a pipe open."""
+    """Wait for the end of a process. This polls: another process may keep its pipe open."""
     await asyncio.sleep(_LOOK_SECONDS)
     import psutil
 
@@ -45,7 +45,7 @@ async def ended(process_id: int) -> None:
 
 
 async def first_of(work: Awaitable[Any], *others: Awaitable[Any]) -> None:
-    """Wait for the first of them to end, and cancel the others. Raise the exception of `work`, if any."""
+    """Wait until one of them ends, and cancel the others. Raise the exception of `work`, if any."""
     tasks = [asyncio.ensure_future(each) for each in (work, *others)]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

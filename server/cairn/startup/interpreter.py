@@ -9,15 +9,15 @@ import sys
 from collections.abc import Iterator
 
 _SWITCH_SECONDS = 0.0005
-"""A query releases the interpreter's lock about twenty times to read the index. With Python's default
-interval it would wait up to 5 ms for the indexing thread each time."""
+"""The interval at which a thread has to release the interpreter's lock. A query releases the lock about
+twenty times to read the index. By default, it could wait 5 ms for the indexing thread each time."""
 
 _LARGE_BYTES = 8 << 20
-"""Allocations from this size on return to the system as soon as they are freed. With 1 MB, a query over a
-million chunks had 5,400 page faults instead of 900, a tenth of its time."""
+"""The size in bytes from which a freed allocation returns to the system at once. With 1 MB, a query over a
+million chunks had 5,400 page faults instead of 900, which took a tenth of its time."""
 _ARENAS = 2
-"""The heaps of the C library. By default each thread may have its own, whose freed memory no other thread
-uses."""
+"""The number of heaps of the C library. By default each thread may have one, whose freed memory no other
+thread uses."""
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 """The option numbers in glibc's `malloc.h`."""
 
@@ -52,9 +52,10 @@ def trim_memory() -> None:
 
 @contextlib.contextmanager
 def exempt_from_collection() -> Iterator[None]:
-    """Exempt all objects made inside the block, such as imported modules, from garbage collection.
+    """Exempt all objects that are made inside the block, such as imported modules, from garbage collection.
 
-    The collector took 0.08 of the 0.6 s of a start's imports, and 45 ms for each later full collection.
+    The collector took 0.08 of the 0.6 s that imports take at a start, and 45 ms of each later full
+    collection.
     """
     gc.disable()
     try:
@@ -65,5 +66,5 @@ def exempt_from_collection() -> Iterator[None]:
 
 
 def shorten_switch_interval() -> None:
-    """Make threads release the interpreter's lock sooner, in a process that both answers and indexes."""
+    """Make threads release the interpreter's lock sooner, for a process that both answers and indexes."""
     sys.setswitchinterval(_SWITCH_SECONDS)

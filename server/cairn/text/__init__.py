@@ -1,4 +1,4 @@
-"""Words, identifiers, Unicode, sentences and language names: the vocabulary of every other package.
+"""Words, identifiers, Unicode, sentences and language names, for every other package.
 
 Nothing here reads files or indexes.
 """

@@ -17,8 +17,8 @@ _ASCII_PLURAL_ACRONYM = re.compile(r"[A-Z](?<![A-Z][A-Z])[A-Z]+s(?![a-z])")
 def identifier_words(name: str) -> list[str]:
     """Return the words of `name` in lower case: `HTTPServer2` → `["http", "server", "2"]`.
 
-    Splits camelCase, PascalCase, snake_case, kebab-case, dotted names and acronyms; `URLs` is one word.
-    Letters outside ASCII stay in their word.
+    camelCase, PascalCase, snake_case, kebab-case, dotted names and acronyms are split; `URLs` is one word. A
+    letter outside ASCII does not split a word.
     """
     if name.isascii():
         if name.isalpha() and name[1:].islower():
@@ -33,7 +33,7 @@ def words_in(identifier: str) -> tuple[str, ...]:
 
 
 def _capitalised(match: re.Match[str]) -> str:
-    # `URLs` → `Urls`, so that the plural does not begin a word.
+    # `URLs` becomes `Urls`, so that the plural ending does not begin a word.
     return match.group(0).capitalize()
 
 
@@ -41,7 +41,7 @@ _RUN = re.compile(r"[^\W\d_]+|\d+")
 
 
 def _split_by_case(run: str) -> list[str]:
-    """Split a run of letters before each capital that starts a word, for letters outside `[a-z]`."""
+    """Split a run of letters before capitals that start a word. Letters may be outside `[a-z]`."""
     if run[1:].islower():
         return [run]
     words, start = [], 0

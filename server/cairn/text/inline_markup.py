@@ -1,9 +1,9 @@
-"""Strip inline markup from running text, as a reader sees Markdown, reStructuredText and doc comments.
+"""Strip inline markup from running text, so that the result is what a reader sees.
 
-Emphasis marks, link addresses, images, footnote marks and inline HTML are removed. Code spans keep their
-backticks, which distinguish a name in code from a word. Roles, `{@code …}` and `<see cref=…/>` become code
-spans. A parser of one syntax does not suffice: comments mix all of them, and a citation needs the position of
-each remaining character in the source.
+The text may be Markdown, reStructuredText or doc comments. Emphasis marks, link addresses, images, footnote
+marks and inline HTML are removed. Code spans keep their backticks, which distinguish a name in code from a
+word. Roles, `{@code …}` and `<see cref=…/>` become code spans. A parser of one syntax does not suffice:
+comments mix all of them, and a citation needs the position of each remaining character in the source.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from attrs import define, field, frozen
 
 _MARKUP = re.compile(r"[*_~`\[<&\\]|\{@")
 _UNEVEN = re.compile(r"\s\s|\A\s|\s\Z|[^\S \n]")
-"""Whitespace to collapse; a line end alone only becomes a space."""
+"""Whitespace that is collapsed. A single line end only becomes a space."""
 _CODE_TAGS = "code|c|tt|kbd|samp"
 _TAGS = (
     "a|abbr|b|bdi|bdo|big|br|cite|code|c|del|dfn|em|font|i|img|ins|kbd|li|mark|nobr|p|para|q|s|samp|see"
@@ -57,7 +57,7 @@ _WORD = re.compile(r"\S+")
 _RUN = re.compile(r"\*+|_+|~~")
 _IDENTIFIER = re.compile(r"[a-z0-9_]+")
 _GLOB = ".,;/)"
-"""The characters after a `*` of a pattern such as `*.py`."""
+"""The characters that follow the `*` of a file pattern such as `*.py`."""
 
 
 @frozen
@@ -68,15 +68,15 @@ class Stripped:
     places: tuple[int, ...] | range
     """The position in the source of each character of `text`."""
     constructs: tuple[tuple[int, int], ...] = ()
-    """The constructs that span several lines of the source: `[start, end)`."""
+    """The constructs that span several lines of the source, as ranges `[start, end)`."""
 
     def position(self, place: int) -> int:
-        """Return the offset in `text` of the character at `place` of the source, or of the next one."""
+        """Return the offset in `text` of the source's character at `place`, or of the next remaining one."""
         return bisect_left(self.places, place)
 
 
 def strip_inline(source: str) -> Stripped:
-    """Strip the inline markup of `source`, one paragraph whose lines end in `\\n`."""
+    """Strip the inline markup of `source`, a paragraph whose lines end in `\\n`."""
     if not _MARKUP.search(source) and not _UNEVEN.search(source):
         return Stripped(source.replace("\n", " "), range(len(source)))
     edits = _Edits(source)
@@ -87,7 +87,7 @@ def strip_inline(source: str) -> Stripped:
 
 @define
 class _Marks:
-    """Opening emphasis marks: `source[start:end]`."""
+    """A run of opening emphasis marks: `source[start:end]`."""
 
     mark: str
     start: int
@@ -96,7 +96,7 @@ class _Marks:
 
 @define
 class _Edits:
-    """The replacements for the markup in a source, and the parts to leave alone."""
+    """The replacements for the markup in a source, and the parts that stay as they are."""
 
     source: str
     _replaced: list[tuple[int, int, str]] = field(factory=list)
@@ -123,7 +123,7 @@ class _Edits:
         tails: list[tuple[int, int]] = []
         while found := _CONSTRUCT.search(self.source, position):
             if tails and found.start() >= tails[-1][0]:
-                position = tails.pop()[1]  # the address of a link whose text was read
+                position = tails.pop()[1]  # This is the address of a link whose text was already read.
                 continue
             if found["link"] is not None:
                 tail = found.span("address")
@@ -170,7 +170,7 @@ class _Edits:
             self._replaced.append((*note.span(), ""))
 
     def _close(self, openers: list[_Marks], mark: str, start: int, end: int) -> int:
-        """Pair the marks `[start, end)` with open ones; return where the unpaired rest starts."""
+        """Pair the marks `[start, end)` with open ones. Return the start of the marks that stay unpaired."""
         while start < end:
             index = next((i for i in reversed(range(len(openers))) if openers[i].mark == mark), None)
             if index is None:
@@ -195,7 +195,7 @@ class _Edits:
             return False
         is_star = self.source[start] == "*"
         if before.isalnum() and (before.isascii() or not is_star):
-            return False  # scripts without spaces have emphasis within words
+            return False  # Scripts without spaces have emphasis within words.
         return (is_star and end - start > 1) or not before or before not in "./)]\\"
 
     def _closes(self, start: int, end: int) -> bool:
@@ -220,7 +220,7 @@ def _collapsed(text: str, places: list[int]) -> tuple[str, tuple[int, ...]]:
 
 
 def _replacement(found: re.Match[str]) -> str | None:
-    """Return the replacement of a construct, or None to keep it."""
+    """Return the replacement of a construct, or None if it stays as it is."""
     kind = found.lastgroup
     match kind:
         case "hard_break" | "comment" | "image" | "footnote":
@@ -243,7 +243,7 @@ def _replacement(found: re.Match[str]) -> str | None:
 
 
 def _role(text: str) -> str:
-    """Return what Sphinx shows for a role: its title, or the name it refers to (after `~` its last part)."""
+    """Return what Sphinx shows for a role: its title, or its target, shortened to the last part by `~`."""
     if titled := _TITLED_ROLE.match(text):
         return titled["title"]
     name = text.removeprefix("!")

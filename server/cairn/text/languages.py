@@ -1,6 +1,6 @@
 """Detect a file's language by its name, extension or first line, and the category of a language.
 
-Languages are named as their bundled tree-sitter grammars, if there is one.
+A language has the name of its bundled tree-sitter grammar, if there is one.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Category(enum.StrEnum):
 
 @lru_cache(maxsize=256)
 def detect_language(path: str, first_line: str = "") -> str:
-    """Return the language of the file at `path` (either kind of slash), "" if unknown. The `#!` of the
-    optional `first_line` decides if the name does not."""
+    """Return the language of the file at `path` (with `/` or `\\`), "" if unknown. If the name does not
+    decide, a `#!` in the optional `first_line` does."""
     name = re.split(r"[/\\]", path)[-1]
     lower = name.lower()
     if language := _BY_NAME.get(lower):
@@ -50,13 +50,13 @@ def language_of(path: str, text: str) -> str:
             return "objc"
         return "cpp" if _CPP_HEADER.search(start) else "c"
     if language in ("typescript", "objc") and start.lstrip().startswith("<?xml"):
-        # Qt's translations of a user interface.
+        # A user interface translation of Qt begins like this.
         return "xml"
     return language
 
 
 def language_of_fence(info: str) -> str:
-    """Return the language of a fence's info string: `js {1,3}` → `javascript`; unknown names as written."""
+    """Return the language in a fence's info string: `js {1,3}` → `javascript`. Unknown names stay."""
     match = _FENCE_WORD.match(info.strip())
     if not match:
         return ""
@@ -65,7 +65,7 @@ def language_of_fence(info: str) -> str:
 
 
 def category(language: str) -> Category:
-    """Return the language's category: code unless it is prose or configuration."""
+    """Return the language's category. It is code unless it is prose or configuration."""
     if language in PROSE_LANGUAGES:
         return Category.PROSE
     if language in CONFIG_LANGUAGES:
@@ -82,7 +82,8 @@ CONFIG_LANGUAGES = frozenset(
     """.split()
 )
 
-# The first characters that decide the language: past a licence and an include guard.
+# The number of characters that decide the language. A licence and an include guard may come before the first
+# clue.
 _PROBE = 20_000
 _OBJC_HEADER = re.compile(r"^@(?:interface|protocol|class|import)\b", re.MULTILINE)
 _CPP_HEADER = re.compile(
@@ -96,7 +97,7 @@ _SHEBANG = re.compile(r"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+)*(?:\w+=\S+\s+)*)?(?:\
 
 
 def _inverted(table: str, themselves: str = "") -> dict[str, str]:
-    """Return `c: c h` as `{"c": "c", "h": "c"}`; the languages in `themselves` have only their own name."""
+    """Return `c: c h` as `{"c": "c", "h": "c"}`. Languages in `themselves` have only their own name."""
     found = {word: word for word in themselves.split()}
     language = ""
     for word in table.split():
@@ -258,7 +259,7 @@ DETECTED_LANGUAGES = frozenset(
 )
 """Every language that `detect_language` can return."""
 
-# Names that people write after a fence, besides languages and extensions.
+# Names that people write after a fence, in addition to languages and extensions.
 _ALIASES = _inverted(
     """
     bash: shell

@@ -1,13 +1,13 @@
-"""Find the name that was probably meant by an unknown one."""
+"""Find the known name that an unknown name was probably meant to be."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 _CHARACTERS = 60
-"""The maximum length that is compared, in characters, because a request may contain a long name."""
+"""The maximum number of compared characters, because a request may contain a long name."""
 _LIKE = 60.0
-"""The similarity, of 100, that counts: the usual 0.6 allows a typing error or two in a word."""
+"""The minimum similarity in percent. The usual value of 60 tolerates one or two typing errors in a word."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -1,9 +1,9 @@
 """Read paragraphs and list items of Markdown, reStructuredText and documentation comments, with their lines.
 
-Markdown parsers keep lines but read one syntax, while docstrings, comments, `.txt` and `.rst` files mix
-several. A citation needs only the lines of running text and the ends of paragraphs and items, which look the
-same in all of them. Everything else (fences, tables, directives with code, literal blocks, headings, HTML,
-doctests) is skipped: a sentence from it would be incomplete.
+Markdown parsers keep line numbers but read only one syntax, while docstrings, comments, `.txt` and `.rst`
+files mix several. A citation needs only the lines of running text and the ends of paragraphs and items, which
+look the same in all of them. Everything else (fences, tables, directives with code, literal blocks, headings,
+HTML, doctests) is skipped: a sentence from it would be incomplete.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from cairn.text.verbatim import stands_in, starts_with_mark
 
 TAB_WIDTH = 4
 INDENTED_CODE = 4
-"""The indentation from which Markdown reads a line as code (CommonMark 4.4)."""
+"""The number of spaces from which Markdown reads an indented line as code (CommonMark 4.4)."""
 TERM_WORDS = 3
-"""A line of at most this many words above a deeper one is a term with its definition."""
+"""A line of at most this many words is a term if the line below, its definition, is indented more."""
 
 _FENCE = re.compile(r"(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)\Z")
 _QUOTE = re.compile(r"(?:>(?!>)\s?)+")
@@ -64,9 +64,9 @@ _PARAMETER = re.compile(r"\*{0,2}[\w.]+(?:\s\([^)]*\))?:\s")
 _ADMONITIONS = frozenset(
     "admonition attention caution danger error hint important note seealso tip todo warning".split()
 )
-"""Directives whose first line may already be text."""
+"""Directives whose first line may already contain text."""
 _VERSION_NOTES = frozenset({"deprecated", "versionadded", "versionchanged", "versionremoved"})
-"""Directives whose first line may have text after a version number."""
+"""Directives whose first line may contain text after a version number."""
 _CODE_DIRECTIVE_NAMES = """
     autoclass autoexception autofunction automethod automodule bibliography click code code-block contents
     csv-table currentmodule date default-domain default-role digraph doctest figure graphviz highlight image
@@ -85,20 +85,20 @@ class Paragraph:
     text: str
     numbers: tuple[int, ...]
     offsets: tuple[int, ...]
-    """The offset in `text` at which the rest of each line starts."""
+    """The offsets in `text` at which the rest of each line starts."""
     joinable: tuple[bool, ...]
     """For each line, whether text that spans it and the previous line is verbatim."""
     item: bool = False
-    """Whether it has its own marker: a list item, a field, an admonition."""
+    """Whether the block has a marker of its own, as a list item, a field or an admonition has."""
     leads_in: bool = False
     """Whether a list, a table or code follows, which ends a sentence without a full stop."""
     sources: tuple[str, ...] = ()
     """The lines with inline markup, if they have any."""
     constructs: tuple[tuple[int, int, int, int], ...] = ()
-    """Constructs over several lines: `text[start:end]` on the block's lines `first` to `last`."""
+    """The constructs of several lines: `text[start:end]` comes from the block's lines `first` to `last`."""
 
     def lines(self, start: int, end: int) -> tuple[int, int] | None:
-        """Return the lines `[first, last)` of `text[start:end]`; None if joining lost something."""
+        """Return the lines `[first, last)` that contain `text[start:end]`; None if joining lost something."""
         first = bisect_right(self.offsets, start) - 1
         last = bisect_right(self.offsets, end - 1) - 1
         for left, right, above, below in self.constructs:
@@ -116,18 +116,18 @@ class Paragraph:
         return not self.sources or stands_in(text, self.sources[first : last + 1])
 
     def _unbroken(self, first: int, last: int) -> tuple[int, int]:
-        """Widen `first` to `last` until no construct is cut: a cut may hide the marks of the next one."""
+        """Widen the range `first` to `last` until it cuts no construct: a cut may hide another's marks."""
         touching = [(a, b) for _, _, a, b in self.constructs if a <= last and first <= b]
         wider = min([first, *(a for a, _ in touching)]), max([last, *(b for _, b in touching)])
         return wider if wider == (first, last) else self._unbroken(*wider)
 
 
 _Lines = Sequence[tuple[int, str, bool]]
-"""Numbered lines, each with whether it may be joined to the previous one."""
+"""Numbered lines. The boolean of a line says whether it may be joined to the previous one."""
 
 
 def join_lines(lines: _Lines) -> Paragraph:
-    """Join lines of code, in which nothing is markup."""
+    """Join lines of code, which contains no markup."""
     text = " ".join(text for _, text, _ in lines)
     return _paragraph(lines, Stripped(text, range(len(text))))
 
@@ -155,7 +155,7 @@ def _paragraph(lines: _Lines, stripped: Stripped, item: bool = False) -> Paragra
 
 
 def read_paragraphs(lines: Iterable[tuple[int, str]], markdown: bool = False) -> list[Paragraph]:
-    """Return the blocks of numbered lines. `markdown` decides where syntaxes differ, as in indented code."""
+    """Return the blocks of numbered lines. `markdown` decides where syntaxes differ, as for indented code."""
     reader = _ParagraphReader(markdown)
     numbered = list(lines)
     for number, line in numbered[_front_matter_end(numbered) if markdown else 0 :]:
@@ -165,7 +165,7 @@ def read_paragraphs(lines: Iterable[tuple[int, str]], markdown: bool = False) ->
 
 
 def _front_matter_end(lines: Sequence[tuple[int, str]]) -> int:
-    """Return the number of lines of YAML between two `---` at the top; an unclosed block takes all lines."""
+    """Return the number of lines of YAML between two `---` at the top. An unclosed block takes all lines."""
     if not lines or lines[0][1].strip() != "---":
         return 0
     ends = (count for count, (_, line) in enumerate(lines[1:], 2) if _ENDS_FRONT_MATTER.match(line.strip()))
@@ -215,13 +215,13 @@ class _ParagraphReader:
         if current is None:
             return
         if not self.markdown and current.lines[-1][1].endswith("::"):
-            self._body_of = current.indent  # a literal block
+            self._body_of = current.indent  # A literal block follows.
         stripped = strip_inline("\n".join(text for _, text, _ in current.lines))
         if stripped.text:
             self.blocks.append(_paragraph(current.lines, stripped, current.item))
 
     def _end_lead_in(self) -> None:
-        """End the open block before something that the last paragraph may lead in."""
+        """End the open block before something that its last paragraph may introduce."""
         self.close()
         if self.blocks and not self.blocks[-1].item:
             self.blocks[-1] = attrs.evolve(self.blocks[-1], leads_in=True)
@@ -229,7 +229,7 @@ class _ParagraphReader:
     def _is_skipped(self, indent: int, text: str) -> bool:
         """Return whether the line belongs to a skipped region that is open."""
         if self._fence:
-            text = text.lstrip("> ")  # the fence may be in a quotation
+            text = text.lstrip("> ")  # The fence may be inside a quotation.
             if text.startswith(self._fence) and not text.strip(self._fence[0]):
                 self._fence = ""
             return True
@@ -272,7 +272,7 @@ class _ParagraphReader:
         return True
 
     def _read_directive(self, number: int, indent: int, text: str) -> None:
-        """Read a directive with paragraphs as text; skip any other directive, target or comment."""
+        """Read the text of a directive with paragraphs. Skip any other directive, target or comment."""
         directive = _DIRECTIVE.match(text)
         if directive is None or directive["name"] in _CODE_DIRECTIVES:
             self._body_of = indent
@@ -286,7 +286,7 @@ class _ParagraphReader:
             self._open = _Open(indent, item=True, lines=[(number, " ".join(argument.split()), True)])
 
     def _drop_table_header(self, text: str) -> None:
-        """Drop the first line of a Markdown table without bars once its second (`--- | ---`) reveals it."""
+        """Drop the first line of a Markdown table, which only its second line (`--- | ---`) reveals."""
         if self._open and "|" in text and not text.startswith("|"):
             self._open.lines.pop()
             if not self._open.lines:
@@ -309,7 +309,7 @@ class _ParagraphReader:
             self.close()
         elif _FURNITURE.match(text):
             self.close()
-            self._in_list = True  # the indented body of an admonition is text
+            self._in_list = True  # The indented body of an admonition is text.
         else:
             return False
         return True
@@ -320,7 +320,7 @@ class _ParagraphReader:
         if marker or _FIELD.match(text):
             if item:
                 self._end_lead_in()
-            self._in_list |= marker is not None  # the indented lines that follow are text
+            self._in_list |= marker is not None  # The indented lines that follow are text.
             self._in_paragraph_tag = bool(_PARAGRAPH_TAG.match(text))
             self.close()
             text = text[marker.end() :] if marker else text
@@ -340,11 +340,11 @@ class _ParagraphReader:
     def _item(self, text: str) -> re.Match[str] | None:
         item = _ITEM.match(text)
         if item and self._open and not self._open.item and item["number"] not in (None, "1"):
-            return None  # "as of version\n3. Later": only a list that starts at 1 interrupts a paragraph
+            return None  # Only a list from 1 interrupts a paragraph: "as of version\n3. Later".
         return item
 
     def _starts_block(self, current: _Open, indent: int, text: str) -> bool:
-        """Return whether indentation separates the line from the open block. Markdown joins lines lazily."""
+        """Return whether indentation separates the line from the open block. In Markdown it never does."""
         if self.markdown:
             return False
         first = current.lines[0][1]

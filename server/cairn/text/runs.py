@@ -8,19 +8,19 @@ from typing import TypeVar
 _Value = TypeVar("_Value")
 
 _BLANKED = "".join(chr(code) if chr(code).isalnum() or chr(code) == "_" else " " for code in range(128))
-"""Each ASCII character, with a space in place of characters outside identifiers."""
+"""Each ASCII character; a space replaces characters that cannot be in an identifier."""
 
 
 def ascii_runs(text: str) -> list[str]:
-    """Return the runs of letters, digits and underscores of an ASCII text; faster than a pattern."""
+    """Return the runs of letters, digits and underscores of an ASCII text. This is faster than a pattern."""
     return text.translate(_BLANKED).split()
 
 
 class RunCache(dict[str, _Value]):
-    """A cache of `work_out(run)` for several threads; `map(cache.__getitem__, runs)` stays in C."""
+    """A thread-safe cache of `work_out(run)`. `map(cache.__getitem__, runs)` does not leave C code."""
 
     def __init__(self, work_out: Callable[[str], _Value], most: int) -> None:
-        """Clear the cache beyond `most` runs: frequent runs soon return, and tracking the oldest is slow."""
+        """Create a cache that is cleared at `most` runs, since tracking the oldest ones is slow."""
         super().__init__()
         self._work_out = work_out
         self._most = most

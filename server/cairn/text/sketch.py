@@ -7,7 +7,7 @@ import zlib
 from array import array
 
 SAMPLED = 4
-"""One of this many lines is sampled by its hash, so that equal lines are sampled in every text."""
+"""One in this many lines is sampled by its hash, so that a line is sampled in every text or in none."""
 _FEWEST_CHARACTERS = 12
 
 
@@ -15,7 +15,7 @@ _COMMENT = re.compile(r"\s*(?:\*|//|/\*|<!--|# |--)")
 
 
 def sketch(text: str) -> bytes:
-    """Return uint32[n], ascending: hashes of a sample of a text's distinct lines, ignoring blanks."""
+    """Return uint32[n], ascending: the hashes of a sample of the text's distinct lines, without blanks."""
     lines = {
         line
         for raw in text.split("\n")

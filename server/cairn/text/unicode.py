@@ -6,7 +6,7 @@ import unicodedata
 
 
 def well_formed(text: str) -> str:
-    """Join pairs of surrogates in `text` and replace lone ones, which JSON can contain, by U+FFFD."""
+    """Join surrogate pairs in `text`, and replace lone surrogates, which JSON can contain, by U+FFFD."""
     try:
         text.encode()
     except UnicodeEncodeError:

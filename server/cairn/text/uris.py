@@ -1,4 +1,4 @@
-"""Convert paths to `file:` URIs below their folder's URI, and back, without using the disk."""
+"""Convert paths to `file:` URIs below their folder's URI, and back, without reading the disk."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from urllib.parse import quote, unquote
 
 
 def file_uri(folder: str, path: str) -> str:
-    """Return the URI of the file at `path` in the folder whose URI is `folder`; "" if that is unknown."""
+    """Return the URI of the file at `path` in the folder whose URI is `folder`; "" if `folder` is unknown."""
     return _inside(folder) + quote(path, errors="surrogateescape") if folder else ""
 
 
 def path_below(folder: str, uri: str) -> str | None:
-    """Return the path in the folder for a `uri` from `file_uri`; None if it is not in the folder."""
+    """Return the path in the folder of a `uri` that `file_uri` made; None if it is not in the folder."""
     inside = _inside(folder)
     return unquote(uri.removeprefix(inside), errors="surrogateescape") if uri.startswith(inside) else None
 

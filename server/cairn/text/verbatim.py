@@ -1,8 +1,7 @@
 """Decide whether cited lines contain a text.
 
-The lines are compared as a reader reads them: without comment and quotation marks at their starts, without
-inline markup, with whitespace collapsed. A text of several parts, joined by `OMISSION`, must occur part by
-part.
+The lines are compared as a reader sees them: without leading comment and quotation marks, without inline
+markup, and with whitespace collapsed. A text of several parts, joined by `OMISSION`, must occur part by part.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Iterable
 from cairn.text.inline_markup import strip_inline
 
 OMISSION = " … "
-"""The separator of parts of a quotation that are apart in the file."""
+"""The separator between parts of a quotation that are not adjacent in the file."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _COMMENT = r"(?:#:|#!?|///|//!|//|/\*+!?|\*|--|;;+|%+)(?=\s|\Z)"
@@ -25,7 +24,7 @@ _WORD = re.compile(r"\w")
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of `text` as editors count them: ended only by `\\n`, `\\r\\n` or `\\r`."""
+    """Return the lines of `text` as editors count them: only `\\n`, `\\r\\n` and `\\r` end a line."""
     return _LINE_END.split(text)
 
 
@@ -42,15 +41,15 @@ def without_mark(line: str) -> str:
 
 
 def starts_with_mark(text: str) -> bool:
-    """Return whether text starts like a comment mark ("- -- x"), which a quotation would lose."""
+    """Return whether the text starts like a comment mark ("- -- x"), which a quotation would lose."""
     return bool(_LEADING_MARK.match(text))
 
 
 def stands_in(text: str, lines: Iterable[str]) -> bool:
-    """Return whether `lines` contain `text`, in order, as whole words. Every citation follows this rule.
+    """Return whether `lines` contain `text`, in order, as whole words. Every citation has to pass this check.
 
-    The lines may contain it as they are, like code, or without inline markup. `*`, `_`, `~`, `\\` and the end
-    of a block comment are ignored, because an emphasis may begin or end on another line.
+    The lines may contain the text as it is, like code, or without inline markup. `*`, `_`, `~`, `\\` and the
+    end of a block comment are ignored, because an emphasis may begin or end on another line.
     """
     bare = [without_mark(line) for line in lines]
     readings = {_folded(" ".join(bare)), _folded(strip_inline("\n".join(bare)).text)}
@@ -73,7 +72,7 @@ def _in_order(parts: Iterable[str], reading: str) -> bool:
 
 
 def find_words(part: str, reading: str, position: int = 0) -> int:
-    """Return the offset of `part` in `reading` from `position` on, at word boundaries; -1 if absent."""
+    """Return the offset of `part` in `reading`, from `position` on, at word boundaries; -1 if absent."""
     start = reading.find(part, position)
     while start >= 0:
         end = start + len(part)

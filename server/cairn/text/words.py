@@ -20,10 +20,10 @@ _ENGLISH = """
     whose why will with within without would you your thing things stuff something anything really
 """
 STOPWORDS = frozenset(_ENGLISH.split())
-"""Articles, pronouns, prepositions, conjunctions, auxiliaries, question words: they occur in any text."""
+"""Articles, pronouns, prepositions, conjunctions, auxiliaries and question words, which occur in any text."""
 
 RELATIONS = frozenset(("after", "before", "between", "during", "once", "until"))
-"""Prepositions that name hooks and filters: they are searched for, but are not a query's subject."""
+"""Prepositions that also name hooks and filters. They are searched for but are not a query's subject."""
 
 _LIGHT = """
     get gets give gives given go got lot make makes need needs see want
@@ -32,7 +32,7 @@ _LIGHT = """
     used uses using way ways work working works
 """
 LIGHT_WORDS = frozenset(_LIGHT.split())
-"""Words for the kind of answer, and verbs that say no more than "does": the subject is beside them."""
+"""Words for the kind of answer, and verbs that mean little more than "does". None is a query's subject."""
 
 _WORD = re.compile(r"[^\W_](?:\w*[^\W_])?")
 

@@ -1,4 +1,4 @@
-"""The page in a browser: search, answers, files and the index, rendered by the server.
+"""The web pages: search, answers, files and the state of the index, rendered by the server.
 
-It contains the sign-in, the addresses and the looks. `cairn.engine` provides the content.
+This package contains the sign-in, the addresses and the style; `cairn.engine` provides the content.
 """

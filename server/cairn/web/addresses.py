@@ -1,4 +1,4 @@
-"""The addresses of the pages. All are below one path, which is the cookie's path, too."""
+"""The addresses of the pages. All are below one path, to which the session cookie is restricted."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ INDEX = f"{ROOT}/index"
 SIGN_IN = f"{ROOT}/sign-in"
 SIGN_OUT = f"{ROOT}/sign-out"
 LINK = f"{ROOT}/link"
-"""The address where a client that has the token gets a one-time link."""
+"""The address at which a client that has the token requests a one-time link."""
 STATIC = f"{ROOT}/static/"
 _TEAM = "cairn-team:///"
 _LOCAL = "file://"
 
 
 def address(path: str, values: Mapping[str, object] | Iterable[tuple[str, object]] = ()) -> str:
-    """Return the path with a query string of all values that are not empty."""
+    """Return the path with a query string of those values that are not empty."""
     pairs = values.items() if isinstance(values, Mapping) else values
     query = urlencode([(name, value) for name, value in pairs if value not in ("", None)])
     return f"{path}?{query}" if query else path
@@ -47,7 +47,7 @@ def sign_in_address(code: str) -> str:
 
 
 def own_address(given: str) -> str:
-    """Return `given` if it is the address of one of these pages, without a host; else the first page's."""
+    """Return `given` if it is the address of a page of this server, without a host; else the first page's."""
     try:
         parts = urlsplit(given)
     except ValueError:  # An example is `//[`.

@@ -51,8 +51,8 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-"""Headers of every answer: pages load only from this server, and other sites cannot embed or read them.
-Without any referrer, browsers would send `Origin: null` with the forms of these pages."""
+"""Headers of every response: pages load only from this server, and other sites cannot embed or read them. A
+policy without any referrer would make browsers send `Origin: null` with the forms of these pages."""
 _IMMUTABLE = "private, max-age=31536000, immutable"
 """Browsers may cache static files forever, since their addresses change with their content."""
 _SMALLEST_COMPRESSED = 1_500
@@ -99,7 +99,7 @@ def _below(address: str) -> str:
 
 
 async def _view(served: Served, authentication: Authentication, view: View, request: Request) -> Response:
-    """Return the view's answer, or one that lets the browser sign in."""
+    """Return the view's response or, without a session, one that lets the browser sign in."""
     authentication.check_navigation(request)
     caller = await authentication.caller(request)
     if caller is None:
@@ -113,7 +113,7 @@ async def _view(served: Served, authentication: Authentication, view: View, requ
 
 
 async def _static(request: Request) -> Response:
-    """Return a static file from memory, since the first paint waits for style sheets."""
+    """Return a static file from memory, since the browser paints nothing before it has the style sheets."""
     version, _, name = request.path_params["name"].rpartition("/")
     if name not in static_files() or "/" in version:
         raise RefusedError("notFound", "There is no such file.")
@@ -147,7 +147,7 @@ async def _disconnected(_: Request, __: Exception) -> Any:
 
 
 class _Hardened:
-    """Middleware that adds headers against other sites, and against caching unless the answer allows it."""
+    """Middleware that adds headers against other sites, and forbids caching unless the response allows it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,7 +1,7 @@
 """Access control of the pages: a request needs a session, and must not come from a page of another origin.
 
-Cookies ignore ports, so pages of other servers on this machine can send requests with the cookie. Each
-request must therefore come from a page of this server or be a navigation.
+Browsers send a cookie to every port of a host, so a page of another server on this machine can send requests
+with Cairn's cookie. Each request must therefore come from a page of this server or be a navigation.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Authentication:
         return request.headers.get("sec-fetch-site") in _ELSEWHERE and not self._cookie(request)
 
     async def link(self, request: Request) -> Response:
-        """Answer `POST /ui/link` with the token by an address that signs in one browser."""
+        """Answer `POST /ui/link` of a client that has the token with an address that signs in one browser."""
         preload()
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or await self.callers.caller(token.strip()) is None:
@@ -62,7 +62,7 @@ class Authentication:
         return Response(address, media_type="text/plain", status_code=201)
 
     async def sign_in(self, request: Request) -> Response:
-        """Answer `GET` with the code of a one-time link, or `POST` of a form with the token."""
+        """Answer a `GET` with the code of a one-time link, or a `POST` of the form with the token."""
         if request.method == "POST":
             form = await self._form(request)
             token, wanted = form.get("token", "").strip(), form.get("next", "")
@@ -85,7 +85,8 @@ class Authentication:
         return answer
 
     def sign_in_page(self, request: Request, problem: str = "", wanted: str = "") -> Response:
-        """Return the page with a form for the token, which leads to the `wanted` or the requested page."""
+        """Return the page with the form for the token, which leads to the page `wanted` or the requested
+        one."""
         shown = own_address(wanted or _address(request))
         shown = SEARCH if shown.startswith((SIGN_IN, LINK)) else shown
         return plain_page(
@@ -120,7 +121,7 @@ class Authentication:
 
 
 def cookie_name(request: Request) -> str:
-    """Return the cookie's name, which contains the port, since all ports of a host share their cookies."""
+    """Return the cookie's name. It contains the port, since all ports of a host share their cookies."""
     port = request.url.port
     return f"cairn_session_{port}" if port else "cairn_session"
 

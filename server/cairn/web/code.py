@@ -1,7 +1,6 @@
-"""Highlights source code as lines of HTML with Pygments, which rich needs anyway and which knows 500
-languages.
+"""Highlights source code as lines of HTML with Pygments, which knows 500 languages and is installed for rich.
 
-Only this module builds markup by hand. All text passes through `escape`.
+Only this module builds markup without a template. All text passes through `escape`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from pygments.token import STANDARD_TYPES, _TokenType
 from pygments.util import ClassNotFound
 
 MOST_COLOURED = 200_000
-"""Longest text with colours: Pygments takes about a second for a million characters."""
+"""The maximum length of a highlighted text in characters: Pygments takes about a second per million."""
 _ALIASES = {
     "csharp": "csharp",
     "objc": "objective-c",
@@ -31,7 +30,7 @@ _ALIASES = {
     "requirements": "text",
     "gitignore": "text",
 }
-"""Cairn's names of languages and Pygments' names of them, where these differ."""
+"""Pygments' names of languages by Cairn's names, where they differ."""
 _COLOURED = re.compile(r"k.?|c[^s].?|c|s.?|m.?|g[ehsu]|n[abcdefot]|bp|fm|il|ld|dl|ow")
 """The classes that have a colour in base.css. Half of all tokens, such as names, have none."""
 _BEGINS = r"(?:(?<![^\W\d_])|(?<=[a-z0-9])(?=[A-Z]))"
@@ -45,7 +44,7 @@ def code_lines(
     """Return each line as markup without its end: tokens as `<span class="k">`, the words `terms` in
     `<mark>`.
 
-    If `most` is given, only so many lines are highlighted and returned.
+    `most` limits the number of lines that are highlighted and returned.
     """
     return list(itertools.islice(streamed_lines(text, language, path, terms, most), most))
 
@@ -58,8 +57,8 @@ def line_count(text: str) -> int:
 def streamed_lines(
     text: str, language: str, path: str, terms: Sequence[str] = (), most: int | None = None
 ) -> Iterator[Markup]:
-    """Yield lines like `code_lines`, so that the first can be sent early; without the tokens of further
-    lines."""
+    """Yield the lines that `code_lines` returns, so that the first can be sent before the rest is
+    highlighted. Later lines have no token colours."""
     if len(text) <= _MOST_CACHED_CHARACTERS:
         return _lines(_cached_tokens(text, language, path, most), terms)
     return _lines(_tokens(text, language, path), terms)
@@ -67,7 +66,7 @@ def streamed_lines(
 
 @functools.lru_cache(_CACHED_TEXTS)
 def _cached_tokens(text: str, language: str, path: str, most: int | None) -> tuple[tuple[str, str], ...]:
-    """Return the tokens of the first `most` lines, without marks, since typing changes the marks."""
+    """Return the tokens of the first `most` lines. Marks are added later, since they change during typing."""
     tokens, ends = [], 0
     for token in _tokens(text, language, path):
         tokens.append(token)
@@ -136,7 +135,7 @@ def _with_marks(text: str, marked: re.Pattern[str]) -> str:
 
 
 def _pattern(terms: Sequence[str]) -> re.Pattern[str] | None:
-    """Return a pattern that finds words, parts of compound names, and their prefixes, in any case."""
+    """Return a pattern that finds words, parts of compound names, and prefixes of both, in any case."""
     words = sorted({term for term in terms if term.strip()}, key=len, reverse=True)
     if not words:
         return None

@@ -1,4 +1,4 @@
-"""The layout of a plot of the latest queries' durations and of the changes of the phase."""
+"""The layout of a plot of the durations of recent queries, with the changes of the retrieval phase."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from attrs import frozen
 from cairn.operations.timings import PhaseStep, Timing, Timings
 
 Along = Callable[[datetime.datetime, int], float]
-"""Returns the x coordinate of a query from its time and its number."""
+"""Returns the x coordinate of a query, given its time and its number."""
 
 LOG, LINEAR = "log", "linear"
 TIME, ORDER = "time", "order"
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 12, 18, 22
-"""The margins of the plot for its numbers, in pixels."""
+"""The margins around the plot in pixels, where the labels of the axes are."""
 _TITLED = 12
 _TICK_PIXELS = 110
 _FEWEST_TICKS = 2
 _NUMBER_PIXELS = 16
 _DAY = 24 * 3_600
 _STEPS = (1, 5, 15, 30, 60, 300, 900, 1_800, 3_600, 10_800, 21_600, 43_200, _DAY, 7 * _DAY, 30 * _DAY)
-"""Possible intervals of the ticks of time, in seconds."""
+"""The possible intervals between ticks of the time axis, in seconds."""
 
 
 @frozen
@@ -44,14 +44,14 @@ class Point:
 class StepLine:
     x: float
     label: str
-    """Its number among all changes; "" if there is no room."""
+    """The number of the change; "" if there is no room for it."""
     title: str
     is_down: bool
 
 
 @frozen
 class Plot:
-    """The whole plot, in pixels."""
+    """The whole plot; all sizes are in pixels."""
 
     width: int
     height: int
@@ -59,7 +59,7 @@ class Plot:
     right: int
     top: int
     bottom: int
-    """`left`, `right`, `top` and `bottom` are the edges of the area inside the margins."""
+    """The edges of the area inside the margins are `left`, `right`, `top` and `bottom`."""
     answered: str
     cached: str
     failed: str
@@ -112,7 +112,7 @@ def latency_plot(
 def _step_lines(
     steps: Sequence[PhaseStep], moments: Sequence[datetime.datetime], x_of: Along, right: int
 ) -> Iterator[StepLine]:
-    """Yield the changes since the first query, without the numbers that would overlap."""
+    """Yield the phase changes since the first query; labels that would overlap are left out."""
     free = -math.inf
     for number, step in enumerate(steps, 1):
         if step.at < moments[0]:
@@ -133,7 +133,7 @@ def step_title(step: PhaseStep) -> str:
 
 
 def _along(questions: Sequence[Timing], axis: str, left: int, right: int) -> tuple[Along, list[Tick]]:
-    """Return the function of the x coordinate, and the ticks of the time."""
+    """Return the function that computes x coordinates, and the ticks of the time axis."""
     first, last = questions[0].at, questions[-1].at
     most = max(2, (right - left) // _TICK_PIXELS)
     span = (last - first).total_seconds()

@@ -1,4 +1,4 @@
-"""The lines of a passage on a page: a window on the best lines, highlighted, with their numbers."""
+"""The lines of a passage on a page: the best lines and a few around them, highlighted and numbered."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cairn import protocol
 from cairn.web.code import code_lines, line_count
 
 _WINDOW, _FURTHER = 7, 3
-"""Number of lines shown of a result, and of a further passage of its file."""
+"""The number of lines shown of a result, and of a further passage of the same file."""
 _MARKED = re.compile("<mark>([^<]*)</mark>")
 _BEFORE = 2
 """The number of lines shown before the best ones."""

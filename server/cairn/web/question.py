@@ -104,7 +104,7 @@ class Question:
 
 @frozen
 class Chip:
-    """A link that adds or removes a filter."""
+    """A link that adds a filter to the question or removes one from it."""
 
     label: str
     kind: str
@@ -126,7 +126,7 @@ def chosen(question: Question) -> list[Chip]:
 
 
 def offered(question: Question, results: Sequence[protocol.SearchResult]) -> list[tuple[str, list[Chip]]]:
-    """Return chips by label that add filters which some results match; those with the most matches first."""
+    """Return, by label, links that add filters which results match; those with the most matches are first."""
     paths = question.values("path")
     counts = {
         "repository": Counter(each.folder for each in results),
@@ -156,7 +156,7 @@ def offered(question: Question, results: Sequence[protocol.SearchResult]) -> lis
 
 
 def _folder_below(path: str, chosen: tuple[str, ...]) -> str:
-    """Return the path's folder one level below the chosen ones; "" for a file directly in them."""
+    """Return the path's folder one level below the chosen folders; "" for a file directly in one of them."""
     inside = next((each.strip("/") for each in chosen if path.startswith(each.strip("/") + "/")), "")
     rest = path[len(inside) :].lstrip("/")
     first, slash, _ = rest.partition("/")

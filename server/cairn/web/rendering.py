@@ -1,4 +1,4 @@
-"""Renders pages and fragments from templates, with Jinja2, which escapes all text."""
+"""Renders pages and fragments from Jinja2 templates, which escape all text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 THEME_COOKIE = "cairn_theme"
 _THEMES = ("light", "dark")
 _PARTS = 1_500
-"""The number of parts of a streamed page that are sent together, on average 10 characters each."""
+"""The number of template pieces of a streamed page that are sent together. They average 10 characters."""
 _LEVEL = 5
 FRAGMENT = "cairn-fragment"
 """The header with which scripts request a part of a page."""
@@ -54,7 +54,7 @@ def page(request: PageRequest, template: str, *, status: int = 200, **values: An
 
 
 def streamed_page(request: PageRequest, template: str, **values: Any) -> Response:
-    """Return a whole page that is sent while it is rendered, so rendering it must not fail."""
+    """Return a page that is sent while it is rendered. Rendering must not fail: the status is sent first."""
     values |= {"signed_in": True, "theme": _theme(request.http)}
     stream = _templates().get_template(template).stream(values)
     stream.enable_buffering(_PARTS)
@@ -66,8 +66,8 @@ def streamed_page(request: PageRequest, template: str, **values: Any) -> Respons
 
 
 def page_around(request: PageRequest, template: str, late: Awaitable[str], **values: Any) -> Response:
-    """Return a whole page whose beginning is sent before its value `late`, which is HTML, is complete."""
-    mark = secrets.token_hex(16)  # Other text of the page cannot contain it.
+    """Return a whole page. Its beginning is sent before the value `late`, which is HTML, is complete."""
+    mark = secrets.token_hex(16)  # The page's other text cannot contain this mark.
     text = rendered(template, signed_in=True, theme=_theme(request.http), late=mark, **values)
     before, _, after = text.partition(mark)
     is_compressed = _accepts_gzip(request)
@@ -84,7 +84,7 @@ def page_around(request: PageRequest, template: str, late: Awaitable[str], **val
 
 
 def _compressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Compress the pieces so that the browser can decode each on arrival; the middleware buffers 100 KB."""
+    """Compress the pieces so that the browser can decode each at once; the middleware would buffer 100 KB."""
     compressor = zlib.compressobj(_LEVEL, wbits=31)
     for piece in pieces:
         yield _flushed(compressor, piece)
@@ -100,7 +100,7 @@ def _accepts_gzip(request: PageRequest) -> bool:
 
 
 def fragment(template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """Return a part of a page, which a script inserts."""
+    """Return a part of a page that a script inserts."""
     return HTMLResponse(rendered(template, **values), status)
 
 
@@ -124,9 +124,9 @@ def wants_fragment(request: Request) -> bool:
 
 
 def static_address(name: str) -> str:
-    """Return the address of a static file, with a version, so that browsers can cache it.
+    """Return the address of a static file, which contains its version so that browsers can cache the file.
 
-    The version is a folder of the address, so that a script's relative imports have the same version.
+    The version is a folder in the address, so that the relative imports of a script have the same version.
     """
     if name not in static_files():
         raise ValueError(f"there is no static file {name!r}")
@@ -146,7 +146,7 @@ class StaticFile:
 
 @functools.cache
 def static_file(name: str) -> StaticFile:
-    """Return the static file with this name, which is read only once."""
+    """Return the static file with this name. Each file is read only once."""
     body = (HERE / "static" / name).read_bytes()
     return StaticFile(body, gzip.compress(body))
 

@@ -1,4 +1,4 @@
-"""One request of a person who is signed in, and the queries that its view sends to the engine."""
+"""A request of a signed-in person, and the queries that its view sends to the engine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Served:
     runner: Runner
     settings: ServeSettings
     has_several: Callable[[], bool]
-    """Returns whether addresses must name a folder or repository, since there are several."""
+    """Returns whether several folders or repositories are open, so that addresses must name one."""
 
 
 @frozen
@@ -40,12 +40,12 @@ class PageRequest:
 
     @property
     def repository(self) -> str:
-        """The folder or repository in the address; "" for all."""
+        """The folder or repository that the address names; "" for all."""
         return self.http.query_params.get("repository", "")
 
     @property
     def is_local(self) -> bool:
-        """Whether the browser runs on this machine, according to the address."""
+        """Whether the browser runs on this machine: it has opened a loopback address."""
         return is_loopback_host(self.http.headers.get("host", ""))
 
     def named(self, folder: str) -> str:
@@ -53,11 +53,11 @@ class PageRequest:
         return folder if self.served.has_several() else ""
 
     async def answer(self, name: str, params: object) -> Any:
-        """Call the method `name` and return an object of its class of answers. Raises CairnError."""
+        """Call the method `name` and return its answer as an object of its class. Raises CairnError."""
         return await unless_disconnected(self.http, self.streamed_answer(name, params))
 
     async def streamed_answer(self, name: str, params: object, tell: Tell | None = None) -> Any:
-        """Call a method like `answer`, for a response that detects a disconnect itself."""
+        """Call a method as `answer` does, for a response that itself detects a disconnect."""
         return await self.served.runner.answer(
             name,
             params,
@@ -69,7 +69,7 @@ class PageRequest:
         )
 
     async def work(self, work: Callable[[Engine, Cancelled], T]) -> T:
-        """Run `work(engine, cancelled)` on a query thread, as this person. Raises CairnError."""
+        """Run `work(engine, cancelled)` on a query thread, for the signed-in person. Raises CairnError."""
         seconds = self.served.settings.request_seconds
         running = self.served.runner.work(work, workspace=self.repository, seconds=seconds)
         found: T = await unless_disconnected(self.http, running)

@@ -1,6 +1,6 @@
 """Sessions of browsers, and the one-time links that begin them.
 
-A browser's cookie represents a token but does not contain it, so it does not give access to the API.
+A browser's cookie stands for the token but does not contain it, so it does not give access to the API.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from attrs import define, field, frozen
 from cairn.operations.tokens import Token
 
 LINK_SECONDS = 600.0
-"""The validity of an unused link."""
+"""How long an unused link is valid, in seconds."""
 _MOST_LINKS = 1_000
 _MOST_SESSIONS = 10_000
 
@@ -29,7 +29,7 @@ Clock = Callable[[], float]
 
 @define
 class SignedSessions:
-    """Sessions for this machine's own token. They outlive the server, since the token signs the cookie."""
+    """Sessions for this machine's own token. They survive a restart: the token signs the cookie."""
 
     _token: Token
     _seconds: float
@@ -61,12 +61,12 @@ class SignedSessions:
 
 @define
 class MemorySessions:
-    """Sessions for the tokens of a team's readers, in memory; they end with the server."""
+    """Sessions for the tokens of a team's readers, kept in memory. They end with the server."""
 
     _seconds: float
     _now: Clock = time.time
     _sessions: OrderedDict[str, tuple[str, float]] = field(factory=OrderedDict, init=False, repr=False)
-    """The token and the end of each session, by the cookie's value."""
+    """The token and the end of each session. The key is the cookie's value."""
 
     def begin(self, token: str) -> str:
         cookie = secrets.token_urlsafe(32)
@@ -94,7 +94,7 @@ class _Link:
 
 @define
 class Links:
-    """One-time links. A second use ends the session of the first, since either user may be the wrong one."""
+    """One-time links. A second use ends the session that the first began: either user may be an intruder."""
 
     _sessions: Sessions
     _now: Clock = time.time

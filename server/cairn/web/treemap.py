@@ -1,4 +1,4 @@
-"""The layout of a treemap of groups and their leaves, whose areas are proportional to their sizes.
+"""The layout of a treemap: rectangles of groups and of their leaves, with areas proportional to their sizes.
 
 The library squarify implements the layout of Bruls, Huizing and van Wijk ("Squarified Treemaps", 2000).
 """
@@ -19,12 +19,12 @@ _CHARACTER = 7.0
 _LABEL_HEIGHT = 16.0
 _FEWEST_CHARACTERS = 3
 _SMALLEST = 0.0008
-"""The smallest share of the whole area that a group can have to be visible."""
+"""The smallest visible share of the whole area that a group can have."""
 _MOST_GROUPS = 48
 
 
 Place = tuple[float, float, float, float]
-"""Left, top, width and height."""
+"""A rectangle as left, top, width and height."""
 
 
 @frozen
@@ -57,7 +57,7 @@ class Box:
     width: float
     height: float
     label: str
-    """The name, shortened to the available room; "" if there is none."""
+    """The name, shortened to fit into the box; "" if there is no room."""
     title: str
     address: str
     colour: str = ""
@@ -93,7 +93,7 @@ def _group_box(group: Group, place: Place) -> GroupBox:
     box = _box((x, y, width, height), group.title, group.address)
     # A leaf of less than a pixel is invisible, and its sides would be zero.
     seen = [leaf for leaf in group.leaves if leaf.size * width * height >= group.size]
-    if len(seen) == 1:  # The group's name says more than the leaf's.
+    if len(seen) == 1:  # The group's name is more informative than the leaf's.
         (leaf,) = seen
         label = _fitting(group.name, width, height)
         return GroupBox(box, (_box((x, y, width, height), leaf.title, leaf.address, label, leaf.colour),))

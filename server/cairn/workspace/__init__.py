@@ -1,4 +1,4 @@
-"""The files of a workspace: their kinds, their changes, and their git history and imports.
+"""The files of a workspace: their kinds, their changes, their git history and their imports.
 
-The single decision whether a file is indexed belongs here.
+The only decision whether a file is indexed is made here.
 """

@@ -1,4 +1,4 @@
-"""The built-in rules that exclude files regardless of the ignore files.
+"""The built-in rules that exclude files, whatever the ignore files say.
 
 By name alone, in any case: secrets, directories without text, generated and binary files. By content: private
 keys, minified text, and generated text.
@@ -16,13 +16,13 @@ from cairn.text.languages import PROSE_LANGUAGES, detect_language
 
 @frozen
 class Decision:
-    """Whether a file or directory is indexed, and the rule that decided."""
+    """Whether a file or directory is indexed, and the rule that decides it."""
 
     indexed: bool
     rule: str
-    """The same text for every path that the rule decides, so that decisions can be counted by it."""
+    """The same text for every path to which the rule applies, so that decisions can be counted by it."""
     detail: str = ""
-    """The detail of this path, such as the line of the ignore file."""
+    """What is special about this path, such as the line of the ignore file."""
 
     @property
     def explanation(self) -> str:
@@ -37,7 +37,7 @@ _GENERATED = Decision(False, "built-in: generated file")
 _DOCUMENTATION = Decision(False, "built-in: generated documentation")
 _BINARY = Decision(False, "built-in: binary file type")
 
-# Directories without text of the project, ignored by git or not. `.env` often is a virtual environment.
+# Directories without text of the project, ignored by git or not. `.env` is often a virtual environment.
 _SKIPPED_DIRECTORIES = frozenset(
     """
     .git .hg .svn .jj .bzr cvs node_modules bower_components __pycache__ .venv .virtualenv .env site-packages
@@ -46,7 +46,7 @@ _SKIPPED_DIRECTORIES = frozenset(
     """.split()
 )
 
-# Never indexed, even if git tracks them: their text would end up in prompts.
+# These files are never indexed, even if git tracks them: their text would get into prompts.
 _SECRET_DIRECTORIES = frozenset({".aws", ".ssh", ".gnupg", ".kube"})
 _SECRET_NAMES = """
     .env .envrc .netrc _netrc .pgpass .my.cnf .htpasswd .npmrc .pypirc .git-credentials .dockercfg .s3cfg
@@ -66,10 +66,10 @@ _SECRET_NAME = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _SECRET_SAMPLE = re.compile(r"(\.env[._-])?(example|sample|template|dist|defaults?|schema)(\.env)?")
-"""Files that show which secrets a project needs, without the secrets."""
+"""Files that show which secrets a project needs, but contain none."""
 _BACKUP_ENDINGS = ("~", ".bak", ".backup", ".old", ".orig", ".save", ".swp")
 _BACKUP = re.compile(r"(~|\.(bak|backup|old|orig|save|swp))+$")
-"""Endings of backup copies; a copy of a secret is a secret."""
+"""Endings of backup copies. A copy of a secret is a secret, too."""
 
 # Files that programs write: long, repetitive, and never the subject of a query.
 _GENERATED_NAMES = """
@@ -81,7 +81,7 @@ _GENERATED_ENDINGS = tuple(
     ".min.js .min.css .min.mjs .bundle.js .map .snap _pb2.py _pb2_grpc.py .pb.go .g.dart .designer.cs".split()
 )
 
-# Names of files without text; other binary files are recognised by their content.
+# Endings of files without text. Other binary files are recognised by their content.
 _BINARY_SUFFIXES = """
     png jpg jpeg gif webp ico icns bmp tif tiff psd svg pdf ps eps doc docx xls xlsx ppt pptx odt zip gz tgz
     bz2 xz zst 7z rar tar jar war whl egg deb rpm dmg iso img exe dll so dylib a o obj lib pyc pyo pyd class
@@ -102,7 +102,7 @@ def decide_directory_name(name: str) -> Decision | None:
 
 
 def decide_file_name(name: str) -> Decision | None:
-    """Return the rule against files called `name`, or None. Rules against secrets come first."""
+    """Return the rule that excludes files called `name`, or None. Rules against secrets come first."""
     name = name.lower()
     if name.endswith(_BACKUP_ENDINGS) and decide_file_name(_BACKUP.sub("", name)) is _SECRET:
         return _SECRET
@@ -119,7 +119,7 @@ def decide_file_name(name: str) -> Decision | None:
 
 
 def may_contain_secrets(path: str) -> bool:
-    """Return whether a file at `path` (with `/`) is excluded because a name in the path suggests secrets."""
+    """Return whether a file at `path` (with `/`) is excluded because a name in its path suggests secrets."""
     *directories, name = path.split("/")
     return decide_file_name(name) is _SECRET or any(
         decide_directory_name(each) is _SECRET for each in directories
@@ -129,7 +129,8 @@ def may_contain_secrets(path: str) -> bool:
 _PRIVATE_KEY = Decision(False, _SECRET.rule, "it begins as a private key does")
 _MINIFIED = Decision(False, "built-in: minified", "nearly all of it is in very long lines")
 
-# A key, or a certificate followed by a key, possibly after comments and output of `openssl pkcs12`.
+# The file begins with a key, or with a certificate that a key follows. Comments and output of `openssl
+# pkcs12` may precede them.
 _KEY_FILE = re.compile(r"\s*(?:#[^\n]*\n\s*)*(?:-----BEGIN |---- BEGIN |Bag Attributes|PuTTY-User-Key-File-)")
 _KEY_BLOCK = re.compile(
     r"^(?:-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
@@ -146,7 +147,7 @@ prose at least 14 %.
 """
 
 _HEAD_LINES, _HEAD_CHARACTERS = 60, 8_000
-"""The limits of a header comment: room for a long licence, which often precedes the marker."""
+"""The size limits of a header comment. They allow for a long licence, which often precedes the marker."""
 
 _COMMENT_LINE = re.compile(r"(?://|#|--|;|%|!|dnl\b|REM\b)")
 _BLOCKS = {"/*": "*/", "<!--": "-->", "(*": "*)", "{-": "-}"}
@@ -157,7 +158,7 @@ _BEFORE_CODE = re.compile(
 )
 
 _EDGES = re.compile(r"^(?:[^\w@\"'`<]|<(?!auto))+|[\s*/#=\-]+$", re.IGNORECASE)
-"""The decoration around a comment's words. A quotation mark stays, as it shows a mere mention."""
+"""The decoration around a comment's words. A quotation mark is not removed, as it shows a mere mention."""
 
 _THIS = (
     r"(?:this|the) (?:\w+ )?(?:file|code|source|module|header|class|script|content|contents of this file)\b"
@@ -185,14 +186,14 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 _PAGE_EDGE = 8_000
-"""The characters at a page's beginning and end that may name its generator."""
+"""The number of characters at a page's beginning and at its end in which its generator is searched for."""
 _TAG = re.compile(r"<[^>]*>")
 _TOOLS = (
     r"(?:javadoc|dokka|doxygen|sphinx|typedoc|jsdoc|esdoc|yard|rdoc|sdoc|jazzy|swift-docc|docfx|phpdocumentor"
     r"|apigen|doctum|rustdoc|pdoc3?|epydoc|pydoctor|exdoc|ex_doc|edoc|haddock|scaladoc|groovydoc|ldoc|luadoc"
     r"|gtk-doc|dartdoc|ddoc|godoc|naturaldocs)\b"
 )
-"""Programs that make pages from comments in code, so that the code has the same text."""
+"""Programs that make pages from comments. The code has the same text, so the pages are not indexed."""
 _GENERATOR = re.compile(
     rf"<meta\s+name=[\"']?generator[\"']?\s+content=[\"']?(?:[\w.]+ )?{_TOOLS}[^\"'>]*"
     r"|(?:generated|created|built|powered|produced|made)(?: on [^<]{0,60})? (?:by|using|with)\s*"
@@ -205,13 +206,13 @@ _APART = 3
 
 
 def decide_content(path: str, text: str) -> Decision:
-    """Decide about the file at `path` with the content `text`, if its name and place are admitted."""
+    """Decide about the file at `path` with the content `text`, if its name and directories are accepted."""
     if is_private_key(text):
         return _PRIVATE_KEY
     if path.lower().endswith((".html", ".htm")) and (marker := _generator_of_page(text)):
         return Decision(False, _DOCUMENTATION.rule, marker)
     if detect_language(path) in PROSE_LANGUAGES:
-        return INDEXED  # prose has long lines, and even generated documentation is read
+        return INDEXED  # Prose has long lines, and even generated documentation is useful.
     if _is_minified(text):
         return _MINIFIED
     marker = _generated_marker(text)
@@ -224,7 +225,7 @@ def is_private_key(text: str) -> bool:
 
 def _is_minified(text: str) -> bool:
     if len(text) < _MINIFIED_SIZE or len(text) < _MINIFIED_SHARE * _LONG_LINE * (text.count("\n") + 1):
-        return False  # the average line is too short already
+        return False  # The average line is too short for minified text.
     long_lines = [line for line in text.split("\n") if len(line) > _LONG_LINE]
     size = sum(map(len, long_lines))
     blanks = sum(line.count(" ") + line.count("\t") for line in long_lines)
@@ -248,7 +249,7 @@ def _generated_marker(text: str) -> str:
 
 
 def _generator_of_page(text: str) -> str:
-    """Return a page's statement about the program that made it from comments in code, or ""."""
+    """Return a page's statement that names the program which made it from comments in code, or ""."""
     for part in (text[:_PAGE_EDGE], text[-_PAGE_EDGE:]):
         if match := _GENERATOR.search(part):
             return " ".join(_TAG.sub(" ", match[0]).strip('<!->"/ ').split())

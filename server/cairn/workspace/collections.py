@@ -1,4 +1,4 @@
-"""Assign files to collections: by nearest project and one of five kinds, or by globs in the settings."""
+"""Assign each file to a collection: by its project and its kind, or by globs in the settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cairn.workspace.ignore_patterns import Selection
 
 
 class FileKind(enum.StrEnum):
-    """The purpose of a file: the last part of its collection's name."""
+    """The purpose of a file. It is the last part of the name of the file's collection."""
 
     SOURCE = "source"
     DOCS = "docs"
@@ -35,7 +35,7 @@ TAGS: dict[FileKind, tuple[str, ...]] = {
     FileKind.CONFIG: ("configuration",),
     FileKind.EXAMPLES: ("code", "examples"),
 }
-"""Collections are scored by the tags `documentation`, `code` and `api`."""
+"""The tags for which a collection is scored: `documentation`, `code` and `api`."""
 
 _TEST_DIRECTORIES = frozenset({"test", "tests", "__tests__", "spec", "specs", "testing", "testdata", "e2e"})
 _TEST_FILE = re.compile(
@@ -46,7 +46,7 @@ _EXAMPLE_DIRECTORIES = frozenset(
 )
 _DOCS_DIRECTORIES = frozenset({"doc", "docs", "documentation", "wiki", "website"})
 MANIFESTS = tuple("pyproject.toml setup.cfg package.json Cargo.toml go.mod pom.xml composer.json".split())
-"""Files that make their directory a project; the first of several in a directory names it."""
+"""Files that make their directory a project. If a directory has several, the first of these names it."""
 
 
 def file_kind(path: str) -> FileKind:
@@ -67,22 +67,22 @@ def file_kind(path: str) -> FileKind:
 
 @frozen
 class Projects:
-    """The projects of a workspace folder: directory (relative, "" for the root) → name."""
+    """The names of a workspace folder's projects, by directory (relative, "" for the root)."""
 
     names: dict[str, str] = field(factory=dict)
     own: tuple[tuple[str, Selection], ...] = ()
-    """The collections of the settings with their files; the first that selects a file gets it."""
+    """The collections of the settings. A file belongs to the first that selects it."""
     _nearest: dict[str, str] = field(factory=dict, init=False, eq=False, repr=False)
 
     def collection(self, path: str) -> str:
-        """Return the settings' collection that selects the file at `path`, else `<project>-<kind>`."""
+        """Return the collection of the settings that selects the file at `path`, else `<project>-<kind>`."""
         for name, selection in self.own:
             if selection.names(path):
                 return name
         return f"{self._project(path.rpartition('/')[0])}-{file_kind(path)}"
 
     def is_current_collection(self, collection: str, path: str) -> bool:
-        """Return whether a file's earlier `collection` is still right: projects change, its kind does not."""
+        """Return whether a file's earlier `collection` is still right. Only its project may change."""
         if self.own:
             return collection == self.collection(path)
         project, _, kind = collection.rpartition("-")
@@ -105,7 +105,7 @@ def find_projects(
     """
     names = {"": _repository_name(root) or root.name or "workspace"}
     manifests = [path.rpartition("/") for path in paths if path.rpartition("/")[2] in MANIFESTS]
-    # The first of a directory's manifests comes last here, and so names it.
+    # The first of a directory's manifests is the last one here, and so names it.
     for directory, _, name in sorted(manifests, key=lambda found: MANIFESTS.index(found[2]), reverse=True):
         if project := _manifest_name(root / directory / name):
             names[directory] = re.sub(r"[^A-Za-z0-9._-]+", "-", project).strip("-")
@@ -124,7 +124,7 @@ def _repository_name(root: Path) -> str:
 
 
 def _manifest_name(path: Path) -> str:
-    """Return the project's name without an organisation, "" if the manifest has none or cannot be read."""
+    """Return the project's name without an organisation; "" if the manifest has none or cannot be read."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
         name = _READERS[path.suffix](text)

@@ -1,7 +1,7 @@
 """Find files that are copies of others: snapshots, vendored copies, and files made of others (bundles).
 
-Only their lines are compared. Two equal files do not show which is the copy, so it is the one that fewer
-files import, or that is in a deeper folder or an older version's. A file made of others is a copy of them.
+Only their lines are compared. Two equal files do not show which is the copy. It is the one that fewer files
+import, or that is in a deeper folder or an older version's folder. A file made of others is a copy of them.
 """
 
 from __future__ import annotations
@@ -21,31 +21,32 @@ Ints = NDArray[np.int64]
 Numbers = NDArray[np.int32]
 
 _FEWEST_LINES = 8
-"""The fewest sampled lines for a meaningful share: some 30 lines of text."""
+"""The minimum number of sampled lines for a meaningful share; a text of some 30 lines has as many."""
 _FEWEST_BYTES = 200
 _OF_ONE = 0.75
-"""The share of its lines in one other file that makes a file a copy of it."""
+"""If one other file contains this share of a file's lines, the file is a copy of it."""
 _OF_A_PART, _PART_OF_WHOLE, _FEWEST_PARTS, _OF_PARTS = 0.7, 0.6, 3, 0.5
-"""A file is made of others if it contains this share of each of them, each is at most this large beside it,
-there are at least this many, and at least this share of its lines is theirs."""
+"""Four conditions for a file that is made of others: the share of each part's lines that it contains, the
+maximum size of a part relative to it, the minimum number of parts, and the share of its lines in parts."""
 _MOST_PARTS = 500
-"""The maximum number of parts, by size, that are compared."""
+"""The maximum number of parts that are compared; the largest are."""
 _FEW_OWNERS = 10
-"""For a line in at most this many files, all pairs count; else only pairs with the likeliest original."""
+"""All pairs of files with a line in common count if at most this many files have the line. Otherwise only
+pairs with the likeliest original count."""
 _COMMON = 1_000
-"""Lines that more files have, such as a licence, are ignored."""
+"""A line that more files have, such as a licence's, is ignored."""
 _KINDS = (FileKind.SOURCE, FileKind.CONFIG, FileKind.DOCS, FileKind.TESTS, FileKind.EXAMPLES)
 _ASIDE = re.compile(
     r"(?:^|/)(?:vendor(?:ed)?|third[_-]?party|external|extern|deps|dist|build|out|static|single_include|"
     r"amalgamated?|snapshots?|fixtures?|backup|old|archive|deprecated|legacy)/",
     re.IGNORECASE,
 )
-"""Folders of copies, which only decide between two equal files."""
+"""Folders that usually contain copies. They only decide between two equal files."""
 
 
 @frozen
 class Sketched:
-    """The compared features of a file."""
+    """The features of a file that are compared."""
 
     path: str
     size: int
@@ -59,11 +60,11 @@ class Copy:
     path: str
     original: str
     share: float
-    """The share of its lines in its originals, 0 to 1."""
+    """The share of the copy's lines that its originals contain, 0 to 1."""
 
 
 def find_copies(files: Sequence[Sketched]) -> list[Copy]:
-    """Return the copies among the files, by path (Linux's four million sampled lines: 2 s, 150 MB)."""
+    """Return the copies among the files, by path. Linux's four million sampled lines took 2 s and 150 MB."""
     files = sorted(files, key=_likely_copy)
     known = _Lines(files)
     composed = _made_of_others(files, known)
@@ -82,24 +83,24 @@ def find_copies(files: Sequence[Sketched]) -> list[Copy]:
 
 
 class _Lines:
-    """The number of distinctive lines of each file, and of each two files in common. The files are sorted
-    with the likeliest originals first."""
+    """The number of distinctive lines of each file, and the number that each pair of files has in common. The
+    likeliest originals are sorted first."""
 
     def __init__(self, files: Sequence[Sketched]) -> None:
         owners, line = _sorted_lines(files)
         having = np.bincount(line)[line] if len(line) else line
         self.every = self._count(owners[having <= _COMMON], len(files))
-        """The number by file, without lines that are common everywhere."""
+        """For each file, the number of its lines that at most `_COMMON` files have."""
         self.rare = self._count(owners[having <= _FEW_OWNERS], len(files))
-        """The number by file, of lines that few files have."""
+        """For each file, the number of its lines that at most `_FEW_OWNERS` files have."""
         rare = (having > 1) & (having <= _FEW_OWNERS)
         common = (having > _FEW_OWNERS) & (having <= _COMMON)
         of_rare = self._pairs(owners[rare], line[rare], len(files))
         of_common = self._pairs_with_first(owners[common], line[common], len(files))
         self.shared_rare = _counted(of_rare, len(files))
-        """The number by two files, of lines that few files have, if above chance."""
+        """For each pair of files, the number of common lines that few files have, if above chance."""
         self.shared = _counted(np.concatenate([of_rare, of_common]), len(files))
-        """The same including frequent lines, which count only between the likeliest original and others."""
+        """The number of all common lines. Frequent ones count only with the likeliest original."""
 
     @staticmethod
     def _count(owners: Ints, files: int) -> list[int]:
@@ -123,7 +124,7 @@ class _Lines:
 
 
 def _sorted_lines(files: Sequence[Sketched]) -> tuple[Ints, Numbers]:
-    """Return each line's owner, int64[n], and number, int32[n], sorted by line and then by file."""
+    """Return the owner, int64[n], and the number, int32[n], of each line, sorted by line, then by file."""
     sizes = [len(file.sketch) // 4 for file in files]
     hashes = np.frombuffer(b"".join(file.sketch for file in files), np.uint32).astype(np.uint64)
     keys = (hashes << np.uint64(32)) | np.repeat(np.arange(len(files), dtype=np.uint64), sizes)
@@ -144,8 +145,8 @@ def _counted(pairs: Ints, files: int) -> dict[tuple[int, int], int]:
 
 
 def _made_of_others(files: Sequence[Sketched], known: _Lines) -> dict[int, float]:
-    """Return the files made of others, with the share of their lines that the others contain."""
-    lines = known.rare  # a licence is a large part of a small file
+    """Return the files that are made of others, with the share of their lines that the others contain."""
+    lines = known.rare  # A licence is a large part of a small file.
     parts: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     for (one, other), shared in known.shared_rare.items():
         whole, part = (one, other) if lines[one] > lines[other] else (other, one)
@@ -164,7 +165,7 @@ def _made_of_others(files: Sequence[Sketched], known: _Lines) -> dict[int, float
 
 
 def _different(parts: Sequence[tuple[int, int]], known: _Lines) -> list[tuple[int, int]]:
-    """Return the parts that are not copies of each other: a file that grew contains its older versions."""
+    """Return those parts that are not copies of each other: a file contains its own older versions."""
     kept: list[tuple[int, int]] = []
     both = known.shared_rare
     for shared, part in sorted(parts, reverse=True)[:_MOST_PARTS]:

@@ -1,4 +1,4 @@
-"""Find a folder's git repository, and run git in it: with a time limit, without prompts, without changes."""
+"""Find a folder's git repository, and run git in it: with a time limit, without prompts or changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class GitError(Exception):
-    """The failure of git to start or to end, or its timeout; `final` if retrying is useless."""
+    """The error that git could not be started, failed or timed out. If `final`, a retry is useless."""
 
     def __init__(self, problem: str, final: bool) -> None:
         super().__init__(problem)
@@ -32,7 +32,7 @@ class Repository:
     own: Path
     """The git folder of this worktree."""
     common: Path
-    """The git folder that all worktrees share."""
+    """The git folder that all worktrees of the repository share."""
 
     @property
     def keeps_table(self) -> bool:
@@ -40,8 +40,8 @@ class Repository:
         return (self.common / "reftable").is_dir()
 
     def resolve(self, name: str) -> str | None:
-        """Return the hash of a reference in files, None if it does not exist. Raise OSError, ValueError."""
-        for _ in range(5):  # git's own depth limit
+        """Return the hash of a reference in a file, None if it is missing. Raise OSError or ValueError."""
+        for _ in range(5):  # git has the same depth limit.
             shared = name.startswith("refs/") and not name.startswith(("refs/bisect/", "refs/worktree/"))
             file = (self.common if shared else self.own) / name
             text = file.read_text("utf-8").strip() if file.is_file() else self._packed(name)
@@ -60,7 +60,7 @@ class Repository:
         return line.group(1).decode() if line else ""
 
     def shallow(self) -> frozenset[str]:
-        """Return the commits whose parents were not fetched. Raise OSError, ValueError."""
+        """Return the commits whose parents were not fetched. Raise OSError or ValueError."""
         try:
             return frozenset((self.common / "shallow").read_text("ascii").split())
         except FileNotFoundError:
@@ -73,32 +73,32 @@ def locate(root: Path) -> Repository | None:
         root = root.resolve()
         for top in (root, *root.parents):
             own = top / ".git"
-            if own.is_file():  # a worktree or a submodule
+            if own.is_file():  # This is a worktree or a submodule.
                 own = top / own.read_text("utf-8").removeprefix("gitdir:").strip()
             if not (own / "HEAD").exists():
                 continue
             link = own / "commondir"
             return Repository(top, own, own / link.read_text("utf-8").strip() if link.is_file() else own)
-    except (OSError, ValueError):  # no permission, or not text
+    except (OSError, ValueError):  # The file may not be readable, or is not text.
         return None
     return None
 
 
 @frozen
 class Git:
-    """A runner of git in a folder, until `deadline` (of the monotonic clock) or until `stop()` is true."""
+    """Runs git in a folder. It stops at `deadline` (of the monotonic clock), or when `stop()` is true."""
 
     root: Path
     deadline: float
     stop: Callable[[], bool] = lambda: False
-    """Called ten times a second, on a separate thread."""
+    """A separate thread calls this ten times a second."""
 
     def run(self, arguments: Sequence[str], given: str = "") -> Iterator[bytes]:
-        """Yield git's output as it arrives; `given` is its input. Raise GitError after the readable part."""
+        """Yield git's output as it arrives. `given` is git's input. Raise GitError after the output."""
         program = shutil.which("git")
-        if program is None or not Path(program).is_absolute():  # Windows also searches the current folder
+        if program is None or not Path(program).is_absolute():  # Windows also searches the current folder.
             raise GitError("git was not found: install it, or add it to PATH.", final=True)
-        # Files instead of pipes: with three pipes, both sides could wait for each other.
+        # Input and errors are files: with three pipes, both sides could wait for each other.
         with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stderr:
             stdin.write(given.encode())
             stdin.seek(0)
@@ -125,7 +125,7 @@ class Git:
                     yield block
                 process.wait()
             finally:
-                process.kill()  # for a caller that stops early
+                process.kill()  # The caller may stop early.
                 process.stdout.close()
                 process.wait()
                 done.set()
@@ -163,7 +163,7 @@ def _environment() -> dict[str, str]:
         if not name.startswith("GIT_") or name.startswith(("GIT_CONFIG_", "GIT_EXEC_PATH"))
     }
     return kept | {
-        "GIT_ALLOW_PROTOCOL": "none",  # a partial clone would fetch missing files one by one
+        "GIT_ALLOW_PROTOCOL": "none",  # A partial clone would fetch missing files one by one.
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",

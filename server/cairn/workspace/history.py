@@ -219,7 +219,7 @@ def _commits(tokens: Iterator[str]) -> Iterator[Commit]:
                 yield Commit(first, int(seconds), subject, tuple(changes))
             first, seconds, subject, changes = status[1:], next(tokens, "0"), next(tokens, ""), []
         elif status:
-            path = sys.intern(next(tokens, ""))  # thousands of commits repeat the names
+            path = sys.intern(next(tokens, ""))  # Thousands of commits repeat the same names.
             if status[0] == "R":
                 changes.append(Change(sys.intern(next(tokens, "")), path))
             else:

@@ -1,13 +1,13 @@
 """Decide which paths the ignore files of a workspace folder exclude, and which line decides.
 
-As in git, the deepest ignore file with a matching pattern decides, and within a file the last pattern; no
-pattern can re-include a path below an ignored directory, and a tracked file is never ignored. A folder in a
-repository also obeys the ignore files above it, `info/exclude` and the user's ignore file; a repository
-inside the folder obeys only its own files. `.cairnignore` files work in the same way, override the
+The rules are git's. The deepest ignore file with a matching pattern decides, and within a file the last
+pattern. No pattern can re-include a path below an ignored directory, and a tracked file is never ignored. A
+folder in a repository also obeys the ignore files above it, `info/exclude` and the user's ignore file; a
+repository inside the folder obeys only its own files. `.cairnignore` files work in the same way, override the
 `.gitignore` beside them, and also apply to tracked files and across repositories.
 
-Only git knows its configuration and the tracked files that a pattern ignores. If git cannot be run, both are
-assumed to be absent, and a log line says why.
+git itself lists its configuration and the tracked files that a pattern ignores. If git cannot be run, both
+are assumed to be empty, and a log line says why.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ logger = logging.getLogger(__name__)
 
 GIT_IGNORE, CAIRN_IGNORE = ".gitignore", ".cairnignore"
 IGNORE_FILES = (GIT_IGNORE, CAIRN_IGNORE)
-"""In each directory, the later file overrides the earlier."""
+"""The names of ignore files. In a directory, the later file overrides the earlier one."""
 
 _RULE_NAMES = frozenset({".git", *IGNORE_FILES})
-"""A directory without any of these has its parent's rules."""
+"""The rules of a directory without any of these entries are its parent's."""
 
 _GIT_SECONDS = 10
-"""The time limit of one git call. Listing 21,000 tracked files took 0.05 s, but a network drive can hang."""
+"""The time limit of a git call. Listing 21,000 tracked files took 0.05 s, but a network drive can hang."""
 
 
 @frozen
@@ -44,7 +44,7 @@ class Match:
     """The pattern that decides about a path, and its place."""
 
     source: str
-    """The ignore file for display, relative to the workspace folder if it is inside."""
+    """The ignore file as shown to users, relative to the workspace folder if it is inside."""
     pattern: Pattern
     from_git: bool
 
@@ -61,9 +61,9 @@ class _Source:
     patterns: PatternList
     from_git: bool
     lead: str = ""
-    """The prefix of paths for a file above the workspace folder: `packages/app/`."""
+    """For a file above the workspace folder, what precedes the paths: `packages/app/`."""
     cut: int = 0
-    """The number of leading characters of a path that belong to the file's directory."""
+    """The number of a path's first characters that name the ignore file's directory."""
 
 
 @frozen
@@ -72,9 +72,9 @@ class _DirectoryRules:
 
     sources: tuple[_Source, ...] = ()
     tracked: Callable[[], Set[str]] = frozenset
-    """Return the tracked files that git's ignore files match, and their directories; computed once."""
+    """Returns the tracked files that git's ignore files match, and their directories. It is cached."""
     ignored: Match | None = None
-    """Why git ignores the directory, which is only searched for its tracked files."""
+    """Why git ignores the directory, which is searched only for its tracked files."""
 
 
 class IgnoreFiles:
@@ -88,7 +88,7 @@ class IgnoreFiles:
 
     def decide(self, path: str, directory: bool) -> Match | None:
         """Return the pattern that decides about `path` (relative, with `/`), or None. The directories above
-        it must have been decided before, outermost first, and none of them ignored."""
+        it must have been decided before, the outermost first, and none of them ignored."""
         parent = path.rpartition("/")[0]
         place = self._places.get(parent) or self._place(parent)
         if not place.sources and place.ignored is None:
@@ -105,7 +105,7 @@ class IgnoreFiles:
         self._place(directory, names)
 
     def _place(self, directory: str, names: Set[str] = _RULE_NAMES) -> _DirectoryRules:
-        """Return the rules in the directory; `names` limits the entries that are searched for."""
+        """Return the rules in the directory. `names` limits which entries are searched for."""
         place = self._places.get(directory)
         if place is None:
             place = self._below(directory, names) if directory else self._top()
@@ -133,7 +133,7 @@ class IgnoreFiles:
         if repository is None or _ignores(repository.top, self._root):
             return _DirectoryRules(tuple(self._sources_in(self._root, "")))
         configuration = _configuration(repository.top)
-        # On macOS and Windows, git sets it.
+        # git sets this on macOS and Windows.
         self._ignore_case = configuration.get("core.ignorecase", "").lower() in ("true", "yes", "on", "1")
         sources = [*self._sources_in(self._root, "")]
         lead, place, shown = "", self._root, ""
@@ -155,7 +155,7 @@ class IgnoreFiles:
     def _excludes(
         self, repository: Repository, configuration: Mapping[str, str], lead: str = "", cut: int = 0
     ) -> Iterator[_Source]:
-        """Yield `info/exclude` and the user's ignore file, the stronger first."""
+        """Yield `info/exclude` and the user's ignore file. The former has priority."""
         configured = configuration.get("core.excludesfile")
         if configured is None:
             configured = f"{os.environ.get('XDG_CONFIG_HOME') or '~/.config'}/git/ignore"
@@ -188,15 +188,15 @@ def _ignores(top: Path, folder: Path) -> bool:
 
 def _configuration(top: Path) -> dict[str, str]:
     entries = (entry.partition("\n") for entry in _ask_git(top, "config", "-z", "--list"))
-    # A name without a value means true in git.
+    # In git, a name without a value means true.
     return {name: value if divider else "true" for name, divider, value in entries}
 
 
 def _tracked(top: Path, lead: str, inside: str) -> Set[str]:
     """Return the tracked files of the repository at `top` that its ignore files match, and their directories.
 
-    The paths are relative to the workspace folder. `lead` is the workspace folder's path in the repository,
-    or `inside` the repository's path in the workspace folder, with `/` at its end.
+    The paths are relative to the workspace folder. `lead` is the workspace folder's path in the repository;
+    `inside` is the repository's path in the workspace folder. Both end with `/`.
     """
     found: set[str] = set()
     for path in _ask_git(top, "ls-files", "-i", "-c", "--exclude-standard", "-z"):
@@ -219,7 +219,7 @@ def _ask_git(top: Path, *arguments: str) -> Iterator[str]:
 
 
 def _read(path: Path, ignore_case: bool, follow: bool) -> PatternList | None:
-    """Return the patterns of an ignore file. Like git, do not follow a link in the work tree."""
+    """Return the patterns of an ignore file. As in git, a link in the work tree is not followed."""
     try:
         status = path.stat() if follow else path.lstat()
         if not stat.S_ISREG(status.st_mode):
@@ -227,7 +227,7 @@ def _read(path: Path, ignore_case: bool, follow: bool) -> PatternList | None:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES)
             if len(data) == MAX_BYTES:
-                data = data[: data.rfind(b"\n") + 1]  # half a pattern is a different pattern
+                data = data[: data.rfind(b"\n") + 1]  # A part of a pattern is a different pattern.
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as problem:

@@ -1,8 +1,8 @@
-"""Decide whether a file is indexed, and name the rule; all of Cairn relies on this one decision.
+"""Decide whether a file is indexed, and name the rule. All of Cairn relies on this one decision.
 
-The order is: the names and directories that Cairn always excludes (`builtin_rules`), the settings, the ignore
-files (`ignore_files`), the size, and after reading the file its content (`builtin_rules` again). Nothing
-re-includes what the first step excludes, so a secret stays excluded.
+The steps are: the names and directories that Cairn always excludes (`builtin_rules`), the settings, the
+ignore files (`ignore_files`), the size, and after reading the file its content (`builtin_rules` again). No
+step re-includes what the first one excludes, so a secret stays excluded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cairn.workspace.ignore_patterns import PatternList, Selection, path_key
 
 
 class FileRules:
-    """The rules of one workspace folder, with its ignore files as of its creation."""
+    """The rules of one workspace folder. The ignore files are read as they are at its creation."""
 
     def __init__(self, root: Path, settings: IndexSettings) -> None:
         self._root = root
@@ -41,7 +41,7 @@ class FileRules:
         return self.decide_file(path, status)
 
     def decide_descent(self, directory: str) -> Decision:
-        """Decide whether the scan reaches `directory`; it always reaches "", the folder itself."""
+        """Decide whether the scan reaches `directory`. It always reaches "", the folder itself."""
         decision = INDEXED
         for ancestor in accumulate(directory.split("/") if directory else (), "{}/{}".format):
             decision = self.decide_directory(ancestor)
@@ -70,7 +70,7 @@ class FileRules:
         return decision
 
     def listed(self, directory: str, names: Set[str]) -> None:
-        """Set the entries of `directory`, which saves searching for missing ignore files."""
+        """Record the entries of `directory`, which saves searching for missing ignore files."""
         self._ignore_files.listed(directory, names)
 
     def _decide_place(self, path: str, directory: bool) -> Decision:

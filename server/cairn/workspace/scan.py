@@ -16,12 +16,12 @@ from cairn.workspace.builtin_rules import Decision
 from cairn.workspace.rules import FileRules
 
 _SNIFFED_BYTES = 8_000
-"""Like git, search this many bytes for a NUL to recognise a binary file."""
+"""The number of a file's first bytes that are searched for a NUL, which makes it binary, as in git."""
 
 
 @frozen
 class FileEntry:
-    """A file to index, from its directory's listing."""
+    """A file to index, with the metadata from its directory's listing."""
 
     path: str
     size: int
@@ -30,11 +30,11 @@ class FileEntry:
 
 @frozen
 class ScanReport:
-    """The files and directories that a scan skipped; filled during the scan."""
+    """The files and directories that a scan skipped. It is filled during the scan."""
 
     skipped: Counter[str] = field(factory=Counter)
     examples: dict[str, list[tuple[str, Decision]]] = field(factory=dict)
-    """The first paths that each rule decided; a directory ends with `/`."""
+    """The first paths to which each rule applied. A directory ends with `/`."""
     unreadable: list[str] = field(factory=list)
     """The paths that could not be listed, with the system's reason."""
     most_examples: int = field(default=1, kw_only=True)
@@ -53,9 +53,9 @@ def scan(
     below: str = "",
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[FileEntry]:
-    """Yield every admitted file under `root / below`, shallow files before deep ones. Links are not followed,
-    so a loop of links cannot trap the walk. Stops early once `stop()` is true."""
-    folder = os.fspath(root)  # text, because Path's `/` took a third of the scan
+    """Yield every accepted file under `root / below`, shallow files before deep ones. Links are not followed,
+    so a loop of links cannot trap the scan. It stops early once `stop()` is true."""
+    folder = os.fspath(root)  # Paths are text, because the operator `/` of Path took a third of the scan.
     level = [below]
     while level:
         deeper: list[str] = []
@@ -88,14 +88,14 @@ def scan(
                             yield FileEntry(path, status.st_size, status.st_mtime_ns)
                         else:
                             report.add_excluded(path, decision)
-                except OSError as problem:  # removed or locked after listing
+                except OSError as problem:  # The file was removed or locked after the listing.
                     report.unreadable.append(f"{path}: {problem.strerror or problem}")
         level = deeper
 
 
 def read_text(path: Path) -> str | None:
     """Return the file's text with its line ends, or None for a binary file. Raise OSError. Text that is not
-    valid UTF-8 is read as Latin-1, which keeps every byte and every line in place."""
+    valid UTF-8 is read as Latin-1, which preserves every byte and every line."""
     data = path.read_bytes()
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", errors="replace")

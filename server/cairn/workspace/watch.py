@@ -1,4 +1,4 @@
-"""Report a folder's changed files, by any program, and commits and checkouts of its repository."""
+"""Report the files of a folder that any program changes, and commits and checkouts of its repository."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from cairn.workspace.history import watched_files
 logger = logging.getLogger(__name__)
 
 _DEBOUNCE_MS = 100
-"""A burst is reported once: at a pause, or after this long, which a person does not notice after a save."""
+"""The maximum delay until a burst of changes is reported, in milliseconds. A person does not notice it."""
 _START_SECONDS = 0.3
-"""Setting up the watches of 5,000 directories blocks all other threads for 0.15 s, so the first requests
-after opening the folder are answered before."""
+"""The delay before the watches are set up, in seconds. For 5,000 directories, this blocks all other threads
+for 0.15 s; the first requests after opening the folder are answered before."""
 _STEP_MS, _IDLE_STEP_MS = 20, 100
-"""The native watcher checks for changes this often, and reports them once a check finds no more. A check
-takes 50 µs: every 20 ms, that would be 0.3 % of a core, which is reserved for folders in use."""
+"""The intervals, in milliseconds, at which the native watcher checks for changes. It reports them once a
+check finds no more. A check takes 50 µs. Every 20 ms, that is 0.3 % of a core, so it is for folders in
+use."""
 _IN_USE_SECONDS = 30.0
-"""A folder counts as in use for this long after a change."""
+"""How long a folder counts as in use after a change, in seconds."""
 _POLLED_MS = 300
-"""The interval of checking every file where the system reports no changes."""
+"""The interval at which every file is checked if the system reports no changes, in milliseconds."""
 
 _NOT_REPORTED = frozenset({".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__"})
-"""Directories with many writes and nothing to index."""
+"""Directories with many writes and without files to index."""
 
 
 class FolderWatcher:
-    """A watcher of one folder, on its own thread until stopped.
+    """A watcher of one folder, on a separate thread until it is stopped.
 
     If the system's watcher fails (limits, permissions, a network drive), `on_problem` gets a sentence for the
     status. From then on only a part of the folder may be watched, so the owner must also scan it.
@@ -46,8 +47,8 @@ class FolderWatcher:
         on_problem: Callable[[str], None],
         on_ready: Callable[[], None],
     ) -> None:
-        """`on_changes` gets relative paths of files and directories; `on_head` is called when HEAD moves.
-        `on_ready` is called once changes are reported; earlier ones may have been missed."""
+        """Create a watcher. `on_changes` gets relative paths; `on_head` is called when HEAD moves. `on_ready`
+        is called once changes are reported. Earlier changes may have been missed."""
         self._root = root
         self._on_changes = on_changes
         self._on_head = on_head
@@ -59,12 +60,12 @@ class FolderWatcher:
         self._thread = threading.Thread(target=self._run, name=f"cairn-watch-{root.name}", daemon=True)
 
     def start(self) -> None:
-        """Start the thread. Setting up a watch for every directory may take a while."""
+        """Start the thread. Watching every directory may take a while to set up."""
         self._thread.start()
 
     @property
     def is_lost(self) -> bool:
-        """Whether another folder replaced the watched one, whose changes are not reported."""
+        """Return whether another folder has replaced the watched one. Its changes are not reported."""
         now = _identity(self._root)
         return now is not None and now != self._folder
 
@@ -78,11 +79,11 @@ class FolderWatcher:
             return
         try:
             self._watch(in_part=False)
-        except (OSError, RuntimeError) as problem:  # watchfiles raises both for watcher limits
+        except (OSError, RuntimeError) as problem:  # watchfiles raises both errors for watcher limits.
             if self._stop.is_set():
                 return
             logger.warning("watching %s failed: %s", self._root, problem)
-            # watchfiles's message without the dump of the error after it.
+            # The message of watchfiles without the dump of the error that follows it.
             reason = str(problem).partition(" (Error {")[0].rstrip(". ")
             self._on_problem(
                 f"{self._root.name} cannot be watched in full ({reason}); Cairn looks for changes every"
@@ -102,7 +103,7 @@ class FolderWatcher:
         paths = [str(path) for path in (self._root, *logs)]
         # As in watchfiles: WSL does not report changes by Windows programs.
         polls = "microsoft-standard" in platform.uname().release
-        # Ignoring permission errors ignores every error, also limits, and all later paths.
+        # Ignoring permission errors would ignore every error, also of limits, and all later paths.
         with RustNotify(paths, False, polls, _POLLED_MS, True, in_part) as watcher:
             self._on_ready()
             idle_from = float("-inf")
@@ -122,7 +123,7 @@ class FolderWatcher:
         heads = paths & self._heads
         if heads:
             self._on_head()
-        # Only names below the folder count: a package opened inside `node_modules` is watched.
+        # Only names below the folder count. A package that is opened inside `node_modules` is watched.
         below = (path.relative_to(self._root) for path in paths - heads if path.is_relative_to(self._root))
         relative = {path.as_posix() for path in below if path.parts and _NOT_REPORTED.isdisjoint(path.parts)}
         if relative:
@@ -131,7 +132,7 @@ class FolderWatcher:
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:
-    """Return an identity that distinguishes a folder from a later one at its path; None if it is missing."""
+    """Return a value that tells a folder from a later one at the same path; None if the folder is missing."""
     try:
         status = folder.stat()
     except OSError:

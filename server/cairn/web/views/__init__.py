@@ -1,1 +1,1 @@
-"""The views: each module handles the requests of one page, and prepares the values of its templates."""
+"""The views. Each module handles the requests of one page and prepares the values of its templates."""

@@ -1,4 +1,4 @@
-"""Answers: the excerpts that answer a question, streamed as they are found, and a prompt with them."""
+"""The page of an answer: excerpts, streamed as they are found, and a prompt that contains them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from cairn.web.request import PageRequest
 _LEAST, _MOST, _STEP, _DEFAULT = 500, 16_000, 500, 4_000
 """The range and the default of the prompt's budget, in tokens."""
 _NEAREST = 5
-"""The number of places shown if nothing matches."""
+"""The number of similar places shown if nothing matches."""
 
 
 @frozen
@@ -78,14 +78,12 @@ async def answer(request: PageRequest) -> Response:
 
 
 async def answer_events(request: PageRequest) -> Response:
-    """Return the answer as server-sent events whose data are HTML: each stage, then the whole answer."""
+    """Return the answer as server-sent events with HTML: one per stage, then one for the whole answer."""
     given = request.http.query_params
     question, budget = Question.from_query(given), _budget(given.get("budget", ""))
     params = _params(question, budget)
     if wants_fragment(request.http):
-        return (
-            Response()
-        )  # The script asks whether its request was refused, since EventSource hides the status.
+        return Response()  # EventSource hides the status of a refused request, so the script requests it.
 
     async def run(tell: Any) -> str:
         answered = await request.streamed_answer("discover", params, tell)
@@ -150,7 +148,7 @@ def _excerpt(request: PageRequest, excerpt: protocol.Excerpt) -> ShownExcerpt:
 
 
 def _sections(request: PageRequest, answered: protocol.DiscoverAnswer) -> list[ShownSection]:
-    """Return the plan's sections if the prompt has them, as for an overview, or there are no excerpts."""
+    """Return the plan's sections if the prompt contains them, as for an overview, or no excerpts."""
     prompt, sections = answered.answer_prompt, answered.plan.sections
     if answered.excerpts and not any(section.title in prompt for section in sections):
         return []

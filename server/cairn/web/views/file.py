@@ -1,4 +1,4 @@
-"""A file in its current version: its outline, its lines with marks, and a panel about one line."""
+"""The page of a file's current version: its outline, its lines and a panel about one line."""
 
 from __future__ import annotations
 
@@ -30,11 +30,10 @@ from cairn.web.request import Cancelled, PageRequest
 from cairn.web.views.file_panel import panel_values
 
 BLOCK = 100
-"""The number of lines per block. Browsers lay out only the blocks near the viewport; file.css has the others'
-height."""
+"""The number of lines per block. Browsers lay out only the blocks near the viewport; file.css has the height
+of the other blocks."""
 MOST_OUTLINED = 1_000
-"""The maximum number of entries of an outline on a page: 14,500 entries took longer to render than the
-file."""
+"""The maximum number of entries of an outline. One of 14,500 took longer to render than the file."""
 _LINES = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7}))?")
 
 
@@ -46,7 +45,7 @@ class _Found:
 
 
 async def file(request: PageRequest) -> Response:
-    """Return the page; with `panel=1`, it contains the panel of the first marked line."""
+    """Return the page of a file. The parameter `panel=1` includes the panel of the first marked line."""
     path, query = request.http.path_params["path"], request.http.query_params
     marked, with_panel = marked_lines(query.get("lines", "")), "panel" in query
     lines = marked if with_panel else None
@@ -54,13 +53,13 @@ async def file(request: PageRequest) -> Response:
         found = await request.work(partial(_found, path=path, lines=lines, history=with_panel))
     except InvalidRequestError as problem:
         return await _not_shown(request, path, marked, problem)
-    if found.file.page.path != path:  # The path is not in its normal form.
+    if found.file.page.path != path:  # The requested path is not in normal form.
         return RedirectResponse(file_address(found.file.page.path, marked, request.repository), 303)
     return streamed_page(request, "file.html", **await asyncio.to_thread(_values, request, found, marked))
 
 
 async def file_panel(request: PageRequest) -> Response:
-    """Return the panel about `line`, and with `history`, about the whole file."""
+    """Return the panel about the line in `line`. The parameter `history` adds the whole file's history."""
     given = request.http.query_params
     path, lines = request.http.path_params["path"], marked_lines(given.get("line", ""))
     if not wants_fragment(request.http):
@@ -71,7 +70,7 @@ async def file_panel(request: PageRequest) -> Response:
 
 
 def marked_lines(given: str) -> tuple[int, int] | None:
-    """Return the 1-based, inclusive lines in an address, `10` or `10-14`; None if malformed."""
+    """Return the 1-based, inclusive lines that an address names as `10` or `10-14`; None if malformed."""
     match = _LINES.fullmatch(given)
     if match is None:
         return None
@@ -97,7 +96,7 @@ def _found(
 
 
 def _first_line(text: Sequence[str], first: int, last: int) -> int | None:
-    """Return the first line that is not blank, as passages begin with blank lines; None beyond the end."""
+    """Return the first line that is not blank, since passages may begin with blanks; None beyond the end."""
     if first > len(text):
         return None
     return next((n for n in range(first, min(last, len(text)) + 1) if text[n - 1].strip()), first)
@@ -128,7 +127,7 @@ def _values(request: PageRequest, found: _Found, marked: tuple[int, int] | None)
 
 
 def _blocks(lines: Iterator[Markup], marked: tuple[int, int] | None) -> Iterator[list[CodeLine]]:
-    """Yield the lines block by block, as they are highlighted."""
+    """Yield the lines in blocks, each as soon as it is highlighted."""
     first, last = marked or (0, 0)
     numbered = (CodeLine(n, markup, first <= n <= last) for n, markup in enumerate(lines, 1))
     while block := list(itertools.islice(numbered, BLOCK)):
@@ -136,13 +135,13 @@ def _blocks(lines: Iterator[Markup], marked: tuple[int, int] | None) -> Iterator
 
 
 def _above(path: str) -> list[tuple[str, str]]:
-    """Return the names and the paths of the folders that contain the file."""
+    """Return the name and the path of each folder that contains the file."""
     names = path.split("/")[:-1]
     return [(name, "/".join(names[: place + 1])) for place, name in enumerate(names)]
 
 
 def _shown_outline(outline: Sequence[OutlineEntry]) -> Sequence[OutlineEntry]:
-    """Shorten a long outline by its deepest levels, or by its end if the first level is too long."""
+    """Shorten a long outline: leave out its deepest levels, or its end if the first level is too long."""
     depth = max((entry.depth for entry in outline), default=0)
     while depth and sum(entry.depth <= depth for entry in outline) > MOST_OUTLINED:
         depth -= 1
@@ -152,7 +151,7 @@ def _shown_outline(outline: Sequence[OutlineEntry]) -> Sequence[OutlineEntry]:
 async def _not_shown(
     request: PageRequest, path: str, marked: tuple[int, int] | None, problem: InvalidRequestError
 ) -> Response:
-    """Return a page with the reason why the file cannot be shown. Raises problems of other fields."""
+    """Return a page that says why the file cannot be shown. Raises errors that are not about the path."""
     if problem.field not in ("path", "folder"):
         raise problem
     holding = (

@@ -20,7 +20,7 @@ from cairn.web.code import code_lines
 from cairn.web.request import PageRequest
 
 _LISTED = 8
-"""The number of files that are visible before a list is expanded."""
+"""The number of files that are visible before the user expands a list."""
 _RELATED = 8
 
 
@@ -29,7 +29,7 @@ class ShownReference:
     address: str
     label: str
     within: str
-    """The function around the call, or the called definition."""
+    """The function that contains the call, or the called definition."""
     code: Markup
     confidence: int
     """The confidence in percent."""
@@ -59,7 +59,7 @@ class ShownCommit:
     date: str
     subject: str
     others: int
-    """The number of other files that it changed."""
+    """The number of other files that the commit changed."""
 
 
 def panel_values(

@@ -1,4 +1,4 @@
-"""The page about the index: its content, left-out files, writer, progress, and durations of queries."""
+"""The page about the index: content, skipped files, writing process, progress and durations of queries."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _OTHER = "c8"
 _NO_LANGUAGE = "no language"
 _SLOWEST = 8
 _SOON_MS, _LATER_MS = 2_000, 15_000
-"""Intervals of the script's updates, during changes and otherwise."""
+"""The intervals at which the script updates the page, during changes and otherwise."""
 _CHOICES = {"by": (_CHUNKS, _FILES), "scale": (LOG, LINEAR), "axis": (TIME, ORDER)}
-"""The possible values of an address's choices, the default first."""
+"""The possible values of each choice in an address, the default first."""
 
 
 @frozen
@@ -44,7 +44,7 @@ class IndexQuery:
     choices: Mapping[str, str]
     repository: str
     path: str
-    """The path to explain why it is indexed or not; "" for none."""
+    """The path of which the page explains whether it is indexed; "" for none."""
 
     @classmethod
     def of(cls, request: PageRequest) -> IndexQuery:
@@ -55,7 +55,7 @@ class IndexQuery:
         return cls(choices, request.repository, given.get("path", ""))
 
     def address(self, **changed: str) -> str:
-        """Return the page's address with other choices, without those that are the default."""
+        """Return the page's address with other choices; default values are left out."""
         values = {"repository": self.repository, "path": self.path} | dict(self.choices) | changed
         defaults = {name: choices[0] for name, choices in _CHOICES.items()}
         return address(
@@ -81,7 +81,7 @@ class ShareRow:
 
 
 async def index(request: PageRequest) -> Response:
-    """Return the page, or only its figures if a script requests them."""
+    """Return the page, or only its figures if a script requests these."""
     query = IndexQuery.of(request)
     seen, answers, problem = await request.work(
         lambda engine, _: (overview(engine), *_explain(engine, query.path))
@@ -90,7 +90,7 @@ async def index(request: PageRequest) -> Response:
 
 
 def _explain(engine: Engine, path: str) -> tuple[tuple[WhyIndexed, ...], str]:
-    """Return why the path is indexed or not, and a problem with the path."""
+    """Return why the path is indexed or not, and an error message about the path."""
     if path and not engine.folders:
         return (), "Choose a repository first: you have access to too many to look through all of them."
     try:
@@ -154,7 +154,7 @@ def _size(share: Share, query: IndexQuery) -> int:
 def _groups(
     request: PageRequest, folders: Sequence[FolderOverview], query: IndexQuery, colours: Mapping[str, str]
 ) -> list[Group]:
-    """Return the collections of all folders, with their languages."""
+    """Return the collections of all folders, each with its languages."""
     found: list[Group] = []
     for folder in folders:
         collections: dict[str, list[Share]] = {}
@@ -175,7 +175,7 @@ def _groups(
 
 
 def _repositories(seen: Overview, query: IndexQuery) -> list[Group]:
-    """Return the repositories of a team's index, if there are too many to show their collections."""
+    """Return the repositories of a team's index if there are too many to show their collections, too."""
     repositories = () if seen.team is None or seen.folders else seen.team.repositories
     by_files = query.choices["by"] == _FILES
     groups = []

@@ -1,4 +1,4 @@
-"""Search: results while typing, with filters, reasons and matching lines."""
+"""The search page: results while the user types, with filters, reasons and matching lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cairn.web.rendering import fragment, page, page_around, rendered, wants_fra
 from cairn.web.request import PageRequest
 
 _SOON_SECONDS = 0.02
-"""After this wait for the results, the server sends the beginning of the page."""
+"""If the results take longer than this, in seconds, the beginning of the page is sent first."""
 
 
 @frozen
@@ -39,13 +39,13 @@ class Row:
     place: Place
     further: tuple[Place, ...]
     editor: str
-    """The address that opens it in VS Code; "" for a file that is not on the browser's machine."""
+    """The address that opens the passage in VS Code; "" for a file that is not on the browser's machine."""
     repository: str
-    """The name of its folder if there are several, else ""."""
+    """The name of the passage's folder if several are open, else ""."""
 
 
 async def search(request: PageRequest) -> Response:
-    """Return the page, or only its results if a script requests them."""
+    """Return the page, or only its results if a script requests these."""
     question = Question.from_query(request.http.query_params)
     values: dict[str, Any] = {"question": question, "chosen": chosen(question)}
     if not question.text:
@@ -55,7 +55,7 @@ async def search(request: PageRequest) -> Response:
     if wants_fragment(request.http) or question.filters or question.repository:
         return _shown(request, values | await _found(request, question))
     finding = asyncio.ensure_future(_found(request, question))
-    # If the browser disconnects, no code retrieves the exception.
+    # The exception of this task is never retrieved if the browser disconnects.
     finding.add_done_callback(lambda done: done.cancelled() or done.exception())
     done, _ = await asyncio.wait({finding}, timeout=_SOON_SECONDS)
     if done:

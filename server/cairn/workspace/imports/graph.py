@@ -1,6 +1,6 @@
 """Resolve the specs of all files into a graph of imports.
 
-A spec that could equally mean several files means none.
+A spec that could equally mean several files means none of them.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ class ImportGraph:
     """The graph of imports between the files of a workspace."""
 
     def __init__(self, imports: Mapping[str, Sequence[str]]) -> None:
-        """`imports` maps every path of the workspace to the result of `import_specs`, () for none."""
+        """Create the graph. `imports` maps every path of the workspace to the result of `import_specs`."""
         self._places = Places(imports)
-        # Files of a folder share imports, so each spec is resolved once for the folder.
+        # Files of a folder share imports, so each spec is resolved once per folder.
         self._resolved = cache(self._resolve)
         self._declared = {path: _declarations(specs) for path, specs in imports.items()}
         self._unlinked = dict(imports)
-        """The specs of unlinked files: resolving a single spec needs no links."""
+        """The specs of the files that are not in the links yet. Resolving a single spec needs no links."""
         self._links = _Links()
 
     def changed(self, path: str, specs: Sequence[str]) -> bool:
-        """Replace the specs of a file of the graph. Return False if that is impossible because its
-        declarations have changed, on which other files depend."""
+        """Replace the specs of a file in the graph. Return False if its declarations have changed: other
+        files depend on those, so the graph must be made again."""
         if self._declared.get(path) != _declarations(specs):
             return False
         self._unlinked[path] = specs
@@ -61,15 +61,15 @@ class ImportGraph:
         return self._links
 
     def in_degrees(self) -> dict[str, int]:
-        """Return the number of other files that import each file, without zeros."""
+        """Return the number of other files that import each file. Files with zero are left out."""
         return {path: len(importers) for path, importers in self._linked().importers.items() if importers}
 
     def importers(self, path: str) -> tuple[str, ...]:
-        """Return the files that import the one at `path`, sorted."""
+        """Return the files that import the file at `path`, sorted."""
         return tuple(sorted(self._linked().importers.get(path, ())))
 
     def imported(self, path: str, specs: Sequence[str]) -> frozenset[str]:
-        """Return the other files that `path` with these specs imports; the graph need not contain `path`."""
+        """Return the other files that `path` imports with these specs. The graph need not contain `path`."""
         folder = posixpath.dirname(path)
         targets: set[str] = set()
         for spec in specs:
@@ -81,7 +81,7 @@ class ImportGraph:
         return frozenset(targets - {path})
 
     def resolve(self, path: str, spec: str) -> tuple[str, ...]:
-        """Return the existing files that one spec means in the file at `path`."""
+        """Return the existing files that a spec means in the file at `path`."""
         tag, _, name = spec.partition(":")
         if tag not in RESOLVERS:
             return ()

@@ -1,4 +1,4 @@
-"""Find the paths of a workspace by their ends or by their declarations."""
+"""Find the paths of a workspace by their ends, or by the names that files declare."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 
 _CANDIDATES = 200
-"""A name that more paths end with is ambiguous, which bounds the work."""
+"""If more paths end with a name, it counts as ambiguous. This limits the work."""
 
 _COMMON = frozenset({"common", "commonMain"})
-"""Folders of declarations that several platforms share."""
+"""Folders with declarations that several platforms share."""
 
 
 def _anywhere(_: str) -> bool:
@@ -26,7 +26,7 @@ class Places:
         self.declared: dict[str, list[str]] = defaultdict(list)
         self.in_folder: dict[str, list[str]] = defaultdict(list)
         self.entries: dict[str, list[str]] = defaultdict(list)
-        """The files that a manifest names as the entries of its package, by folder."""
+        """The files that the manifest in a folder names as entries of its package, by folder."""
         self.types = cache(self._types)
         self.crate_root = cache(self._crate_root)
         self._ending_with = cache(self._find_ending_with)
@@ -45,7 +45,7 @@ class Places:
                     self.declared[spec[1:]].append(path)
 
     def relative(self, folder: str, name: str, endings: Iterable[str]) -> str | None:
-        """Return the file that `name` means from `folder`, with the first ending that fits."""
+        """Return the file that `name` means from `folder`, with the first ending for which a file exists."""
         joined = f"{folder}/{name}" if folder else name
         if "./" in joined or joined.endswith(".") or "//" in joined:
             joined = posixpath.normpath(joined).removeprefix(".")
@@ -59,7 +59,8 @@ class Places:
         return self.nearest(self._ending_with(name, endings, is_root), folder)
 
     def is_plain_folder(self, folder: str) -> bool:
-        """Return whether a folder is not a Python package, which gives names: `json` is not `flask/json`."""
+        """Return whether a folder is not a Python package. Packages are part of names: `json` is not
+        `flask/json`."""
         return (f"{folder}/__init__.py" if folder else "__init__.py") not in self.paths
 
     def _find_ending_with(
@@ -82,14 +83,14 @@ class Places:
         return ()
 
     def _types(self, namespace: str) -> Mapping[str, Sequence[str]]:
-        """Return the files that declare `namespace` (`tag:name`), by name without ending."""
+        """Return the files that declare `namespace` (`tag:name`). The keys are file names without ending."""
         files: dict[str, list[str]] = {}
         for path in self.declared.get(namespace, ()):
             files.setdefault(posixpath.splitext(posixpath.basename(path))[0], []).append(path)
         return files
 
     def file_of(self, namespace: str, name: str, folder: str) -> str | None:
-        """Return the nearest file named like a type of the namespace."""
+        """Return the nearest file with the name of a type of the namespace."""
         return self.nearest(self.types(namespace).get(name, ()), folder)
 
     def _crate_root(self, folder: str) -> str | None:
@@ -111,7 +112,7 @@ class Places:
         return None
 
     def nearest(self, paths: Sequence[str], folder: str) -> str | None:
-        """Return the path that shares most folders with `folder`, then the least deep; None for a tie."""
+        """Return the least deep path of those that share most folders with `folder`; None for a tie."""
         if len(paths) < 2:
             return paths[0] if paths else None
         here = folder.split("/") if folder else []

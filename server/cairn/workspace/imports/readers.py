@@ -12,25 +12,25 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 _CHARACTERS = 200_000
-"""The characters that are read: imports are at the top, and generated files are long."""
+"""The maximum number of characters read: imports are at the top, and generated files are long."""
 _SPECS = 400
 """The maximum number of specs per file."""
 _NAMES = 40
-"""The maximum number of names of one `from x import a, b, ...`."""
+"""The maximum number of names in one `from x import a, b, ...`."""
 _REFERENCES = 200
-"""The maximum number of distinct types of a file that may use them without importing their names."""
+"""The maximum number of types of a file that may be used without an import of their names."""
 
 _SpecReader = Callable[[str], Iterator[str]]
 
 
 def import_specs(path: str, language: str, text: str) -> tuple[str, ...]:
     """Return the file's imports and declarations for `ImportGraph`, in order and without duplicates. `path`
-    is relative to the workspace, with `/`; `language` is a name of `cairn.text.languages`."""
+    is relative to the workspace, with `/`. `language` is a name of `cairn.text.languages`."""
     reader = _MANIFESTS.get(path.rpartition("/")[2]) or _READERS.get(language)
     return tuple(islice(dict.fromkeys(reader("\n" + text[:_CHARACTERS])), _SPECS)) if reader else ()
 
 
-# Patterns have a limited reach: a text full of beginnings would otherwise take quadratic time.
+# Patterns have a limited length: a text full of beginnings would otherwise take quadratic time.
 
 
 def _by_line(pattern: str) -> re.Pattern[str]:
@@ -54,8 +54,8 @@ _PY_COMMENT = re.compile(r"#[^\n]*")
 
 
 def _python(text: str) -> Iterator[str]:
-    """`from .http import web, URL` → `py:./http?web,`: the empty last name is the module itself. The standard
-    library is left out."""
+    """Read `from .http import web, URL` as `py:./http?web,`. The empty last name is the module itself. The
+    standard library is left out."""
     for quotes, pattern in _PY_STRINGS.items():
         if quotes in text:
             text = pattern.sub("", text)
@@ -65,7 +65,8 @@ def _python(text: str) -> Iterator[str]:
             name = f"{'/'.join(['..'] * (len(dots) - 1)) or '.'}/{name}".rstrip("/")
         elif module.partition(".")[0] in sys.stdlib_module_names:
             continue
-        # Modules are in lower case, and so are other names; only the file system tells them apart.
+        # Module names are in lower case, but so are other names. Only the file system tells which are
+        # modules.
         names = _PY_MEMBER.findall(_PY_COMMENT.sub("", members).replace("\\", " "))[:_NAMES]
         lower = [each for each in names if each[0].islower() or each[0] == "_"]
         itself = [""] if len(lower) < len(names) else []
@@ -84,7 +85,7 @@ _JS_CALLS = tuple(re.compile(rf"{word}\([ \t]*[\"'`]([^\"'`\n$]+)[\"'`]") for wo
 
 
 def _javascript(text: str) -> Iterator[str]:
-    """`import x from "./x.js"` → `js:./x.js`."""
+    """Read `import x from "./x.js"` as `js:./x.js`."""
     names = _JS_IMPORT.findall(text)
     for call in _JS_CALLS:
         for found in call.finditer(text):
@@ -104,14 +105,14 @@ _GO_PATH = _by_line(r"[ \t]*(?:[\w.]+[ \t]+)?\"([^\"\n]+)\"")
 
 
 def _go(text: str) -> Iterator[str]:
-    """`import "example.org/a/b"` → `go:example.org/a/b`. A single word is the standard library."""
+    """Read `import "example.org/a/b"` as `go:example.org/a/b`. A single word is in the standard library."""
     for block, single in _GO_IMPORTS.findall(text):
         for name in _GO_PATH.findall("\n" + (block or single)):
             if "/" in name or "." in name:
                 yield f"go:{name}"
 
 
-# Languages with namespaces: types are visible without an import in their namespace and after a star import
+# Languages with namespaces: in its namespace, and after a star import, a type is visible without an import
 
 _JVM_PACKAGE = _by_line(r"[ \t]*package[ \t]+([\w.`]+)")
 _JVM_IMPORT = _by_line(r"[ \t]*import[ \t]+(?:static[ \t]+)?([\w.`]+)(\{[^}]{0,2000}\}|\*)?")
@@ -128,7 +129,7 @@ _TYPE = re.compile(r"\b[A-Z]\w*")
 
 
 def _jvm(text: str) -> Iterator[str]:
-    """`package a.b` → `=jvm:a/b`, `import a.c.D` → `jvm:a/c/D`, `import a.c.*` → `jvm:a/c/*`, and types."""
+    """Read `package a.b` as `=jvm:a/b`, `import a.c.D` as `jvm:a/c/D`, `import a.c.*` as `jvm:a/c/*`."""
     if package := _JVM_PACKAGE.search(text):
         yield f"=jvm:{_slashed(package[1])}"
     for dotted, rest in _JVM_IMPORT.findall(text):
@@ -147,7 +148,7 @@ def _jvm(text: str) -> Iterator[str]:
 
 
 def _csharp(text: str) -> Iterator[str]:
-    """As for the JVM; `using a.b` is a star import."""
+    """Read imports as for the JVM; `using a.b` is a star import."""
     for dotted in _CS_NAMESPACE.findall(text)[:1]:
         yield f"=cs:{_slashed(dotted)}"
     for dotted in _CS_USING.findall(text):
@@ -157,7 +158,7 @@ def _csharp(text: str) -> Iterator[str]:
 
 
 def _php(text: str) -> Iterator[str]:
-    """As for the JVM, and included files."""
+    """Read imports as for the JVM, and included files."""
     if namespace := _PHP_NAMESPACE.search(text):
         yield f"=php:{_slashed(namespace[1])}"
     for name, group in _PHP_USE.findall(text):
@@ -178,7 +179,7 @@ def _slashed(name: str) -> str:
 
 
 def _types(tag: str, text: str) -> Iterator[str]:
-    """`jvm:~Request,Response`: possible types of the same namespace or of one that a star imports."""
+    """Yield `jvm:~Request,Response`: names that may be types of the same namespace or of a star import."""
     if names := list(dict.fromkeys(_TYPE.findall(text)))[:_REFERENCES]:
         yield f"{tag}:~{','.join(names)}"
 
@@ -195,12 +196,12 @@ _CARGO_NAME = _by_line(r"\[(?:package|lib)\][^\[]*?\nname[ \t]*=[ \t]*\"([\w-]+)
 
 
 def _rust(text: str) -> Iterator[str]:
-    """`use crate::{a::B, c}` → `rs:crate/a/B`, `rs:crate/c`; `mod x;` → `rs:self/x`."""
+    """Read `use crate::{a::B, c}` as `rs:crate/a/B` and `rs:crate/c`, and `mod x;` as `rs:self/x`."""
     for name in _RS_MOD.findall(text):
         yield f"rs:self/{name}"
     for indent, tree in _RS_USE.findall(text):
         for parts in _use_tree(tree):
-            # An indented `super` is that of an inline module, which is in the file itself.
+            # An indented `super` belongs to an inline module, which is in the file itself.
             below = parts[1:] if indent and parts[0] == "super" else parts
             if below and below[0] not in _RS_STANDARD:
                 yield f"rs:{'' if below is parts else 'self/'}{'/'.join(below)}"
@@ -228,10 +229,10 @@ def _use_tree(tree: str) -> Iterator[list[str]]:
 
 
 def _package_json(text: str) -> Iterator[str]:
-    """`{"name": "@s/p", "main": "lib/p.js"}` → `=js:@s/p`, `=entry:lib/p.js`."""
+    """Read `{"name": "@s/p", "main": "lib/p.js"}` as `=js:@s/p` and `=entry:lib/p.js`."""
     try:
         manifest = json.loads(text)
-    except (ValueError, RecursionError):  # a template or an unfinished file, which no file imports
+    except (ValueError, RecursionError):  # This is a template or an unfinished file, which no file imports.
         return
     if not isinstance(manifest, dict):
         return
@@ -243,7 +244,7 @@ def _package_json(text: str) -> Iterator[str]:
 
 
 def _cargo(text: str) -> Iterator[str]:
-    """`name = "a-b"` → `=rs:a_b`."""
+    """Read `name = "a-b"` as `=rs:a_b`."""
     for name in _CARGO_NAME.findall(text):
         yield f"=rs:{name.replace('-', '_')}"
 
@@ -265,22 +266,22 @@ _SH_VARIABLE = re.compile(r"^.*[$`)}][^/]*")
 
 
 def _c(text: str) -> Iterator[str]:
-    """`#include "x.h"` → `c:x.h`, `#include <x.h>` → `sys:x.h`."""
+    """Read `#include "x.h"` as `c:x.h`, and `#include <x.h>` as `sys:x.h`."""
     for quote, name in _C_INCLUDE.findall(text):
         yield f"{'sys' if quote == '<' else 'c'}:{name}"
 
 
 def _ruby(text: str) -> Iterator[str]:
-    """`require "a/b"` → `rb:a/b`, `require_relative "c"` → `rb:./c`."""
+    """Read `require "a/b"` as `rb:a/b`, and `require_relative "c"` as `rb:./c`."""
     for word, name, here in _RB_REQUIRE.findall(text):
-        if here.endswith("__FILE__"):  # the file counts as a folder here
+        if here.endswith("__FILE__"):  # The file counts as a folder here.
             name = name.removeprefix("../")
         local = here or word == "require_relative"
         yield f"rb:{'./' if local and not name.startswith('.') else ''}{name}"
 
 
 def _elixir(text: str) -> Iterator[str]:
-    """`alias A.{B, C}` → `ex:A/B`, `ex:A/C`; `defmodule A.B` → `=ex:A/B`."""
+    """Read `alias A.{B, C}` as `ex:A/B` and `ex:A/C`, and `defmodule A.B` as `=ex:A/B`."""
     for name in _EX_MODULE.findall(text):
         yield f"=ex:{_slashed(name)}"
     for name, group in _EX_USE.findall(text):
@@ -289,7 +290,7 @@ def _elixir(text: str) -> Iterator[str]:
 
 
 def _dart(text: str) -> Iterator[str]:
-    """`import "package:a/b.dart"` → `dart:a/b.dart`, `import "c.dart"` → `file:./c.dart`."""
+    """Read `import "package:a/b.dart"` as `dart:a/b.dart`, and `import "c.dart"` as `file:./c.dart`."""
     for name in _DART_IMPORT.findall(text):
         if name.startswith("package:"):
             yield f"dart:{name.removeprefix('package:')}"
@@ -298,7 +299,7 @@ def _dart(text: str) -> Iterator[str]:
 
 
 def _shell(text: str) -> Iterator[str]:
-    """`source ./x.sh` → `file:./x.sh`, `. "$HERE/x.sh"` → `file:x.sh`."""
+    """Read `source ./x.sh` as `file:./x.sh`, and `. "$HERE/x.sh"` as `file:x.sh`."""
     for argument in _SH_SOURCE.findall(text):
         path = _SH_VARIABLE.sub("", argument)
         here = path == argument and not path.lstrip("\"'").startswith((".", "/"))
@@ -310,7 +311,7 @@ def _shell(text: str) -> Iterator[str]:
 
 
 def _pattern(tag: str, pattern: str, separator: str = "/", relative: bool = False) -> _SpecReader:
-    """Return a reader of matches of the pattern's group, all `relative` to the importing file if set."""
+    """Return a reader that yields the pattern's group. With `relative`, it is relative to the file."""
     compiled = _by_line(pattern[1:]) if pattern.startswith("^") else re.compile(pattern)
     start = f"{tag}:./" if relative else f"{tag}:"
 

@@ -8,27 +8,27 @@ from collections.abc import Callable, Iterable, Sequence
 from cairn.workspace.imports.places import Places
 
 Resolver = Callable[[Places, str, str], Iterable[str | None]]
-"""A function from the importing file's folder (the file itself for tags in `BY_FILE`) and a name of `readers`
-to the files that the name means; None means none."""
+"""Returns the files that a name of `readers` means; None means none. The other argument is the importing
+file's folder, or for the tags in `BY_FILE` the importing file."""
 
 _PYTHON = (".py", "/__init__.py", ".pyi", "/__init__.pyi", ".pyx", ".pxd")
 _SCRIPTS = tuple(".ts .tsx .js .jsx .mts .cts .mjs .cjs .d.ts .vue .svelte .json .coffee".split())
 _JAVASCRIPT = ("", *_SCRIPTS, *(f"/index{ending}" for ending in _SCRIPTS))
 _ENTRIES = ("src/index", "index", "src/main", "lib/index", "main", "lib/main")
 _COMPILED = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
-"""TypeScript imports a file by the name of its compiled file."""
+"""The endings of compiled files, by which TypeScript imports their sources."""
 _DECLARATIONS = (".d.ts", ".d.mts", ".d.cts")
 _STYLES = ("", ".scss", ".sass", ".css", ".less", ".styl", "/_index.scss")
 _LOAD_PATHS = frozenset({"", "lib", "app", "src", "test", "tests", "spec", "ext"})
-"""The folders in which Ruby projects let `require` search: `require "json"` does not mean any `json.rb`."""
+"""The folders in which Ruby's `require` searches. `require "json"` does not mean just any `json.rb`."""
 _HEADER_PATHS = frozenset({"", "include", "includes", "inc", "headers", "src", "source", "sources", "lib"})
-"""The folders in which `<x.h>` is searched for: `<string.h>` does not mean any `string.h`."""
+"""The folders in which `<x.h>` is searched for. `<string.h>` does not mean just any `string.h`."""
 
 
 def types_in_sight(
     places: Places, path: str, tag: str, names: Iterable[str], specs: Sequence[str]
 ) -> Iterable[str]:
-    """Yield the files of types that a file may use by bare name, from its own and starred namespaces."""
+    """Yield the files of types that a file may use by bare name, of its own and of starred namespaces."""
     spaces = [spec[1:] for spec in specs if spec.startswith(f"={tag}:")]
     spaces += [spec[:-2] for spec in specs if spec.startswith(f"{tag}:") and spec.endswith("/*")]
     folder = posixpath.dirname(path)
@@ -40,7 +40,7 @@ def types_in_sight(
 
 
 def _namespaced(tag: str) -> Resolver:
-    """`a/b/C` is C of the namespace a/b; `a/b/C/D` is in the file of C if D has no own file."""
+    """Resolve a type. `a/b/C` is C of the namespace a/b; `a/b/C/D` is in C's file if D has no own file."""
 
     def resolve(places: Places, folder: str, name: str) -> Iterable[str | None]:
         space, _, last = name.rpartition("/")
@@ -77,7 +77,7 @@ def _python(places: Places, folder: str, name: str) -> Iterable[str | None]:
 
     submodules = [f"{module}/{member}" for member in members.split(",")] if members else []
     modules = [find(each) for each in submodules] or [None]
-    if None in modules:  # a member that the module itself defines
+    if None in modules:  # The module itself defines this member.
         modules.append(find(module))
     return modules
 
@@ -92,13 +92,13 @@ def _javascript(places: Places, folder: str, name: str) -> Iterable[str | None]:
         if not rest and (entries := _entries(places, package)):
             return entries
         return (next((each for start in starts if (each := _script(places, package, start))), None),)
-    if name.startswith(("@/", "~/", "#/")):  # bundlers map these to the source folder
+    if name.startswith(("@/", "~/", "#/")):  # Bundlers map these to the source folder.
         return (places.absolute(folder, name[2:], _JAVASCRIPT),)
     return (places.absolute(folder, name, _JAVASCRIPT),) if name.startswith(("src/", "app/")) else ()
 
 
 def _entries(places: Places, folder: str) -> tuple[str, ...]:
-    """Return the manifest's first code file that is not a build result, and its type declarations."""
+    """Return the first code file of the manifest that is not a build result, and its type declarations."""
     folder = folder.strip("./")
     named = (_script(places, folder, name) for name in places.entries.get(folder, ()))
     found = list(filter(None, named))
@@ -115,7 +115,7 @@ def _script(places: Places, folder: str, name: str) -> str | None:
 
 
 def _go(places: Places, folder: str, name: str) -> Iterable[str | None]:
-    """Return every file of the package except its tests: Go imports a folder."""
+    """Return every file of the package except its tests: a Go import names a folder."""
     found = places.folder_of("go", name, folder)
     if found is None:
         return ()
@@ -124,7 +124,7 @@ def _go(places: Places, folder: str, name: str) -> Iterable[str | None]:
 
 
 def _rust(places: Places, path: str, name: str) -> Iterable[str | None]:
-    """Return the deepest module on the path that is a file."""
+    """Return the file of the deepest module on the path that has one."""
     first, *parts = name.split("/")
     root, here = _crate(places, path)
     if first == "self":
@@ -207,4 +207,4 @@ RESOLVERS: dict[str, Resolver] = {
 }
 
 BY_FILE = frozenset({"rs"})
-"""Tags whose names depend on the file; the others depend only on the folder."""
+"""The tags whose names depend on the importing file. Others depend only on its folder."""
