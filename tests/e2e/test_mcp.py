@@ -18,7 +18,7 @@ import pytest
 pytest.importorskip("mcp")
 
 import mcp_types as types
-from hostile_traffic import ESCAPES, escaped, lay_secret
+from hostile_traffic import ESCAPES, escaped, write_secret
 from jsonschema import Draft202012Validator
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
@@ -128,7 +128,7 @@ async def test_an_error_says_to_the_model_what_is_wrong_with_its_call(workspace:
 
 
 async def test_no_path_leads_out_of_the_workspace_over_mcp(workspace: Path) -> None:
-    lay_secret(workspace)
+    write_secret(workspace)
     async with run_agent(workspace) as client:
         await ready(client)
         for path in (*ESCAPES, str(workspace.parent / "secret.txt"), "link.txt"):

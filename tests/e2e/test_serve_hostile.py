@@ -14,7 +14,7 @@ import hostile_http
 import hostile_lsp
 import hostile_mcp
 import pytest
-from hostile_traffic import Report, escaped, lay_secret
+from hostile_traffic import Report, escaped, write_secret
 
 from tests.serving import Served, serving, wait_for
 
@@ -26,7 +26,7 @@ REQUESTS = int(os.environ.get("CAIRN_HOSTILE_REQUESTS", "400"))
 @pytest.fixture(scope="module")
 def root(harbour_folder: Path) -> Iterator[Path]:
     """The small project beside a secret, with the data folder of all processes of the module."""
-    lay_secret(harbour_folder)
+    write_secret(harbour_folder)
     with environment_of(harbour_folder):
         yield harbour_folder
 

@@ -14,7 +14,7 @@ from unittest import mock
 
 import pytest
 from attrs import define, field
-from hostile_traffic import ESCAPES, escaped, lay_secret
+from hostile_traffic import ESCAPES, escaped, write_secret
 
 from cairn.engine.host import Host
 from cairn.lsp.socket import LspSocket
@@ -336,7 +336,7 @@ async def test_a_folder_with_a_wrong_uri_does_not_keep_the_others_closed(workspa
 
 
 async def test_no_path_leads_out_of_the_workspace_over_lsp(workspace: Path, tmp_path: Path) -> None:
-    lay_secret(workspace)
+    write_secret(workspace)
     with serving(str(workspace)) as served:
         reader, writer = await asyncio.open_connection("127.0.0.1", served.addresses["lspPort"])
         editor = Editor(reader, writer)
