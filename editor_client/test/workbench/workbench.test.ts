@@ -58,8 +58,8 @@ void suite("a user works on a project", () => {
 
   void test("the context panel shows what belongs to the place of the cursor, and follows it", async () => {
     const panel = await Panel.show(workbench);
-    await workbench.openFile("docs/design.md", await project.lineOf("docs/design.md", "`cairn lsp` serves"));
-    await panel.isAbout("Processes and threads");
+    await workbench.openFile("docs/design.md", await project.lineOf("docs/design.md", "**`cairn lsp`"));
+    await panel.isAbout("Processes");
     const passages = await panel.passages();
     assert.ok(passages.length > 3, `${passages.length} passages`);
     await workbench.screenshot("panel");
@@ -80,24 +80,24 @@ void suite("a user works on a project", () => {
 
   void test("a pinned panel stays while the cursor moves, until it is unpinned", async () => {
     const panel = await Panel.show(workbench);
-    await workbench.openFile("docs/design.md", await project.lineOf("docs/design.md", "## What was chosen"));
-    await panel.isAbout("What was chosen");
+    await workbench.openFile(
+      "docs/design.md",
+      await project.lineOf("docs/design.md", "## Phases and fallbacks"),
+    );
+    await panel.isAbout("Phases and fallbacks");
     await workbench.run("Cairn: Pin to This Place");
     await panel.pinned.waitFor();
     const passages = await panel.passages();
 
-    await workbench.openFile(
-      "docs/ranking.md",
-      await project.lineOf("docs/ranking.md", "## What is worth quoting"),
-    );
+    await workbench.openFile("docs/ranking.md", await project.lineOf("docs/ranking.md", "## Evidence"));
     await workbench.screenshot("panel-pinned");
     // It has heard of the other place by the time it has answered a command that came later.
     await workbench.copied("Cairn: Copy Context as Prompt", "design.md#L");
-    assert.equal(await panel.title(), "What was chosen");
+    assert.equal(await panel.title(), "Phases and fallbacks");
     assert.deepEqual(await panel.passages(), passages);
 
     await workbench.run("Cairn: Follow the Cursor Again");
-    await panel.isAbout("What is worth quoting");
+    await panel.isAbout("Evidence");
   });
 
   void test("the panel's context is copied as a prompt that cites its lines", async () => {
@@ -151,7 +151,7 @@ void suite("a user works on a project", () => {
   });
 
   void test("moving through the rows shows them, and escape restores what was there", async () => {
-    const line = await project.lineOf("README.md", "Everything stays on your machine");
+    const line = await project.lineOf("README.md", "## Try it");
     await workbench.run("View: Close All Editors");
     await workbench.openFile("docs/design.md");
     await workbench.openFile("README.md", line);
