@@ -91,12 +91,12 @@ _JSON = b"HTTP/1.1 %s x\r\nContent-Type: application/json\r\n\r\n%s"
     ("answer", "kind", "problem"),
     [
         (b"", "any JSON", "no answer but a closed connection"),
-        (b"noise", "any JSON", "no HTTP"),
+        (b"noise", "any JSON", "not HTTP"),
         (_JSON % (b"500", b"{}"), "any JSON", "a failure"),
         (_JSON % (b"504", b'{"error": {"code": "outOfTime", "message": "m"}}'), "any JSON", "a failure"),
         (_JSON % (b"503", b'{"error": {"code": "internal", "message": "m"}}'), "any JSON", "a failure"),
         (_JSON % (b"400", b'{"error": {}}'), "any JSON", "a refusal without its reason"),
-        (_JSON % (b"200", b'{"score": NaN}'), "any JSON", "no JSON"),
+        (_JSON % (b"200", b'{"score": NaN}'), "any JSON", "not JSON"),
         (_JSON % (b"200", b'{"text": "root:x:0:0:root"}'), "escape", "outside of the workspace"),
     ],
 )
