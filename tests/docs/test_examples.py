@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import click
 import pytest
 import reference_docs
+from tests.serving import serving, wait_for
 
 from cairn.commands import cli
 from cairn.settings.layers import overlay
@@ -66,12 +68,20 @@ def test_command_line_runs(line: str, workspace: Path, bare_data_dir: Path) -> N
     assert done.stdout
 
 
-@pytest.mark.parametrize("block", _blocks("toml"))
+@pytest.mark.parametrize("block", [block for block in _blocks("toml") if "mcp_servers" not in block])
 def test_settings_example_is_valid(block: str) -> None:
-    values = tomllib.loads(block)
-    # The tables `mcp_servers` and `language-server` configure other programs.
-    if "mcp_servers" not in values and "language-server" not in values:
-        assert overlay(Settings(), values, "example")[1] == []
+    assert overlay(Settings(), tomllib.loads(block), "example")[1] == []
+
+
+def test_rest_example_finds_the_place(workspace: Path, bare_data_dir: Path) -> None:
+    typed = " ".join(line for block in _blocks("console") for line in block.splitlines())
+    examples = re.findall(r"curl [^$]*/api/v1/(\w+) .*?-d '([^']*)'", typed)
+    assert examples
+    with serving(str(workspace)) as served:
+        wait_for(lambda: served.call("status", {})["state"] == "ready")
+        for method, params in examples:
+            (first, *_) = served.call(method, json.loads(params))["results"]
+            assert first["path"] == "src/harbour/berths.py"
 
 
 @pytest.mark.parametrize("page", ["settings", "protocol"])

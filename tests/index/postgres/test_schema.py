@@ -12,10 +12,10 @@ from psycopg.conninfo import make_conninfo
 from tests.index.postgres.store_rows import TeamStore, add_file, add_pool, add_repository, open_owner
 from tests.postgres import execute, new_database
 
-from cairn.errors import InvalidRequestError, StoreUnavailableError
+from cairn.errors import StoreUnavailableError
 from cairn.index.postgres.access import grant
 from cairn.index.postgres.schema import VERSION, check_pgvector, check_version, prepare
-from cairn.index.postgres.shards import ShardServer, add_shard, index_vectors
+from cairn.index.postgres.shards import ShardServer, add_shard
 from cairn.index.postgres.tables import BULK_TABLES
 from cairn.team.local_server import LocalServer
 
@@ -100,7 +100,7 @@ def test_prepare_works_for_an_owner_without_superuser_rights(postgres_server: Lo
             plain_url = make_conninfo(url, user="plain_owner", password="p")
             prepare(plain_url)
             with open_owner(plain_url) as owner:
-                index_vectors(owner, add_shard(owner))
+                add_shard(owner)
         finally:
             superuser.execute("DROP OWNED BY plain_owner CASCADE")
             superuser.execute(f"ALTER DATABASE {superuser.info.dbname} OWNER TO CURRENT_USER".encode())
@@ -145,27 +145,6 @@ def test_shard_is_added_while_others_read_and_write(bare_team: TeamStore) -> Non
         shard = add_shard(owner)
         busy.rollback()
         add_file(owner, 9, add_repository(owner, "new", add_pool(owner, shard), shard))
-        with pytest.raises(InvalidRequestError, match="not a shard"):
-            index_vectors(owner, 99)
-
-
-def test_vector_index_of_one_shard_answers_its_nearest_neighbours(bare_team: TeamStore) -> None:
-    owner, shard = bare_team.owner, bare_team.main.shard
-    owner.execute(
-        """INSERT INTO cairn.vectors SELECT %s, %s, 100 + n, 1,
-               (SELECT array_agg(sin(n * m)) FROM generate_series(1, 256) AS m)::halfvec(256)
-           FROM generate_series(1, 2000) AS n""",
-        (shard, bare_team.main.pool),
-    )
-    index_vectors(owner, shard)
-    index_vectors(owner, shard)
-    owner.execute("SET enable_seqscan = off; SET enable_sort = off")
-    nearest = (
-        "SELECT chunk FROM cairn.vectors WHERE shard = %s"
-        " ORDER BY vector <-> array_fill(1::real, ARRAY[256])::halfvec(256) LIMIT 1"
-    )
-    assert f"vectors_{shard}_hnsw" in str(owner.execute("EXPLAIN " + nearest, (shard,)).fetchall())
-    assert owner.execute(nearest, (shard,)).fetchone() == (1,)
 
 
 def test_shard_on_another_server_has_its_rows_there(bare_team: TeamStore, postgres: str) -> None:
@@ -182,9 +161,5 @@ def test_shard_on_another_server_has_its_rows_there(bare_team: TeamStore, postgr
     seen = bare_team.seen("ann")
     assert seen["chunks"] == seen["vectors"] == seen["definitions"] == seen["files"] == {1, 2, 7}
     assert seen["terms"] == {far.id, bare_team.main.id}
-    index_vectors(owner, shard, elsewhere)
-    assert execute(postgres, f"SELECT to_regclass('cairn.vectors_{shard}_hnsw')::text") != [(None,)]
-    with pytest.raises(InvalidRequestError, match="another server"):
-        index_vectors(owner, shard)
     assert owner.execute("SELECT server FROM cairn.shards WHERE id = %s", (shard,)).fetchone() == ("second",)
     add_shard(owner, elsewhere)

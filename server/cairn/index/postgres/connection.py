@@ -36,7 +36,7 @@ _TRIES = 2
 _BEGIN_READING = """
 SELECT set_config('statement_timeout', %s, true), set_config('jit', 'off', true),
     set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
-    set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('role', %s, true),
+    set_config('role', %s, true),
     (SELECT value FROM cairn.meta WHERE key = 'schema')
 """
 

@@ -22,9 +22,6 @@ from cairn.index.reader.records import Hit
 from cairn.index.store.deadline import Cancelled
 from cairn.index.store.schema import STATIC_LENGTH
 
-_COMPARED = 50_000
-"""The maximum number of a snapshot's chunks for which the database compares all vectors. For larger
-snapshots, it searches the HNSW index."""
 _VECTORS = VectorCache()
 
 
@@ -52,18 +49,11 @@ class PostgresReader(WordQueries, ChunkQueries, DefinitionQueries):
 
     def _nearest(self, vector: NDArray[np.int8], limit: int) -> list[tuple[int, float]]:
         key = self.memory.key
-        # PostgreSQL uses the HNSW index only if ORDER BY is by the bare distance.
-        distance = (
-            "vector <-> %s::halfvec" if self.memory.chunks > _COMPARED else "(vector <-> %s::halfvec) + 0"
-        )
-        sql = f"""SELECT chunk, vector <-> %s::halfvec FROM cairn.vectors WHERE shard = %s AND pool = %s
-            ORDER BY {distance} LIMIT %s"""
-        text = _halfvec(vector)
+        sql = """SELECT chunk, vector <-> %s::halfvec AS distance FROM cairn.vectors
+            WHERE shard = %s AND pool = %s ORDER BY distance LIMIT %s"""
 
         def ask(db: Connection[TupleRow]) -> list[tuple[int, float]]:
-            if self.memory.chunks > _COMPARED:
-                db.execute(f"SET LOCAL hnsw.ef_search = {min(1_000, 2 * limit)}")
-            rows = db.execute(sql, (text, key.shard, key.pool, text, limit)).fetchall()
+            rows = db.execute(sql, (_halfvec(vector), key.shard, key.pool, limit)).fetchall()
             return cast("list[tuple[int, float]]", rows)
 
         return sorted(self._ask(ask), key=lambda row: (row[1], row[0]))

@@ -20,8 +20,6 @@ from cairn.index.postgres.schema import use_vectors
 from cairn.index.postgres.server import NETWORK_OPTIONS
 from cairn.index.postgres.tables import BULK_TABLES, BulkTable
 
-_BUILD_MEMORY = "1GB"
-"""The memory for building an HNSW index. An index that does not fit takes several times longer."""
 _FOREIGN_TABLE_OPTIONS: Mapping[str, str] = {"extensions": "vector", "fetch_size": "1000"}
 """Further options of another server. The default fetch size of 100 rows needs ten times the round trips."""
 
@@ -80,31 +78,6 @@ def known_server(connection: Connection[TupleRow], name: str) -> ShardServer | N
     options = dict(option.split("=", 1) for option in row[0])
     connecting = {name: value for name, value in options.items() if name not in _FOREIGN_TABLE_OPTIONS}
     return ShardServer(name, make_conninfo(**connecting))
-
-
-def index_vectors(connection: Connection[TupleRow], shard: int, server: ShardServer | None = None) -> None:
-    """Build the HNSW index of a large shard if it is missing. This blocks the shard's writers.
-
-    `server` is required for a shard on another server.
-    """
-    if server is None and _server_of(connection, shard) is not None:
-        raise InvalidRequestError("server", f"shard {shard} is on another server, which must be given")
-    if server is not None:
-        with explained(place(server.url)), psycopg.connect(server.url) as elsewhere:
-            _build_index(elsewhere, shard)
-        return
-    _build_index(connection, shard)
-
-
-def _build_index(connection: Connection[TupleRow], shard: int) -> None:
-    with connection.transaction():
-        use_vectors(connection)
-        connection.execute("SELECT set_config('maintenance_work_mem', %s, true)", (_BUILD_MEMORY,))
-        connection.execute(
-            sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} USING hnsw (vector halfvec_l2_ops)").format(
-                sql.Identifier(f"vectors_{shard}_hnsw"), sql.Identifier("cairn", f"vectors_{shard}")
-            )
-        )
 
 
 def _make_here(connection: Connection[TupleRow], table: BulkTable, shard: int) -> None:
@@ -184,14 +157,6 @@ def _options(options: Mapping[str, str]) -> sql.Composed:
     return sql.SQL(", ").join(
         sql.SQL("{} {}").format(sql.Identifier(name), sql.Literal(value)) for name, value in options.items()
     )
-
-
-def _server_of(connection: Connection[TupleRow], shard: int) -> str | None:
-    found = connection.execute("SELECT server FROM cairn.shards WHERE id = %s", (shard,)).fetchone()
-    if found is None:
-        raise InvalidRequestError("shard", f"{shard} is not a shard of the store")
-    server: str | None = found[0]
-    return server
 
 
 def _parent(table: BulkTable) -> sql.Identifier:
