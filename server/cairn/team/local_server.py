@@ -30,9 +30,7 @@ DEFAULT_SETTINGS: Mapping[str, str] = MappingProxyType(
     {
         "shared_buffers": "128MB",
         "work_mem": "16MB",
-        # pgvector's documentation says that building an HNSW index is much faster while it fits in this
-        # memory. 256 MB suffice for about 100,000 vectors of 384 numbers, at an estimated 2 KB each with
-        # links.
+        # The memory for building the tables' indexes.
         "maintenance_work_mem": "256MB",
         "max_connections": "100",
         "fsync": "on",
