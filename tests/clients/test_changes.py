@@ -174,7 +174,7 @@ def test_foreign_server_is_changed_by_force_only(entry: object, tmp_path: Path) 
     assert uninstall(forced) == ["removed"]
 
 
-def test_keys_of_other_servers_are_not_shown(tmp_path: Path) -> None:
+def test_plan_does_not_show_secrets_in_settings(tmp_path: Path) -> None:
     request = request_for(tmp_path, "cursor")
     path = file_of(request)
     path.parent.mkdir()
@@ -199,7 +199,7 @@ def test_additions_to_a_file_made_by_cairn_are_kept(tmp_path: Path) -> None:
     assert settings_in(path) == {"empty": {}}
 
 
-def test_single_server_of_windsurf_keeps_its_folder(tmp_path: Path) -> None:
+def test_windsurf_server_is_not_moved_to_another_folder(tmp_path: Path) -> None:
     request = request_for(tmp_path, "windsurf")
     install(request)
     other = Request(request.clients, "user", tmp_path / "other", request.machine)

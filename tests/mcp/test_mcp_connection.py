@@ -73,7 +73,7 @@ def test_malformed_lines_get_errors(line: bytes | None, code: int, request_id: A
     "line",
     [b"", b"  \r", b'{"jsonrpc":"2.0","method":"x","params":3}', b'{"jsonrpc":"2.0","id":[],"result":{}}'],
 )
-def test_lines_without_a_waiting_sender_are_ignored(line: bytes) -> None:
+def test_invalid_lines_that_expect_no_answer_are_ignored(line: bytes) -> None:
     assert message_of(line) is None
 
 
@@ -91,5 +91,5 @@ def test_any_json_is_handled(data: Any) -> None:
     assert found is None or found.jsonrpc == "2.0"
 
 
-def test_longest_line_fits_the_largest_request_of_a_stage() -> None:
+def test_longest_line_fits_the_largest_request_of_discovery() -> None:
     assert MAX_LINE_BYTES > 6 * 500_000  # JSON may escape each character as \uXXXX.

@@ -97,8 +97,9 @@ def _element_at(markup: _Markup, lines: Lines, index: int) -> Element | None:
 
 
 def _heading_at(lines: Lines, index: int, floor: int, styles: list[tuple[str, bool]]) -> Heading | None:
-    """Return the title that starts at a line, including labels above it down to line `floor`. Its level is
-    the position of its style in `styles`, the document's styles of titles in the order of first use."""
+    """Return the title that starts at a line, together with the labels above it. Labels before line `floor`
+    are left out. The title's level is the position of its style in `styles`, the document's styles of
+    titles in the order of first use."""
     has_overline = _ADORNMENT.match(lines[index]) is not None
     at = index + 1 if has_overline else index
     if at + 1 >= len(lines) or (index and lines[index - 1].strip()):

@@ -19,7 +19,8 @@ _REFERENCES = 40
 _RELATED = 12
 _WHOLE_LINES = 100
 """The maximum number of lines of a definition for which related passages are shown. A longer one has many
-topics, so passages related to the line alone are shown, which halves the time of the slowest panels."""
+topics, so passages related to the line alone are shown. This halves the longest time that the panel about a
+line on the web page of a file takes."""
 
 
 @frozen

@@ -300,7 +300,8 @@ class _ContextRequest:
         }
 
     def _concepts(self) -> tuple[Item, ...]:
-        """Return the core concepts. Of unsaved text, only that of a README above the passage affects them."""
+        """Return the core concepts. Unsaved text changes them only if it is the text of a README of the
+        document's directory or of a directory above it."""
         workspace, memory = self.workspace, self.memory
         if not workspace.readers:
             return ()

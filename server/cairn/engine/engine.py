@@ -1,4 +1,7 @@
-"""Manages the open folders of one front: their settings, indexes, open documents, opening and closing."""
+"""Manages the open folders of one front, such as the LSP server.
+
+It opens and closes the folders, and keeps their settings, indexes and open documents.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,8 @@ class Engine:
         self.fallback = Fallback(self)
         self.context_memory = ContextMemory()
         self.takes_changes = True
-        """Whether requests may change state on which later answers depend."""
+        """Whether methods that change later answers, such as `cairn/feedback`, may be called. This is false
+        for a team's index."""
         self._stopped = False
 
     def configure(self, editor_settings: Mapping[str, Any]) -> list[str]:
@@ -231,14 +235,15 @@ class Engine:
         return all(folder.reader.facts().scanned for folder in self.folders)
 
     def changed(self, path: Path) -> None:
-        """Queue a path in a folder that was created, changed or removed. Ignore other paths."""
+        """Queue a path that was created, changed or removed. Ignore paths outside the open folders."""
         for folder, inside in places_of(self.folders, path):
             folder.indexer.queue.changed([inside])
             if folder.sharing is not None:
                 folder.sharing.changed([inside])
 
     def document_opened(self, path: Path) -> None:
-        """Note that an editor opened the file. Missed changes are read; the file's vectors are made first."""
+        """Note that an editor opened the file. The indexing thread reads the file again, because a change may
+        have been missed, and computes its vectors before those of other files."""
         for folder, inside in places_of(self.folders, path):
             folder.open_paths.add(inside)
             folder.lease.opened(folder.open_paths)

@@ -79,7 +79,8 @@ class Fallback:
 
     @property
     def switch(self) -> KillSwitch:
-        """The kill switch, made for the first query, so that a phase set earlier is not a change."""
+        """The kill switch. It is made on first use, and does not report a phase that was set before as a
+        change."""
         if self._made_switch is None:
             with self._making_switch:
                 self._made_switch = self._made_switch or KillSwitch(
