@@ -39,7 +39,7 @@ WELCOME, EQUAL, PENALISED = Documents.WELCOME, Documents.EQUAL, Documents.PENALI
         ("moor_ship", AS_IT_IS, PENALISED, PENALISED),
         ("fix the crash in moor_ship", AS_IT_IS, PENALISED, PENALISED),
         ("ValueError: berth is taken", AS_IT_IS, PENALISED, PENALISED),
-        # No type: a search wants places, while evidence may be anywhere.
+        # Other questions: a search prefers code, while evidence may also be in documents.
         ("session cookies", AS_IT_IS, PENALISED, EQUAL),
         ("implement a new storage layer", AS_IT_IS, PENALISED, EQUAL),
         ("optimise the ranking loop", AS_IT_IS, PENALISED, EQUAL),

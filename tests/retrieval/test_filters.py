@@ -125,7 +125,7 @@ def test_an_unknown_language_is_refused(
         chunk_filter(protocol.SearchFilter(language=languages), [folder.reader])
 
 
-def test_a_language_has_its_usual_names(folder: IndexedFolder) -> None:
+def test_a_filter_accepts_common_names_of_languages(folder: IndexedFolder) -> None:
     only = chunk_filter(protocol.SearchFilter(language=("py", "JS", "Rust", "markdown")), [folder.reader])
     assert only.languages == ("python", "javascript", "rust", "markdown")
 

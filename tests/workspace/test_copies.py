@@ -1,4 +1,4 @@
-"""Copies are distinguished from originals by their lines, shown on copies of Cairn's own source."""
+"""Copies of files are found by comparing lines. Most tests copy files of Cairn's own source."""
 
 from __future__ import annotations
 

@@ -64,7 +64,10 @@ def subject_of(text: str) -> str:
 
 
 def with_project_named(text: str, vocabulary: IndexVocabulary | None) -> str:
-    """Return `text` with the project's name for "this project" at its start or in an overview question."""
+    """Return `text` with "this project" replaced by the project's name.
+
+    The phrase is replaced only at the start of `text` or after the beginning of a question such as "what is".
+    """
     found = _OF_THIS_PROJECT.match(text) if vocabulary else None
     if found is None or vocabulary is None or not (project := project_of(vocabulary.main_collection)):
         return text
@@ -128,9 +131,9 @@ class OverviewSubject:
         return is_manifest and bool(DESCRIPTION.search(text))
 
     def owns(self, path: str, collection: str, line: int) -> bool:
-        """Return whether the 0-based `line` is in one of the subject's own documents. These are at the top of
-        the folder or in its documentation. A document that is not an introduction counts only with its first
-        lines, because further down a page covers its own topic."""
+        """Return whether the 0-based `line` is in one of the subject's own documents. These are at the root
+        of the indexed folder or in its folders of documentation. A document that is not an introduction
+        counts only with its first lines, because further down a page covers its own topic."""
         folders = path.lower().split("/")[:-1]
         is_there = _FOLDERS_OF_DOCUMENTS.issuperset(folders) and self.key == name_key(project_of(collection))
         return is_there and file_kind(path) is FileKind.DOCS and (introduces(path) or line < TOP_LINES)

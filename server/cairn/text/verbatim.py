@@ -41,7 +41,7 @@ def without_mark(line: str) -> str:
 
 
 def starts_with_mark(text: str) -> bool:
-    """Return whether the text starts like a comment mark ("- -- x"), which a quotation would lose."""
+    """Return whether the text starts with a mark that quotations lose (see `without_mark`)."""
     return bool(_LEADING_MARK.match(text))
 
 

@@ -58,7 +58,7 @@ def streamed_lines(
     text: str, language: str, path: str, terms: Sequence[str] = (), most: int | None = None
 ) -> Iterator[Markup]:
     """Yield the lines that `code_lines` returns, so that the first can be sent before the rest is
-    highlighted. Later lines have no token colours."""
+    highlighted. Lines after the first `most` may be incomplete or missing."""
     if len(text) <= _MOST_CACHED_CHARACTERS:
         return _lines(_cached_tokens(text, language, path, most), terms)
     return _lines(_tokens(text, language, path), terms)

@@ -122,7 +122,7 @@ class Background:
         if _is_tidy(facts) or now < self._tidy_at():
             return False
         self._progress.activity = Activity.TIDYING
-        if not facts.checked_on:  # the index is new, and no process died while it wrote
+        if not facts.checked_on:  # The index is new. After a crash, `CHECK_IS_DUE` sets 1 instead.
             self._writer.note(checked_on=today())
         elif today() - facts.checked_on >= _CHECK_DAYS:
             if check_soundness(self._writer.db, interrupted):

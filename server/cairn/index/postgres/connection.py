@@ -1,4 +1,4 @@
-"""Transactions in the team store: any server reads with a reader's rights, and the primary writes."""
+"""Transactions in the team store: reads on any server, with a reader's rights, and writes on the primary."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ TIMEOUT_MS = 10_000
 _TRIES = 2
 
 # A single statement, in one round trip, begins a transaction. Its settings end with the transaction, so a
-# connection pooler may be used between Cairn and PostgreSQL. The role is set last, so that the login sets the
-# others.
+# connection pooler may be used between Cairn and PostgreSQL. The role is set last, so that the other settings
+# are made with the rights of the login.
 # - jit: the planner overestimates the cost of the policies and would compile queries of a few milliseconds.
 # - plan_cache_mode: planning the subqueries of the policies took 0.4 ms of each statement's 0.6 ms.
 # - enable_seqscan: after a large publication, the planner assumes that the tables are small and would scan
@@ -131,7 +131,7 @@ class Store:
                     if row is not None and row[-1] == str(VERSION):
                         return server, connection
                     server.give_back(connection)
-                    server.recheck_schema()  # The next attempt raises the error.
+                    server.recheck_schema()  # In the next attempt, `take` checks the schema and raises.
                     continue
                 except psycopg.Error as error:
                     broken = connection.closed
@@ -163,7 +163,7 @@ class Store:
         raise _combined(problems)
 
     def _in_order(self) -> list[Server]:
-        """Return the servers: those that answer first, replicas before the primary, equal ones in turn."""
+        """Return the servers: replicas before the primary, in turn, and servers that are down last."""
         first = next(self._turns) % len(self._servers)
         turned = self._servers[first:] + self._servers[:first]
         return sorted(turned, key=lambda server: (server.down, server.primary is True))

@@ -1,4 +1,5 @@
-"""Shards: the partitions of the bulk tables, on this or another server, and the index of their vectors.
+"""Shards: the partitions of the bulk tables. All partitions of a shard are on the store's own server or, with
+few exceptions, on another.
 
 All functions need a connection of the store's owner. Shards can be added while the store is in use: a
 partition is created as a separate table and then attached, which blocks neither readers nor writers.
@@ -21,7 +22,8 @@ from cairn.index.postgres.server import NETWORK_OPTIONS
 from cairn.index.postgres.tables import BULK_TABLES, BulkTable
 
 _FOREIGN_TABLE_OPTIONS: Mapping[str, str] = {"extensions": "vector", "fetch_size": "1000"}
-"""Further options of another server. The default fetch size of 100 rows needs ten times the round trips."""
+"""Options of another server besides those that connect to it. The default fetch size of 100 rows needs ten
+times the round trips."""
 
 _ALWAYS_HERE = frozenset({"holdings"})
 """Tables that are never on another server, because row security reads them in every query. PostgreSQL
@@ -34,7 +36,7 @@ class ShardServer:
 
     name: str
     url: str = attrs.field(repr=False)
-    """The URL for this machine and for the store's own server. The URL's user owns the tables there."""
+    """The URL must work on this machine and on the store's own server. Its user owns the tables there."""
 
 
 def add_shard(connection: Connection[TupleRow], server: ShardServer | None = None) -> int:
@@ -133,9 +135,10 @@ def _make_foreign(
 
 
 def _connect_server(connection: Connection[TupleRow], server: ShardServer) -> None:
-    """Register another server in the database, for all roles: row security applies here, not there.
+    """Register another server in the database, with one login that all roles use.
 
-    PostgreSQL shows the password of the mapping only to the owner of the store and to superusers.
+    Row security is enforced in this database, not on the other server. PostgreSQL shows the password of the
+    login only to the owner of the store and to superusers.
     """
     connection.execute("CREATE EXTENSION IF NOT EXISTS postgres_fdw")
     if connection.execute("SELECT 1 FROM pg_foreign_server WHERE srvname = %s", (server.name,)).fetchone():

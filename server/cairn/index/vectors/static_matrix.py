@@ -29,8 +29,8 @@ logger = logging.getLogger(__name__)
 FEWEST_ROWS = 5_000
 """Fewer rows than this are not kept in memory, because sqlite-vec searches them in less than 2 ms."""
 _CODED_FROM = 130_000
-"""A matrix of at least this many rows has codes. Computing the distances of so many rows takes 5 ms with 128
-dimensions. Codes take a quarter of the rows' memory."""
+"""A matrix of at least this many rows has binary codes, which select the rows to compare. Computing the
+distances of so many rows takes 5 ms with 128 dimensions. Codes take a quarter of the rows' memory."""
 _IDLE_SECONDS = 1_800.0
 """The time without queries after which rows are freed. It is long because reading and coding a million rows
 takes 2 s of a core, and users may read an answer for minutes before they search again."""

@@ -170,7 +170,8 @@ def read_places(text: str, message: str) -> dict[str, float]:
 
 
 def _module_paths(module: str) -> Iterator[tuple[str, float]]:
-    """Yield the paths that a dotted name may mean, with shares. Its last parts may be names in a module."""
+    """Yield the paths that a dotted name may mean, each with a factor of its likelihood. The last parts of
+    the name may be names in a module."""
     parts = module.split(".")
     if len(parts[0]) == 1 or len(parts) > _MOST_PARTS or parts[0] in _RECEIVERS or detect_language(module):
         return
