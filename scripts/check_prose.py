@@ -100,7 +100,9 @@ def tracked(paths: list[Path]) -> Iterator[Path]:
     names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in sorted(set(filter(None, names.split("\0")))):
         path = ROOT / name
-        if path.suffix in CHECKED_SUFFIXES and not name.startswith(UNCHECKED) and path.is_file():
+        if name.startswith(UNCHECKED) or not path.is_file():
+            continue
+        if path.suffix in CHECKED_SUFFIXES or (not path.suffix and path.open("rb").read(2) == b"#!"):
             yield path
 
 
@@ -115,7 +117,7 @@ def problems_of(path: Path) -> Iterator[tuple[int, str, str]]:
         for pattern, instead in PHRASES.items():
             if found := re.search(pattern, line, re.IGNORECASE if pattern[2] != "S" else 0):
                 yield number, "phrase", f"“{found.group()}”: {instead}"
-    if path.suffix == ".py":
+    if path.suffix == ".py" or text.startswith("#!/usr/bin/env python"):
         tree = ast.parse(text)
         yield from _names(tree)
         yield from _fragments(tree)
