@@ -12,7 +12,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -131,8 +131,12 @@ def _remove(folder: Path) -> None:
 
 
 def _remove_abandoned() -> None:
-    """Kill the servers of test processes that were killed, and delete their folders."""
+    """Kill the servers of test processes that were killed, and delete their folders.
+
+    Another test process may do so at the same time, and take files away meanwhile.
+    """
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         owner = re.match(rf"{_PREFIX}(\d+)-", folder.name)
         if owner and not psutil.pid_exists(int(owner[1])) and os.access(folder, os.W_OK):
-            _remove(folder)
+            with suppress(OSError):
+                _remove(folder)

@@ -53,6 +53,13 @@ def enters(link: str) -> bool:
     return browser.ask(f"/ui/{path}").status == 303 and browser.ask("/ui/").status == 200
 
 
+@pytest.fixture
+def same_user(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the command see the records and the token of the running server."""
+    monkeypatch.setenv("CAIRN_DATA_DIR", str(Path(served.addresses["tokenFile"]).parent))
+
+
+@pytest.mark.usefixtures("same_user")
 def test_open_finds_the_server_of_the_folder(served: Served, project: Path) -> None:
     link = opened("--print", project)
     assert link.startswith(served.addresses["page"])
@@ -75,6 +82,7 @@ def test_open_ignores_killed_server_and_takes_another_port(
                 assert enters(opened("--print", folder)), "a second command finds the first one's server"
 
 
+@pytest.mark.usefixtures("same_user")
 @pytest.mark.skipif(os.name == "nt", reason="the browser is a shell script")
 def test_open_starts_the_browser_with_the_link(
     served: Served, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
