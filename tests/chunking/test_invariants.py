@@ -5,7 +5,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cairn.chunking.chunker import chunk_text
@@ -57,6 +57,7 @@ def _check(path: str, text: str, chunks: list[Chunk]) -> None:
 
 @settings(max_examples=600)
 @given(st.sampled_from(_PATHS), _TEXTS)
+@example("a.R", "\n\n\n\n\n----\n" + "x" * 3000 + "<script>\n")
 def test_chunks_cover_all_lines_in_order(path: str, text: str) -> None:
     chunks = chunk_text(path, text)
     _check(path, text, chunks)

@@ -33,8 +33,13 @@ UNUSED = {
 # 300 hostile bytes two minutes in the Kotlin grammar, 3.6 kB of MUMPS four minutes in the Objective-C
 # grammar. So the parser's progress steps are limited. A step is a hundred operations of the parser and takes
 # about 40 µs. None of 5,583 files needed more than 0.08 steps per byte, or 6,300 in all.
-_STEPS = 10_000
+_STEPS = 2_000
 _STEPS_PER_BYTE = 0.1
+# A grammar's own scanner takes no steps, and may read the rest of the text again for each of its tokens: 120 kB
+# of broken Svelte took a minute. So the slices that the parser reads are limited, too. None of 10,300 files
+# needed more than 3,200, or 0.2 per byte.
+_READS = 2_000
+_READS_PER_BYTE = 0.5
 _SLICE = 4096
 # The size of the slices in which nodes read their text, in bytes. Names are short.
 _NODE_SLICE = 256
@@ -71,6 +76,8 @@ def parse(language: str, source: bytes, ranges: Sequence[Range] = ()) -> Tree | 
     except ValueError:  # The callback stopped the parser.
         parser.reset()
         return None
+    if not reader.reads_left:
+        return None
     reader.is_parsed = True
     return tree
 
@@ -86,10 +93,15 @@ class _SourceSlices:
         self._source = source
         self._buffer = _thread.buffer
         self.is_parsed = False
+        self.reads_left = _READS + int(_READS_PER_BYTE * len(source))
+        """The number of slices that the parser may still read. After them, the text seems to end."""
 
     def __call__(self, offset: int, _point: Point) -> bytes | memoryview:
         if self.is_parsed:
             return self._source[offset : offset + _NODE_SLICE]
+        if not self.reads_left:
+            return b""
+        self.reads_left -= 1
         part = self._source[offset : offset + _SLICE]
         self._buffer[: len(part)] = part
         return self._buffer if len(part) == _SLICE else self._buffer[: len(part)]

@@ -137,6 +137,8 @@ class _Walk:
     def _visit(self, node: Node, frame: _Frame) -> None:
         syntax, node_type = self._syntax, node.type
         start_row, start_column = node.start_point
+        if start_row >= len(self._lines):
+            return  # The parser adds a token that is missing at the end of broken text, below the last line.
         if node_type in self._leading_types or (
             node_type in syntax.leading_if and syntax.leading_if[node_type](node)
         ):
