@@ -23,6 +23,9 @@ _BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 
 def prepare() -> None:
     """Make the environment unless it exists and is current. Exits with a message on failure."""
+    # Containers often set this variable. Without compiled modules, each of the tests' processes takes a third
+    # longer.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if sys.version_info < (3, 11):  # noqa: UP036 - a fresh machine may have any
         sys.exit(f"Cairn needs Python 3.11 or later; this is {sys.version.split()[0]}.")
     wanted = _fingerprint()

@@ -116,7 +116,7 @@ def wait_for(holds: Callable[[], Any]) -> Any:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not (found := holds()):
         assert time.monotonic() < deadline, "the state was not reached"
-        time.sleep(0.02)
+        time.sleep(0.05)
     return found
 
 

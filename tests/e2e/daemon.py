@@ -80,7 +80,7 @@ class Daemon:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not holds(answer := await self.request(method, params)):
             assert time.monotonic() < deadline, f"timeout of {method}; the last answer was {answer}"
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.05)
         return answer
 
     async def ready(self) -> Any:
@@ -186,4 +186,4 @@ async def wait_until(holds: Callable[[], Any]) -> None:
     """Wait until `holds()` is true."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         while not holds():
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.05)

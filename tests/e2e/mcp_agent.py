@@ -72,7 +72,7 @@ async def wait_for(
         if not result.is_error and holds(result.structured_content):
             return result.structured_content
         assert time.monotonic() < deadline, f"timeout of {tool}; the last answer was {result}"
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.05)
 
 
 async def ready(client: Client) -> Any:

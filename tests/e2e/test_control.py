@@ -36,13 +36,21 @@ def library(tmp_path: Path) -> Path:
     return root
 
 
+HASTY = """
+import cairn.__main__
+import sys
+import cairn.lsp.progress
+
+cairn.lsp.progress._PATIENCE_SECONDS = 0.1
+sys.argv = ["cairn", "lsp"]
+cairn.__main__.main()
+"""
+
+
 @pytest.fixture
-def large_library(library: Path) -> Path:
-    """So many files that a fast machine takes several seconds to read them."""
-    for number in range(3):
-        for package in ("rich", "lsprotocol", "pygls"):
-            shutil.copytree(library / package, library / f"{package}{number}")
-    return library
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the daemon show progress so soon that a fast machine cannot finish reading the library before."""
+    monkeypatch.setattr("tests.e2e.daemon.COMMAND", (sys.executable, "-c", HASTY))
 
 
 def reports_of(client: LanguageClient) -> list[Any]:
@@ -74,8 +82,9 @@ async def test_progress_shows_indexing_from_begin_to_end(library: Path) -> None:
     assert "paused" in end.message
 
 
-async def test_a_reindex_begins_progress_again(large_library: Path) -> None:
-    async with run_daemon(large_library, options=NO_MODEL, capabilities=SHOWS_PROGRESS) as cairn:
+@pytest.mark.usefixtures("hasty")
+async def test_a_reindex_begins_progress_again(library: Path) -> None:
+    async with run_daemon(library, options=NO_MODEL, capabilities=SHOWS_PROGRESS) as cairn:
         for stretch in (1, 2):
             await wait_until(lambda: has_ended(cairn.client))
             (reports,) = cairn.client.progress_reports.values()
@@ -92,8 +101,9 @@ async def test_a_client_without_progress_gets_none(library: Path) -> None:
     assert cairn.client.progress_reports == {}
 
 
+@pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("refuses", [True, False], ids=["refusing", "slow"])
-async def test_a_client_that_takes_no_progress_disturbs_nothing(large_library: Path, refuses: bool) -> None:
+async def test_a_client_that_takes_no_progress_disturbs_nothing(library: Path, refuses: bool) -> None:
     tokens, late = [], asyncio.Event()
 
     async def create(params: Any) -> None:
@@ -102,7 +112,7 @@ async def test_a_client_that_takes_no_progress_disturbs_nothing(large_library: P
             raise JsonRpcInvalidParams("no progress here")
         await late.wait()
 
-    async with run_daemon(large_library, options=NO_MODEL, capabilities=SHOWS_PROGRESS) as cairn:
+    async with run_daemon(library, options=NO_MODEL, capabilities=SHOWS_PROGRESS) as cairn:
         del cairn.client.protocol.fm.features[types.WINDOW_WORK_DONE_PROGRESS_CREATE]
         cairn.client.feature(types.WINDOW_WORK_DONE_PROGRESS_CREATE)(create)
         await wait_until(lambda: tokens)

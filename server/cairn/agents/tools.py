@@ -63,9 +63,6 @@ class ToolAnswer:
 class Tool:
     name: str
     description: str
-    input_schema: Schema
-    example: str
-    """Arguments as JSON."""
     method: Method
     """The method of the protocol that defines the structured answers."""
     write: Callable[[ToolCall, Given], str]
@@ -81,6 +78,18 @@ class Tool:
     def streams(self) -> bool:
         """Whether it reports each stage while it runs."""
         return self.method.streams
+
+    @functools.cached_property
+    def input_schema(self) -> Schema:
+        manual = manuals.MANUALS.get(self.name)
+        return manual.input_schema if manual else params_schema(self.method)
+
+    @functools.cached_property
+    def example(self) -> str:
+        """Arguments as JSON."""
+        if manual := manuals.MANUALS.get(self.name):
+            return json.dumps(manual.examples[0], ensure_ascii=False)
+        return '{"query": "how are berths assigned"}' if "query" in self.input_schema["properties"] else "{}"
 
     @functools.cached_property
     def output_schema(self) -> Schema:
@@ -125,12 +134,9 @@ def _tool(
     gather: Callable[[ToolCall, Any], Any],
     omitted: Set[str] = frozenset(),
 ) -> Tool:
-    manual = manuals.MANUALS[name]
     return Tool(
         name=name,
-        description=manual.description,
-        input_schema=manual.input_schema,
-        example=json.dumps(manual.examples[0], ensure_ascii=False),
+        description=manuals.MANUALS[name].description,
         method=METHODS[method],
         write=lambda call, given: write(call, arguments_of(given, arguments)),
         gather=lambda call, given: gather(call, arguments_of(given, arguments)),
@@ -139,12 +145,9 @@ def _tool(
 
 
 def _stage(name: str, method: Method) -> Tool:
-    schema = params_schema(method)
     return Tool(
         name=name,
         description=MANUALS[method.name],
-        input_schema=schema,
-        example='{"query": "how are berths assigned"}' if "query" in schema["properties"] else "{}",
         method=method,
         write=functools.partial(stage, method),
         gather=functools.partial(stage_data, method),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from rich.syntax import Syntax
 from rich.text import Text
 
 from cairn.cli.console import has_colour, shown, write
@@ -28,6 +27,8 @@ def write_code(text: str, path: str, language: str, first: int, indent: int = 4)
 
 def _highlighted(lines: list[str], path: str, language: str) -> Iterator[Text]:
     """Yield the lines in colour, or without colour if their language is unknown. Their text is unchanged."""
+    from rich.syntax import Syntax  # The import takes 25 ms, and output without colour does not need it.
+
     code = "\n".join(lines)
     highlight = partial(Syntax, code, theme=_THEME, background_color="default", tab_size=_TAB)
     syntax = highlight(lexer=language or "text")

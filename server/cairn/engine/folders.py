@@ -221,3 +221,22 @@ def readers_with_unsaved(folders: Sequence[Folder]) -> list[OverlaidReader]:
     for reader in readers:
         reader.show_unsaved()
     return readers
+
+
+def refusal(folder: Path, command: str = "cairn mcp") -> str:
+    """Return why `folder` is not opened by default; "" if it is. `command` can open it by its name.
+
+    Indexing the home folder, or one that contains it, by accident would take hours.
+    """
+    real = folder.resolve()
+    try:
+        home = Path.home().resolve()
+    except RuntimeError:  # The user has no home folder.
+        home = (real.anchor and Path(real.anchor)) or real
+    if real != Path(real.anchor) and real != home and real not in home.parents:
+        return ""
+    what = "is your home folder" if real == home else "contains more than a project"
+    return (
+        f"{folder} {what}, so it is not indexed unless you name it. Start the server in a project, "
+        f"open a project in your client, or name folders: `{command} FOLDER`."
+    )

@@ -16,7 +16,7 @@ from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from cairn.engine.folders import path_of_uri
+from cairn.engine.folders import path_of_uri, refusal
 from cairn.engine.pool import EnginePool, PooledEngine
 from cairn.engine.runner import Runner
 from cairn.errors import CairnError
@@ -135,22 +135,3 @@ async def _roots(session: ServerSession) -> types.ListRootsResult:
     except (MCPError, ValueError) as problem:
         logger.warning("the client sent no roots, so the current directory is used: %s", problem)
         return none
-
-
-def refusal(folder: Path, command: str = "cairn mcp") -> str:
-    """Return why `folder` is not opened by default; "" if it is. `command` can open it by its name.
-
-    Indexing the home folder, or one that contains it, by accident would take hours.
-    """
-    real = folder.resolve()
-    try:
-        home = Path.home().resolve()
-    except RuntimeError:  # The user has no home folder.
-        home = (real.anchor and Path(real.anchor)) or real
-    if real != Path(real.anchor) and real != home and real not in home.parents:
-        return ""
-    what = "is your home folder" if real == home else "contains more than a project"
-    return (
-        f"{folder} {what}, so it is not indexed unless you name it. Start the server in a project, "
-        f"open a project in your client, or name folders: `{command} FOLDER`."
-    )

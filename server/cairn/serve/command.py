@@ -76,10 +76,8 @@ def serve(
     if store:
         _serve([], as_json, store=store, **options)
         return
-    try:
-        from cairn.mcp.workspaces import refusal
-    except ImportError as problem:
-        raise CairnError(_EXTRA) from problem
+    from cairn.engine.folders import refusal
+
     if not folders and (why := refusal(Path.cwd(), "cairn serve")):
         raise CairnError(why)
     _serve(folders or [Path()], as_json, **options)
@@ -141,20 +139,13 @@ def open_page(place: str, only_print: bool, port: int | None, as_json: bool) -> 
     the URL of a server, such as a team's, it opens the page of that server. The link signs in one browser,
     once.
     """
+    from cairn.serve.open import is_address, link_at, show, show_soon
+
+    folder = Path(place)
     try:
-        from cairn.mcp.workspaces import refusal
-        from cairn.serve.open import is_address, link_at, running_link, show, show_soon
+        link = link_at(place) if is_address(place) else _link_of_folder(folder)
     except ImportError as problem:
         raise CairnError(_EXTRA) from problem
-    if is_address(place):
-        link = link_at(place)
-    else:
-        folder = Path(place)
-        if not folder.is_dir():
-            raise InvalidRequestError("folder", f"{folder} is neither a directory nor the URL of a server")
-        if place == "." and (why := refusal(folder, "cairn open")):
-            raise CairnError(why)
-        link = running_link(folder.resolve())
     if link:
         if as_json:
             print_json({"link": link})
@@ -172,6 +163,17 @@ def open_page(place: str, only_print: bool, port: int | None, as_json: bool) -> 
 
     options = {"lsp": False, "new_token": False, "allow_remote": False}
     _serve([folder], False, on_ready, port=port, or_free_port=port is None, **options)
+
+
+def _link_of_folder(folder: Path) -> str:
+    from cairn.engine.folders import refusal
+    from cairn.serve.open import running_link
+
+    if not folder.is_dir():
+        raise InvalidRequestError("folder", f"{folder} is neither a directory nor the URL of a server")
+    if folder == Path() and (why := refusal(folder, "cairn open")):
+        raise CairnError(why)
+    return running_link(folder.resolve())
 
 
 @click.command()
