@@ -35,9 +35,9 @@ UNUSED = {
 # about 40 µs. None of 5,583 files needed more than 0.08 steps per byte, or 6,300 in all.
 _STEPS = 2_000
 _STEPS_PER_BYTE = 0.1
-# A grammar's own scanner takes no steps, and may read the rest of the text again for each of its tokens: 120 kB
-# of broken Svelte took a minute. So the slices that the parser reads are limited, too. None of 10,300 files
-# needed more than 3,200, or 0.2 per byte.
+# A grammar's own scanner takes no steps, and may read the rest of the text again for each of its tokens:
+# 120 kB of broken Svelte took a minute. So the slices that the parser reads are limited, too. None of 10,300
+# files needed more than 3,200, or 0.2 per byte.
 _READS = 2_000
 _READS_PER_BYTE = 0.5
 _SLICE = 4096
