@@ -58,6 +58,7 @@ def _check(path: str, text: str, chunks: list[Chunk]) -> None:
 @settings(max_examples=600)
 @given(st.sampled_from(_PATHS), _TEXTS)
 @example("a.R", "\n\n\n\n\n----\n" + "x" * 3000 + "<script>\n")
+@example("a.go", "x" * 3000 + "---\n\x85")
 def test_chunks_cover_all_lines_in_order(path: str, text: str) -> None:
     chunks = chunk_text(path, text)
     _check(path, text, chunks)

@@ -72,11 +72,11 @@ def parse(language: str, source: bytes, ranges: Sequence[Range] = ()) -> Tree | 
     reader = _SourceSlices(source)
     steps = iter(range(_STEPS + int(_STEPS_PER_BYTE * len(source))))
     try:
-        tree = parser.parse(reader, progress_callback=lambda _offset, _has_error: next(steps, None) is None)
+        tree = parser.parse(
+            reader, progress_callback=lambda _offset, _has_error: next(steps, None) is None or reader.is_spent
+        )
     except ValueError:  # The callback stopped the parser.
         parser.reset()
-        return None
-    if not reader.reads_left:
         return None
     reader.is_parsed = True
     return tree
@@ -93,15 +93,17 @@ class _SourceSlices:
         self._source = source
         self._buffer = _thread.buffer
         self.is_parsed = False
-        self.reads_left = _READS + int(_READS_PER_BYTE * len(source))
-        """The number of slices that the parser may still read. After them, the text seems to end."""
+        self._reads_left = _READS + int(_READS_PER_BYTE * len(source))
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the parser has read more slices than a text in its language needs."""
+        return self._reads_left < 0
 
     def __call__(self, offset: int, _point: Point) -> bytes | memoryview:
         if self.is_parsed:
             return self._source[offset : offset + _NODE_SLICE]
-        if not self.reads_left:
-            return b""
-        self.reads_left -= 1
+        self._reads_left -= 1
         part = self._source[offset : offset + _SLICE]
         self._buffer[: len(part)] = part
         return self._buffer if len(part) == _SLICE else self._buffer[: len(part)]

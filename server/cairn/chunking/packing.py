@@ -77,18 +77,23 @@ def _is_preamble(piece: Mark) -> bool:
 
 
 def _join_scrap(pieces: list[Mark], lines: Lines) -> None:
-    """Join the last piece to the one before it if it is too short for a chunk of its own."""
+    """Join the last piece to the one before it if it is blank, or too short for a chunk of its own."""
     if len(pieces) < 2:
         return
     before, last = pieces[-2:]
+    if not lines.is_blank(last.line, last.end) and not _is_scrap(before, last, lines, len(pieces) == 2):
+        return
+    before.end = last.end
+    before.definitions.extend(last.definitions)
+    pieces.pop()
+
+
+def _is_scrap(before: Mark, last: Mark, lines: Lines, are_first: bool) -> bool:
     size = lines.size(last.line, last.end)
     is_inside = last.scope[: len(before.scope)] == before.scope
     is_tail = before.scope[: len(last.scope)] == last.scope and (not last.definitions or size < _LINE)
     if size >= _SCRAP or not (is_inside or is_tail):
-        return
-    if len(pieces) == 2 and size >= _LINE and _is_preamble(before) and not _is_preamble(last):
-        return
-    if lines.size(before.line, before.end) + size <= MAXIMUM + _SCRAP:
-        before.end = last.end
-        before.definitions.extend(last.definitions)
-        pieces.pop()
+        return False
+    if are_first and size >= _LINE and _is_preamble(before) and not _is_preamble(last):
+        return False
+    return lines.size(before.line, before.end) + size <= MAXIMUM + _SCRAP
