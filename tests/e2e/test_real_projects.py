@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shlex
 import subprocess
 import sys
 import tarfile
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.text import Text
 
 from cairn.text.verbatim import stands_in
 
@@ -20,7 +22,8 @@ SDISTS = {"flask": "3.1.3", "httpx": "0.28.1"}
 CORPORA = Path(sys.prefix) / "corpora"
 """The folder beside the environment's packages into which the projects are fetched once."""
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "discover"
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "scripts" / "discover"
 
 QUESTIONS = [
     ("flask", "how does routing work", ("src/flask/sansio/scaffold.py", "src/flask/sansio/app.py", "src/flask/app.py")),  # noqa: E501
@@ -87,6 +90,21 @@ def test_the_script_of_the_readme_answers_a_question(projects: dict[str, Path]) 
     assert compact.stdout.startswith("=== httpx/_auth.py:")
     prompt = _script(str(projects["httpx"]), question, "--prompt")
     assert f"## Question\n{question}" in prompt.stdout
+
+
+def test_the_answer_in_the_readme_is_the_one_that_people_get(
+    projects: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "150")
+    example = (
+        (ROOT / "README.md").read_text(encoding="utf-8").partition("```console\n")[2].partition("```")[0]
+    )
+    command, *expected = example.splitlines()
+    _, _, _, question = shlex.split(command)
+    seen = _script(str(projects["flask"]), question, "--color", "always")
+    lines = iter(Text.from_ansi(seen.stdout).plain.splitlines())
+    for line in filter(None, map(str.rstrip, expected)):
+        assert line == "…" or any(each.rstrip() == line for each in lines), line
 
 
 @pytest.mark.parametrize(
