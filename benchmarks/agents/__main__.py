@@ -23,7 +23,7 @@ if __name__ == "__main__" and not __package__:
 from answers.facts import FactQuestion, read_fact_sets
 from answers.workplaces import workplaces
 from engine.figures import Figures, run_conditions
-from retrieval.checkouts import CheckoutError
+from retrieval.checkouts import CheckoutError, add_checkouts_option
 from retrieval.results import commit
 from retrieval.sets import SetError
 
@@ -158,13 +158,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--held-out", type=Path, nargs="+", default=[], help="further such folders, for checking"
     )
-    parser.add_argument(
-        "--checkouts",
-        type=Path,
-        nargs="+",
-        required=True,
-        help="folder of the repositories; missing ones are cloned into it",
-    )
+    add_checkouts_option(parser)
     parser.add_argument(
         "--data", type=Path, required=True, help="folder of the indexes; missing ones are made"
     )

@@ -24,7 +24,7 @@ from engine.daemon import DaemonDiedError
 from engine.figures import Figures, run_conditions
 from engine.place import kept_or_temporary
 from engine.ready import NotReadyError
-from retrieval.checkouts import CheckoutError
+from retrieval.checkouts import CheckoutError, add_checkouts_option
 from retrieval.results import commit
 from retrieval.sets import SetError
 
@@ -121,13 +121,7 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders with facts.json")
-    parser.add_argument(
-        "--checkouts",
-        type=Path,
-        nargs="+",
-        required=True,
-        help="folder of the repositories; missing ones are cloned into it",
-    )
+    add_checkouts_option(parser)
     parser.add_argument("--data", type=Path, help="keep the indexes here for the next run")
     parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="only these repositories")
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=SYSTEMS, metavar="SYSTEM")

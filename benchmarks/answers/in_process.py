@@ -28,7 +28,7 @@ if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from engine.figures import Figures
-from retrieval.checkouts import CheckoutError
+from retrieval.checkouts import CheckoutError, add_checkouts_option
 from retrieval.sets import SetError
 
 from answers.asking import CAIRN, DISCOVER, Request, Retrieved
@@ -134,13 +134,7 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders with facts.json")
-    parser.add_argument(
-        "--checkouts",
-        type=Path,
-        nargs="+",
-        required=True,
-        help="folder of the repositories; missing ones are cloned into it",
-    )
+    add_checkouts_option(parser)
     parser.add_argument(
         "--data", type=Path, required=True, help="folder of the indexes; missing ones are made"
     )

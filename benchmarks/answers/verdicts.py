@@ -27,7 +27,7 @@ from attrs import frozen
 from discovery.projects import Project, read_projects, tree_of
 from engine.index_file import index_path
 from numpy.typing import NDArray
-from retrieval.checkouts import CheckoutError, checkout
+from retrieval.checkouts import CheckoutError, add_checkouts_option, checkout
 from retrieval.sets import Repository, SetError, repositories_of
 
 from answers.facts import read_fact_sets
@@ -293,13 +293,7 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sets", type=Path, nargs="+", default=[], help="folders with facts.json")
-    parser.add_argument(
-        "--checkouts",
-        type=Path,
-        nargs="+",
-        required=True,
-        help="folder of the repositories; missing ones are cloned into it",
-    )
+    add_checkouts_option(parser)
     parser.add_argument(
         "--data", type=Path, required=True, help="folder of the indexes; missing ones are made"
     )

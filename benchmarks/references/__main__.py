@@ -25,7 +25,7 @@ from engine.index_file import UnavailableError
 from engine.markdown import table
 from engine.place import kept_or_temporary, make_data_folder
 from engine.ready import NotReadyError, indexed
-from retrieval.checkouts import CheckoutError, checkout
+from retrieval.checkouts import CheckoutError, add_checkouts_option, checkout
 from retrieval.results import commit
 from retrieval.sets import Repository
 
@@ -146,13 +146,7 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders of sets")
-    parser.add_argument(
-        "--checkouts",
-        type=Path,
-        nargs="+",
-        required=True,
-        help="folder of the repositories; missing ones are cloned into it",
-    )
+    add_checkouts_option(parser)
     parser.add_argument("--data", type=Path, help="keep the indexes here for the next run")
     parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="only these repositories")
     parser.add_argument(

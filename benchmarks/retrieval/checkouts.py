@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,6 +14,17 @@ from retrieval.sets import Repository
 
 class CheckoutError(Exception):
     """A checkout cannot be used; the message says what to do."""
+
+
+def add_checkouts_option(parser: argparse.ArgumentParser) -> None:
+    """Add the required option `--checkouts`, which takes one or more folders."""
+    parser.add_argument(
+        "--checkouts",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="folder of the repositories; missing ones are cloned into it",
+    )
 
 
 def checkout(repository: Repository, folder: Path) -> Path:

@@ -36,7 +36,7 @@ UNUSED = {
 _STEPS = 2_000
 _STEPS_PER_BYTE = 0.1
 # A grammar's own scanner takes no steps, and may read the rest of the text again for each of its tokens:
-# 120 kB of broken Svelte took a minute. So the slices that the parser reads are limited, too. None of 10,300
+# 120 kB of broken Svelte took a minute. So the slices that the parser reads are limited, too. None of 10,000
 # files needed more than 3,200, or 0.2 per byte.
 _READS = 2_000
 _READS_PER_BYTE = 0.5

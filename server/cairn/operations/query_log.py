@@ -124,9 +124,8 @@ class QueryLog:
         if not self._is_full(coming, max_bytes):
             return
         with (
-            contextlib.suppress(
-                OSError, NotImplementedError
-            ),  # Another process has the lock, or locks are unsupported.
+            # Another process has the lock, or locks are unsupported.
+            contextlib.suppress(OSError, NotImplementedError),
             filelock.FileLock(self._data / _LOCK_NAME, timeout=0),
         ):
             if self._is_full(coming, max_bytes):  # Another process may have rotated it.
