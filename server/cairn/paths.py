@@ -1,10 +1,16 @@
-"""The folders of Cairn's data and settings. Cairn never writes into the user's workspace."""
+"""The folders of Cairn's data and settings, and how private folders and files are written there.
+
+Cairn never writes into the user's workspace.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
+import stat
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -32,3 +38,45 @@ def workspace_dir(folder: Path) -> Path:
     digest = hashlib.blake2b(os.fsencode(real), digest_size=8).hexdigest()
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", real.name)[:40] or "root"
     return data_dir() / "workspaces" / f"{readable}-{digest}"
+
+
+def private_folder(folder: Path) -> Path:
+    """Create a folder that only this user can enter, with its missing parents, and return it. Raise OSError.
+
+    If the folder is in the data folder, the data folder is closed to other users, too.
+    """
+    data = data_dir()
+    if data in folder.parents and not folder.is_dir():
+        private_folder(data)
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(mode=0o700, exist_ok=True)
+    _close(folder)
+    return folder
+
+
+def _close(folder: Path) -> None:
+    """Close a folder of this user to others. A folder that all may write, such as /tmp, stays open."""
+    if sys.platform == "win32":  # Other users cannot read a user's folders there.
+        return
+    status = folder.stat()
+    if status.st_uid == os.getuid() and status.st_mode & 0o077 and not status.st_mode & stat.S_ISVTX:
+        folder.chmod(stat.S_IMODE(status.st_mode) & 0o700)
+
+
+def write_private(path: Path, content: str | bytes) -> None:
+    """Replace the content of a file, which only this user can read. A reader never finds half of it.
+
+    The folder of `path` is made with `private_folder`. Raise OSError.
+    """
+    private_folder(path.parent)
+    fresh = path.with_name(f"{path.name}.{os.urandom(8).hex()}")
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+        fresh.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            fresh.unlink()
+        raise
