@@ -22,7 +22,8 @@ from cairn.operations.query_log import QueryLog
 from cairn.settings.layers import Layered, Layers
 from cairn.settings.tree import WORKSPACE_FILE, Settings
 from cairn.text.verbatim import lines_of
-from cairn.workspace.scan import read_text
+from cairn.workspace.builtin_rules import decide_content
+from cairn.workspace.scan import permitted_text
 
 
 class FolderSettings:
@@ -136,14 +137,18 @@ class Folder:
         return None if path is None else self.place_of(path)
 
     def text_of(self, path: str) -> str | None:
-        """Return the file's current text, with unsaved changes; None if it is gone or not text."""
-        text = self.reader.overlay.text_of(path)
-        if text is None:
-            try:
-                text = read_text(self.root / path)
-            except (OSError, ValueError):  # A ValueError means an invalid name.
-                return None
-        return text
+        """Return the file's current text, with unsaved changes.
+
+        Return None if the file is gone, not text, or excluded by a rule. Other paths, which a team's index or
+        a client may name, are not opened.
+        """
+        rules, text = self.reader.overlay.rules(self.reader.facts()), self.reader.overlay.text_of(path)
+        if text is not None:
+            return text if rules.admits(path) and decide_content(path, text).indexed else None
+        try:
+            return permitted_text(self.root, path, rules)
+        except OSError:
+            return None
 
     def lines_of(self, path: str) -> Sequence[str] | None:
         text = self.text_of(path)

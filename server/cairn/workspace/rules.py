@@ -8,15 +8,35 @@ step re-includes what the first one excludes, so a secret stays excluded.
 from __future__ import annotations
 
 import os
+import re
 import stat
+import sys
 from collections.abc import Set
 from itertools import accumulate
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 from cairn.settings.tree import IndexSettings
 from cairn.workspace.builtin_rules import INDEXED, Decision, decide_directory_name, decide_file_name
 from cairn.workspace.ignore_files import IgnoreFiles
 from cairn.workspace.ignore_patterns import PatternList, Selection, path_key
+
+_LONGEST_PATH = 4_096
+"""The maximum length of a path in characters; no system has longer ones."""
+_EMPTY = os.stat_result((stat.S_IFREG, *(0 for _ in range(9))))
+
+
+def is_relative(path: object) -> bool:
+    """Return whether `path` is written as the path of a file below a folder: relative, with `/`, no `..`."""
+    if not isinstance(path, str) or not 0 < len(path) <= _LONGEST_PATH or "\0" in path:
+        return False
+    parts = path.split("/")
+    if any(part in ("", ".", "..") for part in parts):
+        return False
+    # Windows reads these as drives, streams and devices, and ignores a dot or space at the end of a name.
+    return sys.platform != "win32" or not (
+        re.search(r'[\\:*?"<>|]', path)
+        or any(part[-1] in ". " or PureWindowsPath(part).is_reserved() for part in parts)
+    )
 
 
 class FileRules:
@@ -31,13 +51,31 @@ class FileRules:
 
     def decide(self, path: str) -> Decision:
         """Decide about the file at `path` (relative, with `/`) by its name, size and directories."""
+        try:
+            return self._decide(path, None)
+        except OSError as problem:
+            return Decision(False, f"cannot be read: {problem.strerror or problem}")
+
+    def admits(self, path: str) -> bool:
+        """Return whether the file at `path` is indexed by its name and directories. It may not exist yet."""
+        try:
+            return self._decide(path, _EMPTY).indexed
+        except OSError:
+            return False
+
+    def _decide(self, path: str, missing: os.stat_result | None) -> Decision:
+        """Decide about a file, which has the status `missing` if it does not exist. Raise OSError."""
+        if not is_relative(path):
+            return Decision(False, "outside of the workspace folder")
         entered = self.decide_descent(path.rpartition("/")[0])
         if not entered.indexed:
             return entered
         try:
             status = (self._root / path).lstat()
-        except OSError as problem:
-            return Decision(False, f"cannot be read: {problem.strerror or problem}")
+        except FileNotFoundError:
+            if missing is None:
+                raise
+            status = missing
         return self.decide_file(path, status)
 
     def decide_descent(self, directory: str) -> Decision:

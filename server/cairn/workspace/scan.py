@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
 from operator import attrgetter
@@ -12,7 +13,7 @@ from pathlib import Path
 from attrs import field, frozen
 
 from cairn.text.unicode import well_formed
-from cairn.workspace.builtin_rules import Decision
+from cairn.workspace.builtin_rules import Decision, decide_content
 from cairn.workspace.rules import FileRules
 
 _SNIFFED_BYTES = 8_000
@@ -93,10 +94,25 @@ def scan(
         level = deeper
 
 
+def permitted_text(root: Path, path: str, rules: FileRules) -> str | None:
+    """Return the text of the file at `path` below the folder `root`, if the rules admit the file and its
+    content; None for any other path and for a binary file. Raise OSError."""
+    if not rules.decide(path).indexed:
+        return None
+    text = read_text(root / path)
+    return text if text is not None and decide_content(path, text).indexed else None
+
+
 def read_text(path: Path) -> str | None:
-    """Return the file's text with its line ends, or None for a binary file. Raise OSError. Text that is not
-    valid UTF-8 is read as Latin-1, which preserves every byte and every line."""
-    data = path.read_bytes()
+    """Return the file's text with its line ends, or None for a binary file. Raise OSError, also for a link
+    and for anything but a regular file. Text that is not valid UTF-8 is read as Latin-1, which preserves
+    every byte and every line."""
+    # A link may have replaced the file since the rules examined it. Opening a pipe would wait for a writer.
+    flags = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(f"{path} is not a regular file")
+        data = file.read()
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", errors="replace")
     if b"\0" in data[:_SNIFFED_BYTES]:

@@ -23,6 +23,8 @@ from cairn.chunking.references.model import (
 
 _LEVEL = 4
 _WORD = re.compile(r"[\w$]+")
+_MOST_BYTES = 1 << 30
+"""The size limit of an unpacked table, which no file of a size that is indexed reaches."""
 
 
 def names_of(table: SymbolTable) -> str:
@@ -100,8 +102,14 @@ _HEAD, _DEFINITION_COLUMNS, _REFERENCE_COLUMNS, _VARIABLE_COLUMNS, _IMPORT_COLUM
 class PackedTable:
     """A packed symbol table, of which only the requested entries are unpacked."""
 
-    def __init__(self, packed: bytes) -> None:
-        data = zlib.decompress(packed)
+    def __init__(self, packed: bytes, most: int = _MOST_BYTES) -> None:
+        """Raise ValueError, LookupError or zlib.error for other bytes, and if the table is larger than
+        `most`."""
+        unpacking = zlib.decompressobj()
+        data = unpacking.decompress(packed, most)
+        if not unpacking.eof:
+            raise ValueError("The table is too large, or not complete.")
+        self.size = len(data)
         size = int.from_bytes(data[:4], "little")
         self._strings: list[str] = data[4 : 4 + size].decode("utf-8", "surrogatepass").split("\n")
         ints = np.frombuffer(data, np.int32, offset=4 + size)
@@ -117,6 +125,24 @@ class PackedTable:
         self._definitions, self._references, self._variables, self._imports = blocks
 
         self._definition_cache: dict[int, Definition] = {}
+
+    def check(self) -> None:
+        """Raise IndexError for the number of a string, a kind or a definition that does not exist."""
+        texts, definitions = len(self._strings), self.count
+        limits = (
+            (self._definitions[[0, 1, 2, 8]], 0, texts),
+            (self._references[[0, 5]], 0, texts),
+            (self._references[1], 0, len(ReferenceKind)),
+            (self._references[4], -1, definitions),
+            (self._variables[[1, 3]], 0, texts),
+            (self._variables[0], -1, definitions),
+            (self._imports, 0, texts),
+            # A definition follows the one that encloses it; otherwise, `scopes` might never end.
+            (self._definitions[3] - np.arange(definitions), -definitions, 0),
+        )
+        for numbers, low, high in limits:
+            if numbers.size and (numbers.min() < low or numbers.max() >= high):
+                raise IndexError("The table refers to what it does not contain.")
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

@@ -10,8 +10,6 @@ from __future__ import annotations
 import itertools
 import json
 import logging
-import os
-import stat
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -156,8 +154,8 @@ class Overlay:
         self._version = 0
         self._seen: tuple[object, ...] = ()
         """The inputs of the last flush. While they stay the same, a flush does nothing."""
-        self._rules = FileRules(root, IndexSettings())
-        self._rules_of: tuple[object, ...] = ()
+        self._rules: tuple[tuple[object, ...], FileRules] | None = None
+        """The facts and settings from which the rules were made, and the rules."""
         self._shown: dict[str, tuple[str, str]] = {}
         """The content hash and the collection of each file in the overlay, by path."""
         self._writer: IndexWriter | None = None
@@ -194,6 +192,13 @@ class Overlay:
         with self._documents_lock:
             self._files |= {path: None if text is None else _Document(text) for path, text in texts.items()}
             self._version += 1
+
+    def rules(self, facts: Facts) -> FileRules:
+        """Return the folder's rules. They are made again when files were added or removed since."""
+        made_of, rules = (facts.paths, self._settings().index), self._rules
+        if rules is None or rules[0] != made_of:
+            rules = self._rules = made_of, FileRules(self._root, made_of[1])
+        return rules[1]
 
     def text_of(self, path: str) -> str | None:
         with self._documents_lock:
@@ -232,13 +237,13 @@ class Overlay:
                 documents, version = self._documents_and_files(), self._version
                 gone = [path for path, text in self._files.items() if text is None and path not in documents]
             facts, settings = indexed.facts(), self._settings()
-            rules_of = (facts.paths, settings.index)
-            seen = (version, indexed.key, facts.content, facts.has_static, facts.static, *rules_of)
+            seen = (
+                *(version, indexed.key, facts.content, facts.has_static, facts.static),
+                *(facts.paths, settings.index),
+            )
             if self._closed or seen == self._seen:
                 return
-            if rules_of != self._rules_of:
-                self._rules, self._rules_of = FileRules(self._root, settings.index), rules_of
-            differing = self._differing(documents, indexed.contents(documents))
+            differing = self._differing(documents, indexed.contents(documents), self.rules(facts))
             wanted, warnings = _within_bounds(differing, documents, settings.index)
             fresh: list[IndexedFile] = []
             for path, (_, collection) in indexed.contents(gone).items() if gone else ():
@@ -265,29 +270,17 @@ class Overlay:
     # --- updates of the index in memory ------------------------------------------------------------
 
     def _differing(
-        self, documents: Mapping[str, _Document], known: Mapping[str, tuple[str, str]]
+        self, documents: Mapping[str, _Document], known: Mapping[str, tuple[str, str]], rules: FileRules
     ) -> dict[str, FileRecord]:
         """Return the documents that differ from the index; the one changed last is first."""
         differing: dict[str, FileRecord] = {}
         for path in reversed(list(documents)):
             document = documents[path]
             content_hash, collection = known.get(path, ("", ""))
-            if content_hash != document.key and self._is_named(path):
+            if content_hash != document.key and rules.admits(path):
                 collection = collection or self._collection(path)
                 differing[path] = FileRecord(path, document.size, 0, document.key, collection)
         return differing
-
-    def _is_named(self, path: str) -> bool:
-        """Return whether the rules admit the file by its name and folder. It may not exist on disk yet."""
-        try:
-            mode = (self._root / path).lstat().st_mode
-        except FileNotFoundError:
-            mode = stat.S_IFREG
-        except OSError:
-            return False
-        empty_file = os.stat_result((mode, 0, 0, 0, 0, 0, 0, 0, 0, 0))
-        rules, directory = self._rules, path.rpartition("/")[0]
-        return rules.decide_descent(directory).indexed and rules.decide_file(path, empty_file).indexed
 
     def _collection(self, path: str) -> str:
         directories = [parent.as_posix() for parent in Path(path).parents]

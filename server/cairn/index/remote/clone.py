@@ -20,7 +20,7 @@ from cairn.index.queries.files import has_below
 from cairn.index.remote.catalogue import unpacked_catalogue
 from cairn.index.remote.reader import RemoteMemory, RemoteReader
 from cairn.index.remote.server import Located, TeamServer, TeamUnavailableError
-from cairn.paths import data_dir
+from cairn.paths import data_dir, write_private
 from cairn.workspace import git
 from cairn.workspace.scan import read_text
 from cairn.workspace.watch import FolderWatcher
@@ -160,13 +160,20 @@ class TeamClone:
         if known is not None and known.located.snapshot == located.snapshot:
             return known.reader.memory
         file = data_dir() / "team" / _file_name(self._server.url, located)
-        with suppress(OSError, WireError):
-            memory = unpacked_catalogue(located.snapshot, file.read_bytes())
-            file.touch()
-            return memory
-        packed = self._server.catalogue(located.snapshot)
-        memory = unpacked_catalogue(located.snapshot, packed)
-        _keep(file, packed)
+        try:
+            with suppress(FileNotFoundError, WireError):
+                memory = unpacked_catalogue(located.snapshot, file.read_bytes())
+                file.touch()
+                return memory
+            packed = self._server.catalogue(located.snapshot)
+            memory = unpacked_catalogue(located.snapshot, packed)
+            write_private(file, packed)
+            _delete_oldest(file.parent)
+        except OSError as problem:
+            raise NotSharedError(
+                f"The team's index cannot be kept in {file.parent} ({problem.strerror or problem}). Free"
+                " space there, or set CAIRN_DATA_DIR to a writable folder."
+            ) from problem
         return memory
 
     # --- changes --------------------------------------------------------------------------------------
@@ -257,15 +264,8 @@ def _text(path: Path) -> str | None:
         return None
 
 
-def _keep(file: Path, packed: bytes) -> None:
-    """Save the catalogue for the next start. Without it, the next start only takes longer."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        made = file.with_name(f"{file.name}.{threading.get_ident()}")
-        made.write_bytes(packed)
-        made.replace(file)
-        kept = sorted(file.parent.iterdir(), key=lambda each: each.stat().st_mtime)
-        for old in kept[:-_MOST_KEPT]:
-            old.unlink(missing_ok=True)
-    except OSError as problem:
-        logger.warning("The catalogue of a snapshot could not be saved: %s", problem)
+def _delete_oldest(folder: Path) -> None:
+    """Delete all but the last used catalogues, and what a killed process has left. Raise OSError."""
+    files = [each for each in folder.iterdir() if each.is_file()]
+    for old in sorted(files, key=lambda each: each.stat().st_mtime)[:-_MOST_KEPT]:
+        old.unlink(missing_ok=True)

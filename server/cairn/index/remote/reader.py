@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import apsw
 import numpy as np
 from attrs import define, evolve, field
 from numpy.typing import NDArray
 
 from cairn.chunking.references.packing import PackedTable
+from cairn.errors import WireError
 from cairn.index.reader.arrays import Ids
 from cairn.index.reader.catalogue_reader import CatalogueMemory, CatalogueReader
 from cairn.index.reader.connection import interruption
@@ -27,6 +30,8 @@ from cairn.index.reader.records import (
     Outline,
     StoredChunk,
 )
+from cairn.index.remote.wire import MOST_BYTES
+from cairn.index.store.database import distrust
 from cairn.index.store.deadline import Cancelled, Deadline, never
 from cairn.index.text.bm25 import Statistics
 from cairn.index.text.literals import ExactMatches, Literal
@@ -35,14 +40,23 @@ from cairn.text.languages import detect_language
 Ask = Callable[[str, list[Any]], Any]
 """A function that sends a read to the server, given the read's name and arguments, and returns the result."""
 
-_MOST_POSTINGS = 2_000
-"""The maximum number of words whose postings are cached."""
+_MOST_POSTINGS_BYTES = 64 << 20
+"""The maximum size of the cached postings."""
+_CHUNK_BYTES = 8
+"""The size of a chunk in the postings of a message."""
+_MOST_TABLE_BYTES = 64 << 20
+"""The maximum size of the symbol tables of one answer, which are compressed."""
 
 
 @define(eq=False)
 class RemoteMemory(CatalogueMemory):
     languages: frozenset[str] = field(kw_only=True)
     postings: dict[str, Postings] = field(factory=dict, init=False)
+
+    def connect(self) -> apsw.Connection:
+        connection = super().connect()
+        distrust(connection)
+        return connection
 
 
 @define(eq=False, slots=False)
@@ -76,17 +90,20 @@ class RemoteReader(CatalogueReader):
         return evolve(only, paths=(), folders=() if patterns is None else (("", tuple(patterns)),))
 
     def word_counts(self, texts: Iterable[str], bound: int, cancelled: Cancelled) -> KeywordCounts:
-        found: KeywordCounts = self._read("word_counts", list(texts), bound, cancelled=cancelled)
+        wanted = list(texts)
+        found: KeywordCounts = self._read("word_counts", wanted, bound, cancelled=cancelled)
+        if not found.matching.keys() >= set(wanted):
+            raise WireError("The answer lacks the counts of some words.")
         return found
 
     def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
-        cached = self.memory.postings
-        missing = [text for text in texts if text not in cached]
-        new = self._dict("postings", dict.fromkeys(missing, 0), cancelled=cancelled) if missing else {}
-        known = cached | new
-        if len(known) > _MOST_POSTINGS:
-            cached.clear()
-        cached.update(new)
+        known = dict(self.memory.postings)
+        missing = {text: rows for text, rows in texts.items() if text not in known}
+        for some in _messages(missing):
+            known |= self._dict("postings", dict.fromkeys(some, 0), cancelled=cancelled)
+        if missing:
+            is_small = sum(each.size for each in known.values()) <= _MOST_POSTINGS_BYTES
+            self.memory.postings = known if is_small else {}
         return {text: known[text] for text in texts if text in known}
 
     def keywords(
@@ -213,8 +230,15 @@ class RemoteReader(CatalogueReader):
         return self.memory.tables.get(self.key, ids, self._read_tables)
 
     def _read_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:
-        packed = self._dict("packed_tables", list(ids))
-        return {number: PackedTable(table) for number, table in packed.items()}
+        tables, room = dict[int, PackedTable](), _MOST_TABLE_BYTES
+        for number, packed in self._dict("packed_tables", list(ids)).items():
+            try:
+                tables[number] = table = PackedTable(packed, room)
+                table.check()
+            except (ValueError, LookupError, zlib.error) as problem:
+                raise WireError("A symbol table cannot be read.") from problem
+            room -= table.size
+        return tables
 
     def nearest_static(
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
@@ -230,4 +254,19 @@ class RemoteReader(CatalogueReader):
         if not wanted:
             return np.empty(0, np.int64), np.empty((0, 0), np.int8)
         found: tuple[NDArray[np.int64], NDArray[np.int8]] = self._read("static_vectors", wanted)
+        if len(found[0]) != len(found[1]):
+            raise WireError("The answer has not as many vectors as chunks.")
         return found
+
+
+def _messages(texts: Mapping[str, int]) -> Iterator[list[str]]:
+    """Divide words, given with their numbers of chunks, so that the postings of each part fit a message."""
+    part, size = list[str](), 0
+    for text, rows in texts.items():
+        if part and size + rows * _CHUNK_BYTES > MOST_BYTES:
+            yield part
+            part, size = [], 0
+        part.append(text)
+        size += rows * _CHUNK_BYTES
+    if part:
+        yield part

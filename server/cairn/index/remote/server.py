@@ -1,26 +1,40 @@
-"""The HTTP client of a team's server, which answers from a shared index."""
+"""The HTTP client of a team's server, which answers from a shared index.
+
+The server is not trusted. All that it sends is limited in size and time, and checked before it is used.
+"""
 
 from __future__ import annotations
 
+import datetime
 import http.client
 import json
+import socket
 import ssl
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
 from attrs import field, frozen
 
 from cairn.errors import CairnError, InvalidRequestError, WireError
-from cairn.index.remote.wire import dumps, loads
+from cairn.index.remote.answers import ANSWERS, check
+from cairn.index.remote.wire import MOST_BYTES, dumps, loads
+from cairn.schema import strict_json
 
 PATH = "/team/v1"
 _SECONDS = 10.0
 _CONNECT_SECONDS = 2.0
+_ANSWER_SECONDS = 300.0
+"""The time limit of a whole response, long enough for a catalogue over a slow line. `_SECONDS` is that of a
+part of it, with which a server could take for ever."""
 _LOST = (http.client.HTTPException, ConnectionError, TimeoutError, OSError)
-_MOST_BYTES = 500_000_000
-"""The size limit of a response. The largest is a catalogue: that of the Linux kernel takes 30 MB."""
+_MOST_CATALOGUE_BYTES = 64 << 20
+"""The size limit of a catalogue: that of the Linux kernel takes 30 MB."""
+_MOST_SMALL_BYTES = 10_000
+"""The size limit of a located snapshot, and of an error."""
+_MOST_SHOWN = 300
 
 
 class TeamUnavailableError(CairnError):
@@ -68,20 +82,21 @@ class TeamServer:
 
     def locate(self, commits: Sequence[str]) -> Located | None:
         """Return the snapshot of the first of `commits` (newest first) that is indexed, None if none is."""
-        answer = self._request("POST", "/locate", json.dumps({"commits": list(commits)}).encode())
+        body = json.dumps({"commits": list(commits)}).encode()
+        answer = self._request("POST", "/locate", body, _MOST_SMALL_BYTES)
         try:
-            found = json.loads(answer)
-            return None if found is None else Located(**found)
-        except (ValueError, TypeError) as problem:
+            found = strict_json.loads(answer)
+            return None if found is None else _checked(Located(**found), commits)
+        except (ValueError, TypeError, WireError) as problem:
             raise self._unexpected_answer() from problem
 
     def catalogue(self, snapshot: int) -> bytes:
-        return self._request("GET", f"/catalogue/{snapshot}", b"")
+        return self._request("GET", f"/catalogue/{snapshot}", b"", _MOST_CATALOGUE_BYTES)
 
     def read(self, snapshot: int, name: str, given: list[Any]) -> Any:
-        answer = self._request("POST", f"/read/{snapshot}", dumps([name, given]))
+        answer = self._request("POST", f"/read/{snapshot}", dumps([name, given]), MOST_BYTES)
         try:
-            return loads(answer)
+            return check(ANSWERS[name], loads(answer))
         except WireError as problem:
             raise self._unexpected_answer() from problem
 
@@ -91,18 +106,18 @@ class TeamServer:
             " install the same version of Cairn on this machine and the server."
         )
 
-    def _request(self, method: str, path: str, body: bytes) -> bytes:
-        """Return the body of the response. A failed request over a reused connection is sent once more,
-        because the server may have closed it. Raise TeamUnavailableError for no response or an error
-        response."""
+    def _request(self, method: str, path: str, body: bytes, most: int) -> bytes:
+        """Return the body of the response, of at most `most` bytes. A failed request over a reused connection
+        is sent once more, because the server may have closed it. Raise TeamUnavailableError for no response,
+        an error response, or a larger response."""
         is_reused = self._local.open is not None
         try:
-            return self._send(method, path, body)
+            return self._send(method, path, body, most)
         except _LOST as problem:
             self._close()
             if is_reused and not isinstance(problem, TimeoutError):
                 try:
-                    return self._send(method, path, body)
+                    return self._send(method, path, body, most)
                 except _LOST as again:
                     self._close()
                     problem = again
@@ -110,16 +125,23 @@ class TeamServer:
                 f"The team's server at {self.url} does not answer ({_reason(problem)})."
             ) from problem
 
-    def _send(self, method: str, path: str, body: bytes) -> bytes:
+    def _send(self, method: str, path: str, body: bytes, most: int) -> bytes:
         connection = self._local.open or self._connect()
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
-        connection.request(method, urlsplit(self.url).path.rstrip("/") + PATH + path, body or None, headers)
-        response = connection.getresponse()
-        answer = response.read(_MOST_BYTES)
-        if response.will_close:
+        path = urlsplit(self.url).path.rstrip("/") + PATH + path
+        with _ended_after(connection.sock, _ANSWER_SECONDS):
+            connection.request(method, path, body or None, headers)
+            response = connection.getresponse()
+            is_answer, will_close = response.status == 200, response.will_close
+            most = most if is_answer else _MOST_SMALL_BYTES
+            answer = response.read(most + 1)
+        is_whole = len(answer) <= most
+        if will_close or not is_whole:  # The rest would be taken for the next response.
             self._close()
-        if response.status != 200:
+        if not is_answer:
             raise TeamUnavailableError(_refusal(self.url, response.status, answer))
+        if not is_whole:
+            raise self._unexpected_answer()
         return answer
 
     def _connect(self) -> http.client.HTTPConnection:
@@ -158,8 +180,42 @@ def _is_private(url: str) -> bool:
     return parts.scheme == "https" or parts.hostname in ("localhost", "127.0.0.1", "::1")
 
 
+@contextmanager
+def _ended_after(connection: socket.socket, seconds: float) -> Iterator[None]:
+    """Shut the connection down after `seconds`, unless the block ends earlier."""
+
+    def end() -> None:
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _checked(found: Located, commits: Sequence[str]) -> Located:
+    """Return `found`. Raise ValueError or WireError if a server can not mean it for these commits."""
+    check(Located, found)
+    for time in (found.committed_at, found.indexed_at):
+        datetime.datetime.fromisoformat(time)
+    names = (found.repository, found.ref)
+    are_names = all(0 < len(name) <= _MOST_SHOWN and name.isprintable() for name in names)
+    if not are_names or found.commit not in commits[found.behind : found.behind + 1]:
+        raise ValueError("The located snapshot is not one of those asked for.")
+    return found
+
+
 def _reason(problem: BaseException) -> str:
-    return (getattr(problem, "strerror", None) or str(problem) or type(problem).__name__)[:200]
+    return _one_line(getattr(problem, "strerror", None) or str(problem) or type(problem).__name__)
+
+
+def _one_line(text: str) -> str:
+    """Return a text of the server in a form that can stand in a sentence."""
+    return "".join(each if each.isprintable() else " " for each in text[:_MOST_SHOWN])
 
 
 def _refusal(url: str, status: int, answer: bytes) -> str:
@@ -169,7 +225,7 @@ def _refusal(url: str, status: int, answer: bytes) -> str:
             " it into CAIRN_TEAM_TOKEN or the file `team-token` beside Cairn's settings."
         )
     try:
-        reason = str(json.loads(answer)["error"]["message"])[:300]
+        reason = _one_line(str(strict_json.loads(answer)["error"]["message"]))
     except (ValueError, KeyError, TypeError):
         reason = f"HTTP status {status}"
     return f"The team's server at {url} refused: {reason}"

@@ -1,7 +1,8 @@
 """The JSON form of the arguments and results of IndexReader's methods.
 
 A value without a JSON form is an object with one key that names its kind: `{"Hit": [7, 0.5]}`. Only objects
-of the kinds listed here are created from network data.
+of the kinds listed here are created from network data, and their size is limited first: a message of 32 MB
+takes at most 200 MB of memory.
 """
 
 from __future__ import annotations
@@ -40,6 +41,10 @@ _RECORDS: Mapping[str, Callable[..., Any]] = {
     )
 }  # fmt: skip
 _ARRAYS = frozenset({"int8", "uint8", "uint16", "int32", "int64", "float32", "float64", "bool"})
+MOST_BYTES = 32 << 20
+"""The size limit of a message. The postings of a word in all of a million chunks take 8 MB."""
+_MOST_VALUES = 1_000_000
+"""The maximum number of values in a message. Each takes up to 240 bytes of memory, however short it is."""
 _TUPLE, _MAP, _BYTES, _ARRAY, _TYPE = "tuple", "map", "bytes", "array", "type"
 
 
@@ -50,10 +55,21 @@ def dumps(value: object) -> bytes:
 
 def loads(data: bytes) -> Any:
     """Return the value from the JSON that `dumps` wrote. Raises WireError for other input."""
+    # `dumps` writes ASCII only. With other text, each character could take four bytes.
+    is_small = len(data) <= MOST_BYTES and sum(map(data.count, (b"[", b"{", b","))) <= _MOST_VALUES
+    if not is_small or not data.isascii():
+        raise WireError("The answer is too large, or is not ASCII.")
     try:
-        return _value(json.loads(data))
+        return _value(json.loads(data, parse_constant=_constant))
     except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError) as problem:
         raise WireError(f"The answer cannot be read ({type(problem).__name__}).") from problem
+
+
+def _constant(name: str) -> float:
+    """Return infinity, which a request has as the time limit of a query without one. Refuse NaN."""
+    if name == "NaN":
+        raise ValueError(name)
+    return float(name)
 
 
 def _plain(value: Any) -> Any:

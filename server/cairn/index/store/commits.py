@@ -11,6 +11,7 @@ from cairn.workspace.history import Change, Commit
 
 COMMITS_IN_BLOCK = 200
 _TOUCH = struct.Struct("<IB")
+TOUCH_BYTES = _TOUCH.size
 
 
 def packed_commits(commits: Iterable[Commit]) -> bytes:

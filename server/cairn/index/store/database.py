@@ -190,6 +190,13 @@ def create(path: Path | str, vfs: str | None) -> apsw.Connection:
     return connection
 
 
+def distrust(connection: apsw.Connection) -> None:
+    """Prepare a connection to a database that another machine has made (https://sqlite.org/security.html)."""
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    connection.pragma("cell_size_check", "ON")
+
+
 @contextmanager
 def _closed_on_failure(connection: apsw.Connection) -> Iterator[apsw.Connection]:
     try:
