@@ -149,13 +149,19 @@ class Mcp:
 
     def ask(self, method: str, params: Mapping[str, Any]) -> Any:
         tool = "cairn_" + "".join(f"_{c.lower()}" if c.isupper() else c for c in method)
+        return self._called(tool, params, meta={"cairn/structured": True}).structured_content
+
+    def text(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """Return the text that a tool gives to a model."""
+        return "".join(part.text for part in self._called(tool, arguments).content)
+
+    def _called(self, tool: str, arguments: Mapping[str, Any], **options: Any) -> Any:
         assert self._client is not None
-        call = self._client.call_tool(tool, dict(params), meta={"cairn/structured": True})  # type: ignore[typeddict-unknown-key]
-        calling = asyncio.run_coroutine_threadsafe(call, self._loop)
-        result = calling.result(TIMEOUT_SECONDS)
+        call = self._client.call_tool(tool, dict(arguments), **options)
+        result = asyncio.run_coroutine_threadsafe(call, self._loop).result(TIMEOUT_SECONDS)
         if result.is_error:
             raise AnswerError(f"{tool}: {result.content}")
-        return result.structured_content
+        return result
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._end.set)
