@@ -22,7 +22,11 @@ _PREFIXES = (
     ("github_pat_", r"\w{50,255}", "a GitHub token"),
     ("glpat- gldt- glrt- glrtr- glcbt- glptt- glft-", r"[\w.-]{20,300}", "a GitLab token"),
     ("glsoat- glagent- gloas- glimt-", r"[\w.-]{20,300}", "a GitLab token"),
-    ("xoxa- xoxb- xoxc- xoxe- xoxo- xoxp- xoxr- xoxs- xoxe.", f"[{_ALNUM}.-]{{10,300}}", "a Slack token"),
+    (
+        "xoxa- xoxb- xoxc- xoxe- xoxo- xoxp- xoxr- xoxs- xoxe.",
+        f"(?:xox[bp]-)?\\d[{_ALNUM}-]{{9,300}}",
+        "a Slack token",
+    ),
     ("xapp-", f"\\d-[{_ALNUM}-]{{20,300}}", "a Slack token"),
     ("hooks.slack.com/", f"(?:services|workflows|triggers)/[{_ALNUM}/]{{20,200}}", "a Slack webhook"),
     (
@@ -151,7 +155,7 @@ _ASSIGNED = re.compile(
     r"|(?:api|access|auth|private|secret|signing|encryption|account|storage)[-_]?key(?:[-_]?base)?)"
     r"(?:[-_.]?(?:\d{1,3}|prod|production|live|value))?"
     r"(?:[\"']?[ \t]{0,9}(?:=>|:=|[:=>])[ \t]{0,20}|[\"'][ \t]{1,9}value[ \t]?=[ \t]?)"
-    r"[\"']?(?:(?:basic|bearer|token)[ \t]+[\"']?)?(?P<value>[^\s\"'<>,;&`]{4,300})"
+    r"[\"']?(?:(?:basic|bearer|token)[ \t]+[\"']?)?(?P<value>[^\s\"'<>,;&`)]{4,300})"
 )
 """A value that is assigned to a password or the like. It is searched for in lower case."""
 _PLACEHOLDER = re.compile(
@@ -160,7 +164,7 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(
-    r"[$%{(\[@!&*|>/~]|(?:env|file|vault|op|ssm|arn|ref|classpath|https?|enc)[:(\[]", re.IGNORECASE
+    r"[$%{(\[@!&*|>/~]|\.[A-Z]|(?:env|file|vault|op|ssm|arn|ref|classpath|https?|enc)[:(\[]", re.IGNORECASE
 )
 """The beginning of a value that is found elsewhere."""
 _WORDS = re.compile(r"(?:[A-Za-z]+|\d{1,4}|[A-Za-z]\d{1,2})(?:[-_./:](?:[A-Za-z]+|\d{1,4}|[A-Za-z]\d{1,2}))*")
@@ -189,28 +193,37 @@ def find_secret(path: str, text: str) -> str:
 
 def has_token(text: str) -> bool:
     """Return whether the text contains a token of a known kind."""
-    return any(True for _ in _secrets(text, Suspicion.SAMPLE))
+    return any(True for _ in _tokens(text, Suspicion.WEAK))
+
+
+def _tokens(text: str, level: Suspicion) -> Iterator[tuple[int, str]]:
+    if not (words := _long_words(text)):
+        return
+    for mark, token, kind in _TOKENS:
+        if mark in words and (level > Suspicion.SAMPLE or kind is not _WEB_TOKEN):
+            for match in token.finditer(words):
+                if not _PLACEHOLDER.search(match[0]) and len(set(match[0].lower())) > _FEWEST_CHARACTERS:
+                    yield text.find(match[0]), kind
+
+
+def _long_words(text: str) -> str:
+    return "\n".join(word for word in text.split() if len(word) >= _SHORTEST)
 
 
 def _secrets(text: str, level: Suspicion) -> Iterator[tuple[int, str]]:
     """Yield the offset and kind of each secret, those that are found fast first."""
     if level is Suspicion.NONE:
         return
-    words = "\n".join(word for word in text.split() if len(word) >= _SHORTEST)
-    for mark, token, kind in _TOKENS:
-        if mark in words and (level > Suspicion.SAMPLE or kind is not _WEB_TOKEN):
-            for match in token.finditer(words):
-                if not _PLACEHOLDER.search(match[0]) and len(set(match[0].lower())) > _FEWEST_CHARACTERS:
-                    yield text.find(match[0]), kind
+    yield from _tokens(text, level)
     if level is Suspicion.SAMPLE:
         return
     if text.startswith(_ENCRYPTED):
         yield 0, "encrypted secrets"
     yield from ((at, "a private key") for at in _private_keys(text))
-    if "://" in words:
-        for match in _URL.finditer(words):
+    if "://" in text and "@" in text:
+        for match in _URL.finditer(text):
             if "." in match["host"] and is_password(match["password"]) and _is_elsewhere(match["host"]):
-                yield text.find(match[0]), "a URL with a password"
+                yield match.start(), "a URL with a password"
     if '"auth"' in text and (found := _REGISTRY_LOGIN.search(text)) and ":" in _decoded(found[1]):
         yield found.start(), "the login of a registry"
     if "Secret" in text and _SECRET_RESOURCE.search(text):

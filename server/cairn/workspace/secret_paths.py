@@ -96,7 +96,7 @@ _PATH = re.compile(
       \.docker/config\.json | \.azure/[^/]+\.(?:json|bin|sess) | \.m2/settings[^/]*\.xml
     | \.cargo/credentials.* | \.terraform\.d/credentials.*
     | \.config/[^/]+/(?:auth|credentials?|tokens?|hosts)\.(?:json|ya?ml|toml)
-    | \.ngrok2?/ngrok\.yml | \.circleci/cli\.yml | \.fly/config\.yml | \.streamlit/secrets.*
+    | \.config/hub | \.ngrok2?/ngrok\.yml | \.circleci/cli\.yml | \.fly/config\.yml | \.streamlit/secrets.*
     )""",
     re.VERBOSE | re.DOTALL,
 )
@@ -105,7 +105,7 @@ _PATH = re.compile(
 _DECORATION = re.compile(
     r"""
       ^(?:copy\ of\ |\.?\#|\._) | \# $ | \ (?:-\ )?copy(?=[\ .(]|$) | \ ?\(\d+\)(?=\.|$) | \ \d+(?=\.|$)
-    | (?:~|[-._](?:bak|backup|old|orig|save|saved|copy|sw[a-p]|tmp|disabled|rpmsave|dpkg-\w+|\d{1,14}))+$
+    | (?:~|[-._](?:(?:bak|backup|old|orig|saved?|copy)\d*|sw[a-p]|tmp|disabled|rpmsave|dpkg-\w+|\d{1,14}))+$
     """,
     re.VERBOSE,
 )
@@ -180,6 +180,8 @@ def suspicion(path: str) -> Suspicion:
 
 def _is_data(name: str) -> bool:
     language = detect_language(name)
+    if name.endswith(".asc"):  # An armoured key, or AsciiDoc.
+        return True
     if not language and name.count(".") > 1:  # A template or copy is what its original is: `app.rb.tt`.
         language = detect_language(name.rpartition(".")[0])
     return language in _DATA_LANGUAGES
