@@ -15,11 +15,12 @@ from cairn.workspace.history import Change, Commit
 
 NAMES = (
     *"""
-    .env .env.local .env.production .env_prod .env-staging ENV.PROD prod.env .envrc .dev.vars
-    .dev.vars.local .envs/.production/.postgres .secrets/app .ssh/config .aws/config .aws/sso/cache/a.json
-    .gnupg/trustdb .kube/config .azure/accessTokens.json .azure/azureProfile.json
-    .azure/msal_token_cache.json .docker/config.json .config/gcloud/access.json .config/gh/hosts.yml
-    .config/hub .config/glab-cli/config.yml .config/op/config .config/containers/auth.json .oci/config
+    application_default_credentials.json .env.sh .env.php default-credentials.json .env .env.local
+    .env.production .env_prod .env-staging ENV.PROD prod.env .envrc .dev.vars .dev.vars.local
+    .envs/.production/.postgres .secrets/app .ssh/config .aws/config .aws/sso/cache/a.json .gnupg/trustdb
+    .kube/config .azure/accessTokens.json .azure/azureProfile.json .azure/msal_token_cache.json
+    .docker/config.json .config/gcloud/access.json .config/gh/hosts.yml .config/hub
+    .config/glab-cli/config.yml .config/op/config .config/containers/auth.json .oci/config
     .password-store/mail .bash_history .zsh_history .psql_history .mysql_history .python_history
     .node_repl_history .sqlite_history .rediscli_history .irb_history .lesshst .viminfo bash_history.txt
     fish_history ConsoleHost_history.txt .netrc _netrc .netrc.bak .pgpass pgpass.conf .my.cnf .mylogin.cnf
@@ -156,9 +157,16 @@ def test_placeholders_exclude_no_file() -> None:
         assert not found(path, text), (path, text)
 
 
+def test_token_in_a_script_of_a_shell_excludes_it() -> None:
+    token = secret_files.token(random.Random(3))
+    assert found("deploy.sh", f"#!/bin/sh\nexport TIDE={token}\n").startswith("line 2 has ")
+    assert not found("deploy.sh", "export PASSWORD=m0untainLake7m0untain TOKEN=$(cat token)\n")
+
+
 @pytest.mark.parametrize(
     ("path", "form"),
     [
+        ("src/client.rb", "TOKEN = '{}'\n"),
         ("src/client.py", 'TOKEN = "{}"\n'),
         ("tests/test_client.ts", "const token = '{}'\n"),
         ("README.md", "Set the token to `{}`.\n"),

@@ -159,8 +159,8 @@ _ASSIGNED = re.compile(
 )
 """A value that is assigned to a password or the like. It is searched for in lower case."""
 _PLACEHOLDER = re.compile(
-    r"example|sample|placeholder|dummy|fake|redact|change[-_ ]?(?:me|it|this)|replace|your|xxx|\*\*\*"
-    r"|\.\.\.|todo|insert|notreal|insecure|\$\{|\{\{|\$\(|%\(|%[\w.]+%|<|#\{|\w\(|\\u[0-9a-f]{4}",
+    r"example|sample|placeholder|dummy|fake|redact|change[-_ ]?(?:me|it|this)|replace|your|xxxx|\*\*\*"
+    r"|\.\.\.|todo[-_]|insert|notreal|insecure|\$\{|\{\{|\$\(|%\(|%[\w.]+%|<|#\{|\w\(|\\u[0-9a-f]{4}",
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(

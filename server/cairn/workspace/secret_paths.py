@@ -18,7 +18,7 @@ class Suspicion(enum.IntEnum):
     NONE = enum.auto()
     """The file is code or a document, which may show how a secret looks."""
     SAMPLE = enum.auto()
-    """The file shows which secrets a project needs, or is of tests, examples or documents."""
+    """The file is a sample, of tests, examples or documents, or a script. Only tokens are searched for."""
     WEAK = enum.auto()
     """The file has data or settings."""
     STRONG = enum.auto()
@@ -114,7 +114,8 @@ _DOT = re.compile(r"^(?:(?:private|encrypted|readonly)_)*dot[-_](?=[a-z0-9]+(?:[
 """Managers of dotfiles write a leading dot so."""
 
 _SAMPLE = re.compile(
-    r"(?:^|[-_.])(?:examples?|samples?|templates?|tmpl|tpl|dist|defaults?|schema|skel|stub)(?:[-_.]|$)"
+    r"(?:^|[-_.])(?:examples?|samples?|templates?|tmpl|tpl|dist|schema|skel|stub)(?:[-_.]|$)"
+    r"|^\.env[-_.]defaults?$|^defaults?\.env$"
 )
 """Files that show which secrets a project needs, but contain none."""
 _SHOWN = re.compile(
@@ -142,6 +143,8 @@ _SUSPICIOUS_WORD = re.compile(
     r"|(?:^|[/._-])(?:prod|production|live|private|creds?|appsettings|application)(?=[/._-])"
 )
 _DATA_LANGUAGES = frozenset({"", "text", *CONFIG_LANGUAGES})
+_SHELLS = frozenset({"bash", "fish", "batch", "powershell"})
+"""Languages of scripts that set variables as settings do."""
 
 
 def is_secret_directory(path: str) -> bool:
@@ -155,7 +158,7 @@ def is_secret_file(path: str) -> bool:
     """Return whether the file at `path` (with `/`) is a secret by its name, whatever its directories are."""
     path = path.lower()
     parent, _, name = path.rpartition("/")
-    if name.rpartition(".")[2] in CODE_EXTENSIONS:
+    if name.rpartition(".")[2] in CODE_EXTENSIONS and not name.startswith(".env"):
         return name in _NAMES
     if not (_is_secret_name(name) or ("." in parent and _PATH.fullmatch(path))):
         name = _undecorated(name)
@@ -170,7 +173,7 @@ def suspicion(path: str) -> Suspicion:
     """Return how closely the content of the file at `path` (with `/`) is examined, if no name excludes it."""
     *directories, name = path.lower().split("/")
     if not (name in _SUSPICIOUS or _is_data(name)):
-        return Suspicion.NONE
+        return Suspicion.SAMPLE if detect_language(name) in _SHELLS else Suspicion.NONE
     if _SAMPLE.search(name) or _SHOWN.search("".join(f"{each}/" for each in directories)):
         return Suspicion.SAMPLE
     near = "/".join([*directories[-1:], name])
