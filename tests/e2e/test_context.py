@@ -221,6 +221,7 @@ async def test_the_open_text_answers_for_a_document_without_index(workspace: Pat
         # Text that no prompt may contain, whatever its name, and text that is too large for an index.
         key = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA\n"
         secrets = {workspace / ".env": "TOKEN=1\n", tmp_path / ".aws/config": "x\n", "untitled:Key": key}
+        secrets[tmp_path / "crane.toml"] = 'password = "m0untainLake7m0untain"\n'
         for document, secret in secrets.items():
             cairn.open(document, secret)
             with pytest.raises(JsonRpcInvalidParams, match="may hold secrets"):

@@ -47,7 +47,7 @@ from cairn.retrieval.related import ChunkRange, relate
 from cairn.retrieval.related_lines import with_lines
 from cairn.retrieval.verdict import matched_terms
 from cairn.text.verbatim import lines_with_ends
-from cairn.workspace.builtin_rules import is_private_key, may_contain_secrets
+from cairn.workspace.builtin_rules import holds_secret
 from cairn.workspace.collections import file_kind
 
 _DOCUMENTS = ChunkFilter(types=(ChunkType.PROSE.value,))
@@ -143,7 +143,7 @@ class _ContextRequest:
                 raise
         self.is_indexed = False
         path = path_of_uri(uri)
-        if is_private_key(text) or may_contain_secrets(path.as_posix() if path else _name(uri)):
+        if holds_secret(path.as_posix() if path else _name(uri), text):
             raise InvalidRequestError(
                 "textDocument.uri", f"{_name(uri)!r} may hold secrets, whose text is kept out of contexts"
             )

@@ -30,8 +30,8 @@ _BY_CONTENT = "left out by its content"
 _IN_WORDS = {
     "built-in: directory without project text": "Directories of other people's code, caches and git's own"
     " data: packages that were installed, virtual environments, build caches.",
-    "built-in: may hold secrets": "Files and directories whose name, or first lines, promise a secret."
-    " Nothing takes them back in.",
+    "built-in: may hold secrets": "Files and directories whose names mean secrets, and files that contain"
+    " one. Nothing takes them back in.",
     "built-in: generated file": "Files that a program wrote, as their name or their first lines say:"
     " lock files, generated code.",
     "built-in: generated documentation": "Pages that a program made of comments in the code,"
@@ -45,7 +45,7 @@ _IN_WORDS = {
     "settings: index.include does not name it": "Files that no pattern of the setting index.include names.",
     "settings: index.exclude": "Files and directories that a pattern of the setting index.exclude names.",
     "binary content": "Files with bytes that no text has. Only their names can be found.",
-    _BY_CONTENT: "Files that are binary, minified or generated, as their content says;"
+    _BY_CONTENT: "Files that are binary, minified or generated, or hold a secret, as their content says;"
     " there are too many to name the rule for each. Only their names can be found.",
 }
 

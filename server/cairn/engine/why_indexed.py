@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from pathlib import Path, PurePosixPath
 
 from attrs import frozen
@@ -13,7 +14,7 @@ from cairn.errors import InvalidRequestError
 from cairn.operations.why import why
 from cairn.settings.tree import IndexSettings
 from cairn.text.unicode import well_formed
-from cairn.workspace.builtin_rules import INDEXED, Decision, decide_directory_name, decide_file_name
+from cairn.workspace.builtin_rules import INDEXED, Decision, decide_directory_path, decide_file_path
 
 _MOST_CHARACTERS = 4_096
 """The maximum length of a path; no system has longer paths."""
@@ -89,7 +90,7 @@ def _of_team(folder: Folder, path: PurePosixPath) -> WhyIndexed:
         if is_text:
             return WhyIndexed(folder.label, where, True, True, INDEXED.rule, "", "", f"{many}, from {at}")
         rule = "left out by its content"
-        meaning = "It is binary, minified or generated, as its content says."
+        meaning = "It is binary, minified or generated, or holds a secret, as its content says."
         return WhyIndexed(folder.label, where, True, False, rule, meaning, "", f"its name alone, from {at}")
     decision = _by_name(path)
     return WhyIndexed(
@@ -101,7 +102,7 @@ def _of_team(folder: Folder, path: PurePosixPath) -> WhyIndexed:
 
 def _by_name(path: PurePosixPath) -> Decision | None:
     """Return the built-in rule that excludes the path by its name or the name of a parent directory."""
-    for directory in path.parts[:-1]:
-        if (decision := decide_directory_name(directory)) is not None:
+    for directory in accumulate(path.parts[:-1], "{}/{}".format):
+        if (decision := decide_directory_path(directory)) is not None:
             return decision
-    return decide_file_name(path.name) or decide_directory_name(path.name)
+    return decide_file_path(str(path)) or decide_directory_path(str(path))

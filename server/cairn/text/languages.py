@@ -254,6 +254,11 @@ _BY_EXTENSION = _inverted(
     """,
 )
 
+CODE_EXTENSIONS = frozenset(
+    ending for ending, language in _BY_EXTENSION.items() if language not in CONFIG_LANGUAGES | {"text"}
+)
+"""The last parts of names, without the dot, of files of code or marked-up prose."""
+
 DETECTED_LANGUAGES = frozenset(
     {"requirements", *_BY_NAME.values(), *_BY_EXTENSION.values(), *(language for _, language in _BY_PATTERN)}
 )

@@ -1,17 +1,20 @@
 """The built-in rules that exclude files, whatever the ignore files say.
 
-By name alone, in any case: secrets, directories without text, generated and binary files. By content: private
-keys, minified text, and generated text.
+By path alone, in any case: secrets, directories without text, generated and binary files. By content:
+secrets, minified text, and generated text.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 
 from attrs import frozen
 
 from cairn.text.languages import PROSE_LANGUAGES, detect_language
+from cairn.workspace.secret_content import find_secret
+from cairn.workspace.secret_paths import is_secret_directory, is_secret_file
 
 
 @frozen
@@ -46,31 +49,6 @@ _SKIPPED_DIRECTORIES = frozenset(
     """.split()
 )
 
-# These files are never indexed, even if git tracks them: their text would get into prompts.
-_SECRET_DIRECTORIES = frozenset({".aws", ".ssh", ".gnupg", ".kube"})
-_SECRET_NAMES = """
-    .env .envrc .netrc _netrc .pgpass .my.cnf .htpasswd .npmrc .pypirc .git-credentials .dockercfg .s3cfg
-    .boto .vault-token .vault_pass .vault_pass.txt kubeconfig credentials
-    """.split()
-_SECRET_SUFFIXES = (
-    "pem key p8 p12 pfx pkcs12 jks jceks bks keystore keytab kdb kdbx ppk ovpn tfstate tfvars env".split()
-)
-_SECRET_NAME = re.compile(
-    r"""
-      \.env[._-].*                                                   # .env.production, .env_local
-    | id_(rsa|dsa|ecdsa|ed25519).*
-    | (credentials|secrets?)\.(json|ya?ml|toml|ini|xml|properties|txt)
-    | .*(service[-_]account|firebase-adminsdk).*\.json | client_secret.*\.json
-    | .*\.tfstate\..* | .*\.tfvars\.json
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_SECRET_SAMPLE = re.compile(r"(\.env[._-])?(example|sample|template|dist|defaults?|schema)(\.env)?")
-"""Files that show which secrets a project needs, but contain none."""
-_BACKUP_ENDINGS = ("~", ".bak", ".backup", ".old", ".orig", ".save", ".swp")
-_BACKUP = re.compile(r"(~|\.(bak|backup|old|orig|save|swp))+$")
-"""Endings of backup copies. A copy of a secret is a secret, too."""
-
 # Files that programs write: long, repetitive, and never the subject of a query.
 _GENERATED_NAMES = """
     package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb poetry.lock pipfile.lock
@@ -90,40 +68,40 @@ _BINARY_SUFFIXES = """
     """.split()
 _VERSIONED_LIBRARY = re.compile(r".*\.so\.[0-9.]+")
 
-_BY_SUFFIX = {**dict.fromkeys(_BINARY_SUFFIXES, _BINARY), **dict.fromkeys(_SECRET_SUFFIXES, _SECRET)}
-_BY_NAME = {**dict.fromkeys(_GENERATED_NAMES, _GENERATED), **dict.fromkeys(_SECRET_NAMES, _SECRET)}
+_EXCLUDED = {
+    **dict.fromkeys(_GENERATED_NAMES, _GENERATED),
+    **dict.fromkeys(map(".{}".format, _BINARY_SUFFIXES), _BINARY),
+}
 
 
-def decide_directory_name(name: str) -> Decision | None:
-    name = name.lower()
+def decide_directory_path(path: str) -> Decision | None:
+    """Return the rule that excludes the directory at `path` (with `/`), apart from its parents, or None."""
+    name = path.rpartition("/")[2].lower()
     if name in _SKIPPED_DIRECTORIES or name.endswith(".egg-info"):
         return _NO_TEXT
-    return _SECRET if name in _SECRET_DIRECTORIES else None
+    return _SECRET if is_secret_directory(path) else None
 
 
-def decide_file_name(name: str) -> Decision | None:
-    """Return the rule that excludes files called `name`, or None. Rules against secrets come first."""
-    name = name.lower()
-    if name.endswith(_BACKUP_ENDINGS) and decide_file_name(_BACKUP.sub("", name)) is _SECRET:
+def decide_file_path(path: str) -> Decision | None:
+    """Return the rule that excludes the file at `path` (with `/`), apart from its directories, or None."""
+    if is_secret_file(path):
         return _SECRET
-    found = _BY_NAME.get(name) or _BY_SUFFIX.get(name.rpartition(".")[2] if "." in name else "")
-    if (found is _SECRET or _SECRET_NAME.fullmatch(name)) and not _SECRET_SAMPLE.fullmatch(name):
-        return _SECRET
-    if found is _SECRET:
-        return None
+    name = path.rpartition("/")[2].lower()
+    if name in (".git", ".ds_store"):
+        return _NO_TEXT
+    _, dot, suffix = name.rpartition(".")
+    found = _EXCLUDED.get(name) or _EXCLUDED.get(dot + suffix)
     if found is None and name.endswith(_GENERATED_ENDINGS):
         return _GENERATED
     if found is None and ".so." in name and _VERSIONED_LIBRARY.fullmatch(name):
         return _BINARY
-    return _NO_TEXT if name in (".git", ".ds_store") else found
+    return found
 
 
 def may_contain_secrets(path: str) -> bool:
     """Return whether a file at `path` (with `/`) is excluded because a name in its path suggests secrets."""
-    *directories, name = path.split("/")
-    return decide_file_name(name) is _SECRET or any(
-        decide_directory_name(each) is _SECRET for each in directories
-    )
+    directories = accumulate(path.split("/")[:-1], "{}/{}".format)
+    return is_secret_file(path) or any(map(is_secret_directory, directories))
 
 
 _PRIVATE_KEY = Decision(False, _SECRET.rule, "it begins as a private key does")
@@ -207,8 +185,10 @@ _APART = 3
 
 def decide_content(path: str, text: str) -> Decision:
     """Decide about the file at `path` with the content `text`, if its name and directories are accepted."""
-    if is_private_key(text):
+    if _is_private_key(text):
         return _PRIVATE_KEY
+    if secret := find_secret(path, text):
+        return Decision(False, _SECRET.rule, secret)
     if path.lower().endswith((".html", ".htm")) and (marker := _generator_of_page(text)):
         return Decision(False, _DOCUMENTATION.rule, marker)
     if detect_language(path) in PROSE_LANGUAGES:
@@ -219,7 +199,12 @@ def decide_content(path: str, text: str) -> Decision:
     return Decision(False, _GENERATED.rule, marker) if marker else INDEXED
 
 
-def is_private_key(text: str) -> bool:
+def holds_secret(path: str, text: str) -> bool:
+    """Return whether a file is excluded as a secret, by its path (with `/`, perhaps absolute) or content."""
+    return may_contain_secrets(path) or decide_content(path.rpartition("/")[2], text).rule == _SECRET.rule
+
+
+def _is_private_key(text: str) -> bool:
     return bool(_KEY_FILE.match(text) and _KEY_BLOCK.search(text))
 
 

@@ -11,9 +11,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
 from cairn.workspace.git import Git, GitError, locate, pieces
+from cairn.workspace.secret_content import has_token
 
 _COMMITS = 20_000
 """The maximum number of commits that are read, newest first."""
@@ -48,6 +49,14 @@ class Commit:
     subject: str
     changes: tuple[Change, ...]
     """The changes below the workspace folder: a file moved in from outside has no old path."""
+
+    def without_secrets(self, is_secret: Callable[[str], bool]) -> Commit:
+        """Return the commit without its subject if it changed only secret files, by their paths, or if the
+        subject contains a token. The subject may say what is in the files."""
+        paths = (path for change in self.changes for path in (change.path, change.before) if path)
+        changed_only_secrets = bool(self.changes) and all(map(is_secret, paths))
+        has_secret = bool(self.subject) and (changed_only_secrets or has_token(self.subject))
+        return evolve(self, subject="") if has_secret else self
 
 
 @frozen

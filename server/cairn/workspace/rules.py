@@ -16,7 +16,7 @@ from itertools import accumulate
 from pathlib import Path, PureWindowsPath
 
 from cairn.settings.tree import IndexSettings
-from cairn.workspace.builtin_rules import INDEXED, Decision, decide_directory_name, decide_file_name
+from cairn.workspace.builtin_rules import INDEXED, Decision, decide_directory_path, decide_file_path
 from cairn.workspace.ignore_files import IgnoreFiles
 from cairn.workspace.ignore_patterns import PatternList, Selection, path_key
 
@@ -91,13 +91,13 @@ class FileRules:
 
     def decide_directory(self, path: str) -> Decision:
         """Decide whether to enter the directory at `path`, whose parent was entered."""
-        return decide_directory_name(path.rpartition("/")[2]) or self._decide_place(path, directory=True)
+        return decide_directory_path(path) or self._decide_place(path, directory=True)
 
     def decide_file(self, path: str, status: os.stat_result) -> Decision:
         """Decide about one file whose directory was entered. `status` must not follow links."""
         if not stat.S_ISREG(status.st_mode):
             return Decision(False, "symbolic link" if stat.S_ISLNK(status.st_mode) else "not a regular file")
-        decision = decide_file_name(path.rpartition("/")[2]) or self._decide_place(path, directory=False)
+        decision = decide_file_path(path) or self._decide_place(path, directory=False)
         if not decision.indexed:
             return decision
         if self._include and not self._include.names(path):

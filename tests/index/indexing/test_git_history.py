@@ -11,9 +11,9 @@ from attrs import evolve
 from tests.index.index_builders import Repository, file_touches, indexed, numbers
 
 from cairn.index.indexing import git_history as git_history_module
-from cairn.index.indexing.git_history import GitHistory
+from cairn.index.indexing.git_history import GitHistory, stored_commits
 from cairn.index.store.deadline import never
-from cairn.index.store.writer import IndexWriter
+from cairn.index.store.writer import IndexedFile, IndexWriter
 
 LINES = "".join(f"line {number} = {number}\n" for number in range(40))
 
@@ -125,6 +125,26 @@ def test_switching_back_to_a_branch_reads_nothing_again(project: Project) -> Non
     assert project.history.update(never)
     assert project.subjects("port.py") == {"port.py": ["On main", "Add the port"]}
     assert project.blocks() == blocks
+
+
+def kept_subjects(project: Project) -> list[str]:
+    return [commit.subject for _, commit in stored_commits(project.db)]
+
+
+def test_subjects_of_commits_of_secrets_are_neither_kept_nor_read_again(project: Project) -> None:
+    project.repository.commit("The lock is swordfish", {".env": "LOCK=swordfish\n"})
+    project.repository.commit("Read the lock", {".env": "LOCK=tide\n", "port.py": LINES})
+    project.repository.commit("Set the crane's code to swordfish", {"crane.yaml": "code: none\n"})
+    project.update()
+    assert kept_subjects(project) == ["Set the crane's code to swordfish", "Read the lock", ""]
+
+    secret = indexed("crane.yaml", "code: none\n")
+    project.writer.write([IndexedFile.left_out(secret.record)], ())
+    assert project.history.update(never), "a file without text is as good as removed"
+    assert kept_subjects(project) == ["", "Read the lock", ""]
+    assert project.subjects("port.py", "crane.yaml") == {"port.py": ["Read the lock"]}
+    words = project.db.execute("SELECT count(*) FROM subjects_fts WHERE subjects_fts MATCH 'swordfish'").get
+    assert words == 0
 
 
 def test_history_follows_files_without_a_commit(project: Project) -> None:

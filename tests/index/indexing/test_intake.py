@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.workspace.secret_files import token
 
 from cairn.index.indexing import intake as intake_module
 from cairn.index.indexing.folder_state import Progress
@@ -101,6 +103,19 @@ def test_reconcile_writes_only_changed_files(folder: Folder) -> None:
     assert folder.chunk_ids("touched.md") == before["touched"]
     assert folder.writer.files()["touched.md"].mtime_ns == 1_000_000_000
     assert folder.chunk_ids("edited.md") != before["edited"]
+
+
+def test_file_loses_its_text_when_a_secret_is_saved_in_it(folder: Folder) -> None:
+    folder.write("crane.yaml", "tide: low\n")
+    folder.write("secrets-prod.yaml", "tide: high\n")
+    assert folder.reconcile() == {"crane.yaml"}
+    assert folder.reader.page("crane.yaml")
+    before = folder.writer.facts().paths
+    folder.write("crane.yaml", f"tide: low\ntoken: {token(random.Random(5))}\n")
+    folder.update("crane.yaml")
+    assert folder.reader.page("crane.yaml") == []
+    assert folder.progress.skipped["built-in: may hold secrets"] == 2
+    assert folder.writer.facts().paths > before
 
 
 def test_update_follows_changed_files_and_directories(folder: Folder) -> None:

@@ -283,6 +283,7 @@ KEY = "-----BEGIN PRIVATE KEY-----\nrope secret\n-----END PRIVATE KEY-----\n"
         ("drafts/plan.md", "secret rope\n"),
         ("node_modules/a/b.js", "secret rope\n"),
         ("keys.txt", KEY),
+        (".mcp.json", '{"rope": {"API_KEY": "m0untainLake7secret"}}\n'),
         ("linked.md", "secret rope\n"),
     ],
 )

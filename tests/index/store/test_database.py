@@ -130,6 +130,8 @@ def test_index_of_another_version_is_kept_for_its_vectors(tmp_path: Path) -> Non
     for path in ("old.md", "newer.md"):
         writer = IndexWriter(tmp_path)
         writer.write([indexed(path, "# A\n")], ())
+        writer.db.execute("INSERT INTO models VALUES (1, 'a model', 3)")
+        writer.db.execute("INSERT INTO embeddings(model_id, key) VALUES (1, x'00')")
         writer.db.pragma("user_version", 7)
         writer.close()
     writer = IndexWriter(tmp_path)
@@ -140,6 +142,15 @@ def test_index_of_another_version_is_kept_for_its_vectors(tmp_path: Path) -> Non
     previous.close()
     writer.close()
     remove_previous(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [DATABASE_NAME]
+
+
+def test_index_of_another_version_without_vectors_is_deleted(tmp_path: Path) -> None:
+    writer = IndexWriter(tmp_path)
+    writer.write([indexed("secret.yaml", "password: mountain\n")], ())
+    writer.db.pragma("user_version", 7)
+    writer.close()
+    IndexWriter(tmp_path).close()
     assert [path.name for path in tmp_path.iterdir()] == [DATABASE_NAME]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -19,6 +20,7 @@ from cairn.index.store.commits import (
 )
 from cairn.index.store.keyword_columns import compound_parts
 from cairn.index.store.meta import raise_generation, read_facts
+from cairn.workspace.builtin_rules import may_contain_secrets
 from cairn.workspace.history import Commit, FileHistory, follow, head, read_commits
 
 _KEPT_COMMITS = 40_000
@@ -64,9 +66,11 @@ class GitHistory:
     def _read(self, stopped: Callable[[], bool]) -> tuple[list[tuple[int, Commit]], str]:
         """Store new commits. Return the commits that HEAD reaches with their ids, newest first, and the
         reason why some are missing, or ""."""
-        known = {commit.hash: (number, commit) for number, commit in stored_commits(self._db)}
+        left_out = {str(path) for (path,) in self._db.execute("SELECT path FROM files WHERE NOT is_text")}
+        is_secret = cache(lambda path: path in left_out or may_contain_secrets(path))
+        known = self._known(is_secret)
         reading = read_commits(self._root, known, stop=stopped)
-        commits = iter(reading)
+        commits = (commit.without_secrets(is_secret) for commit in reading)
         number = max((number for number, _ in known.values()), default=0) + 1
         while block := list(itertools.islice(commits, COMMITS_IN_BLOCK)):
             with self._db:
@@ -86,6 +90,19 @@ class GitHistory:
         with self._db:
             self._db.executemany("DELETE FROM commits WHERE first = ?", old)
         return reached, reading.problem
+
+    def _known(self, is_secret: Callable[[str], bool]) -> dict[str, tuple[int, Commit]]:
+        """Return the stored commits with their ids, by hash. Delete subjects about secret files."""
+        known: dict[str, tuple[int, Commit]] = {}
+        for first, packed in self._db.execute("SELECT first, packed FROM commits").fetchall():
+            stored = list(unpacked_commits(cast(int, first), cast(bytes, packed)))
+            kept = [(number, commit.without_secrets(is_secret)) for number, commit in stored]
+            if kept != stored:
+                block = packed_commits(commit for _, commit in kept)
+                with self._db:
+                    self._db.execute("UPDATE commits SET packed = ? WHERE first = ?", (block, first))
+            known.update({commit.hash: (number, commit) for number, commit in kept})
+        return known
 
     def _write(
         self,

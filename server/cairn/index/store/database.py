@@ -90,9 +90,9 @@ def file_identity(path: Path) -> tuple[int, bool, bool] | None:
 def open_writer(folder: Path, check: bool) -> tuple[apsw.Connection, str | None]:
     """Open the writing connection to the index in `folder`. The caller must have the writer's lock.
 
-    A damaged file is moved aside, and one of another schema version is kept for its vectors. In both cases a
-    new index replaces the file, and the second value is a remark for the user; otherwise it is None. Raises
-    IndexUnavailableError if the folder cannot be used.
+    A damaged file is moved aside, and one of another schema version is kept if it has a model's vectors. In
+    each case a new index replaces the file, and the second value is a remark for the user; otherwise it is
+    None. Raises IndexUnavailableError if the folder cannot be used.
     """
     try:
         connection, remark = _open_or_rebuild(folder / DATABASE_NAME, check)
@@ -164,17 +164,28 @@ def _open_or_rebuild(path: Path, check: bool) -> tuple[apsw.Connection, str | No
                             set_facts(connection, **CHECK_IS_DUE)
                 return connection, None
             is_empty = connection.execute("SELECT count(*) FROM sqlite_master").get == 0
+            has_vectors = not is_empty and _has_vectors(connection)
             connection.close()
         if not is_empty:
             remove_previous(path.parent)
             kept_files = _files(path.with_name(PREVIOUS_NAME))
             for old, kept in zip(_files(path)[::-1], kept_files[::-1], strict=True):
-                if old.exists():
+                if old.exists() and has_vectors:
                     old.replace(kept)
+                old.unlink(missing_ok=True)
             remark = "The index is from another version of Cairn and is being rebuilt."
     except DAMAGE as problem:
         remark = set_index_aside(path, problem)
     return create(path, vfs=None), remark
+
+
+def _has_vectors(connection: apsw.Connection) -> bool:
+    """Return whether an index of any schema version has vectors of a model. Its text must not stay otherwise:
+    the rules may exclude files now that they accepted then."""
+    try:
+        return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM embeddings)").get)
+    except apsw.SQLError:
+        return False
 
 
 def create(path: Path | str, vfs: str | None) -> apsw.Connection:

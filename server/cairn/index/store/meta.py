@@ -21,7 +21,7 @@ class Facts:
     content: int = 0
     """A counter of changes of files and chunks, but not of vectors."""
     paths: int = 0
-    """A counter of changes that add or remove files."""
+    """A counter of changes that add or remove files, or their text."""
     links: int = 0
     """A counter of changes that add or remove files or change their imports."""
     counted: int = 0

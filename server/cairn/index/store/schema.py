@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import zlib
 
-CONTENT_VERSION = 7
-"""Increment this with any change of chunking or of the embedded text, so that older indexes are rebuilt."""
+CONTENT_VERSION = 8
+"""Increment this with any change of chunking, of the embedded text, or of the rules that exclude a file by
+its content, so that older indexes are rebuilt."""
 
 # Underscores belong to a token, so that a query finds `add_url_rule` as it is written. The column
 # `identifiers` has the parts of such names and of camelCase names. Splitting them in a tokenizer in Python

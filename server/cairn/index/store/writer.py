@@ -250,7 +250,9 @@ class IndexWriter:
     def _put(self, file: IndexedFile, now: str, anew: bool) -> _Change:
         """Insert or update a file and delete its old chunks. The caller inserts its new chunks."""
         record, imports = file.record, json.dumps(file.imports)
-        selected = self.db.execute("SELECT collection, imports FROM files WHERE path = ?", (record.path,))
+        selected = self.db.execute(
+            "SELECT collection, imports, is_text FROM files WHERE path = ?", (record.path,)
+        )
         known = selected.fetchone()
         symbols_id, names = self._put_symbols(file)
         values = (
@@ -277,7 +279,8 @@ class IndexWriter:
         )
         gone = self.db.changes()
         self._move([(chunk_id, chunk) for chunk_id, place, chunk in kept if place != _place(chunk)])
-        counters = ("links",) if known[1] != imports else ()
+        differs = {"links": known[1] != imports, "paths": known[2] != file.is_text}
+        counters = tuple(name for name, is_other in differs.items() if is_other)
         return _Change(file_id, _rows(file, fresh), names, gone=gone, counters=counters)
 
     def _put_symbols(self, file: IndexedFile) -> tuple[int | None, Names | None]:
