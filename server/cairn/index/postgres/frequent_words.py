@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
@@ -42,7 +43,8 @@ def keep_frequent_words(connection: Connection[TupleRow], shard: int, repository
             counts[term] += documents
     connection.execute("DELETE FROM cairn.repository_words WHERE repository = %s", (repository,))
     with connection.cursor().copy("COPY cairn.repository_words(repository, term, chunks) FROM STDIN") as copy:
-        for term, chunks in counts.most_common(_MOST_WORDS):
+        # The order of equally frequent words must not depend on the order in which lists were stored.
+        for term, chunks in heapq.nsmallest(_MOST_WORDS, counts.items(), key=lambda item: (-item[1], item[0])):
             copy.write_row((repository, term, chunks))
 
 

@@ -106,6 +106,8 @@ BULK_TABLES = (
 #
 # Servers cache the data of a snapshot by its id, so a snapshot gets a new id if it or its inverted lists
 # change. `retired_lists` are old lists that running requests may still read.
+#
+# A released step of the schema never changes, so later columns are in `NUMBERS_AND_APART`.
 CATALOGUE = """
 CREATE TABLE cairn.shards(
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -182,3 +184,11 @@ BULK = "".join(
     )
     for table in BULK_TABLES
 )
+
+NUMBERS_AND_APART = """
+ALTER TABLE cairn.snapshots ADD number bigint NOT NULL UNIQUE
+    DEFAULT ('x' || left(replace(gen_random_uuid()::text, '-', ''), 12))::bit(48)::bigint;
+ALTER TABLE cairn.pools ADD apart bool NOT NULL DEFAULT false;
+"""
+"""Clones name a snapshot by its `number`, which is random because ids show how often others index. It changes
+only with the snapshot's files. A repository is alone in a pool that is `apart`; its forks get other pools."""
