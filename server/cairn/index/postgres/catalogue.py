@@ -162,7 +162,7 @@ def _read(
 
 
 _SELECT_SNAPSHOT = """
-    SELECT s.facts, s.files, r.name, r.project, s.indexed_at
+    SELECT s.facts, s.files, r.name, CASE WHEN r.shares_project THEN r.project ELSE '' END, s.indexed_at
     FROM cairn.snapshots s JOIN cairn.repositories r ON r.id = s.repository WHERE s.id = %s"""
 
 

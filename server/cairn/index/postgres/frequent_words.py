@@ -44,7 +44,9 @@ def keep_frequent_words(connection: Connection[TupleRow], shard: int, repository
     connection.execute("DELETE FROM cairn.repository_words WHERE repository = %s", (repository,))
     with connection.cursor().copy("COPY cairn.repository_words(repository, term, chunks) FROM STDIN") as copy:
         # The order of equally frequent words must not depend on the order in which lists were stored.
-        for term, chunks in heapq.nsmallest(_MOST_WORDS, counts.items(), key=lambda item: (-item[1], item[0])):
+        for term, chunks in heapq.nsmallest(
+            _MOST_WORDS, counts.items(), key=lambda item: (-item[1], item[0])
+        ):
             copy.write_row((repository, term, chunks))
 
 

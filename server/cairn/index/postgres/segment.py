@@ -173,7 +173,9 @@ class Segment:
 def parts_of(db: apsw.Connection) -> dict[str, bytes]:
     """Return the packed parts of an index by name: imports, copies and git history of its files."""
     commits = dict(stored_commits(db))
-    histories = db.execute("SELECT path, touches, count, last_time FROM file_history ORDER BY path").fetchall()
+    histories = db.execute(
+        "SELECT path, touches, count, last_time FROM file_history ORDER BY path"
+    ).fetchall()
     subjects = {path: subject_words(cast(bytes, touches), commits) for path, touches, *_ in histories}
     packed_commits = [
         (first, _text(packed)) for first, packed in db.execute("SELECT first, packed FROM commits")
@@ -182,7 +184,9 @@ def parts_of(db: apsw.Connection) -> dict[str, bytes]:
         "imports": packed_part(
             db.execute("SELECT path, in_degree FROM file_imports ORDER BY path").fetchall()
         ),
-        "copies": packed_part(db.execute("SELECT path, original, share FROM copies ORDER BY path").fetchall()),
+        "copies": packed_part(
+            db.execute("SELECT path, original, share FROM copies ORDER BY path").fetchall()
+        ),
         "history": packed_part([(path, _text(touches), *rest) for path, touches, *rest in histories]),
         "subjects": packed_part(list(subjects.items())),
         "commits": packed_part(packed_commits),
