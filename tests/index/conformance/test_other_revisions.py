@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pytest
 from tests.index.conformance.indexes import Subject, TeamStore
 from tests.index.conformance.workspace import OTHER_ONLY, OTHER_WORDS
 
 from cairn.embedding.static import StaticTable
+from cairn.index.postgres import words as postgres_words
 from cairn.index.postgres.catalogue import read_snapshot
 from cairn.index.postgres.numbering import Numbering
 from cairn.index.postgres.reader import PostgresReader
@@ -188,3 +191,36 @@ def test_readers_without_permission_get_no_snapshot(
     assert isinstance(reader, PostgresReader)
     team.admit("stranger")
     assert team.store.read("stranger", lambda db: read_snapshot(db, reader.memory.key)) is None
+
+
+def test_frequent_words_count_once_in_each_chunk(
+    shared_store: tuple[TeamStore, dict[str, Subject]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team, subjects = shared_store
+    reader = subjects["shared"].reader
+    assert isinstance(reader, PostgresReader)
+    counted = reader.postings({"ship": 0}, never)["ship"]
+    assert counted.counts.max() > 1
+    for most, counts in (
+        (len(counted.ids), counted.counts),
+        (len(counted.ids) - 1, np.ones_like(counted.ids)),
+    ):
+        monkeypatch.setattr(postgres_words, "COUNTED", most)
+        found = team.reader(reader.memory.key).postings({"ship": 0}, never)["ship"]
+        assert found.ids.tolist() == counted.ids.tolist()
+        assert found.counts.tolist() == counts.tolist()
+
+
+def test_too_many_words_with_a_prefix_are_not_suggested(
+    shared: Subject, other: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for reader in (shared.reader, other.reader):
+        every = reader.stems_starting("", Deadline(never))
+        assert [*every] == sorted(every)
+        lists = cast(PostgresReader, reader).word_list().lists
+        stored = {word for each in lists for word in each.text.split(b"\n")} - {b""}
+        monkeypatch.setattr(postgres_words, "_MOST_STARTING", len(stored))
+        assert reader.stems_starting("", Deadline(never)) == every
+        monkeypatch.setattr(postgres_words, "_MOST_STARTING", len(stored) - 1)
+        assert reader.stems_starting("", Deadline(never)) == {}
+        monkeypatch.undo()

@@ -43,7 +43,10 @@ class ChunkQueries(SnapshotReader):
         ]
 
     def outlines(self, ids: Iterable[int]) -> dict[int, Outline]:
-        return self.memory.outlines.get(self.identity(), ids, self._read_outlines)
+        wanted = list(ids)
+        found = self.memory.outlines.get(self.identity(), wanted, self._read_outlines)
+        # The order must not show which outlines others have read before.
+        return {number: found[number] for number in wanted if number in found}
 
     def _read_outlines(self, ids: Sequence[int]) -> dict[int, Outline]:
         rows = self._rows_of(ids, "position, type, symbol, symbol_kind, defines")

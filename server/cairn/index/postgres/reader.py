@@ -98,8 +98,8 @@ class PostgresReader(WordQueries, ChunkQueries, DefinitionQueries):
         rows = sorted(self._ask(ask)) if wanted else []
         if not rows:
             return np.empty(0, np.int64), np.empty((0, 0), np.int8)
-        found, vectors = zip(*rows, strict=True)
-        return np.array(found, np.int64), np.array(vectors).astype(np.int8)
+        found, components = zip(*rows, strict=True)
+        return np.array(found, np.int64), np.array(components).astype(np.int8)
 
 
 def _halfvec(vector: NDArray[np.int8]) -> str:

@@ -217,7 +217,7 @@ def renumbered(postings: Postings, ids: NDArray[np.int32]) -> Postings:
     new[postings.ids >= len(ids)] = 0
     order = np.flatnonzero(new)
     if len(order) > 1 and (np.diff(new[order]) < 0).any():
-        order = order[np.argsort(new[order])]
+        order = order[np.argsort(new[order], kind="stable")]  # Most of them are in order already.
     return Postings(new[order], postings.counts[order], postings.names[order])
 
 
