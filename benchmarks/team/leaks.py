@@ -87,6 +87,7 @@ class RepositoryFacts:
     words: frozenset[str]
     hashes: frozenset[str]
     chunks: frozenset[int]
+    """The numbers that the snapshot gives to its chunks."""
     files: frozenset[int]
     paths: tuple[str, ...]
     symbols: tuple[str, ...]
@@ -100,7 +101,7 @@ class RepositoryFacts:
 
 def known(owner: psycopg.Connection[Any], copy: Copy) -> RepositoryFacts:
     row = owner.execute(
-        """SELECT r.id, s.id, s.pool, s.shard, s.commit, s.files FROM cairn.repositories r JOIN cairn.refs f ON f.repository = r.id
+        """SELECT r.id, s.number, s.pool, s.shard, s.commit, s.files FROM cairn.repositories r JOIN cairn.refs f ON f.repository = r.id
            JOIN cairn.snapshots s ON s.id = f.snapshot WHERE r.name = %s""",  # noqa: E501
         (copy.name,),
     ).fetchone()
@@ -109,7 +110,7 @@ def known(owner: psycopg.Connection[Any], copy: Copy) -> RepositoryFacts:
     files = np.frombuffer(packed, np.int32).tolist()
     place = (shard, pool, files)
     chunks = owner.execute(
-        "SELECT id, encode(content_hash, 'hex'), symbol FROM cairn.chunks WHERE shard = %s AND pool = %s "
+        "SELECT encode(content_hash, 'hex'), symbol FROM cairn.chunks WHERE shard = %s AND pool = %s "
         "AND file = ANY(%s)",
         place,
     ).fetchall()
@@ -129,11 +130,11 @@ def known(owner: psycopg.Connection[Any], copy: Copy) -> RepositoryFacts:
         pool,
         commit,
         frozenset(copy.words() | {commit}),
-        frozenset(each[1] for each in chunks),
         frozenset(each[0] for each in chunks),
-        frozenset(files),
+        frozenset(range(1, len(chunks) + 1)),
+        frozenset(range(1, len(files) + 1)),
         tuple(each[0] for each in rows),
-        tuple(sorted({each[2] for each in chunks if each[2]})),
+        tuple(sorted({each[1] for each in chunks if each[1]})),
         {name: (a, b) for name, (a, b) in collections.items()},
     )
 

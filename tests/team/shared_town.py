@@ -86,11 +86,12 @@ def town(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory)
 
 def comparable(answer: Answer) -> tuple[int, Any]:
     """The status and the data of an answer, without times and counters of the process."""
-
-    def still(data: Any) -> Any:
-        if isinstance(data, dict):
-            moving = {"timings", "metrics", "memory", "latency", "since", "p95Ms", "queries"}
-            return {key: still(value) for key, value in data.items() if key not in moving}
-        return [still(each) for each in data] if isinstance(data, list) else data
-
     return answer.status, still(answer.json)
+
+
+def still(data: Any) -> Any:
+    """The data of an answer without times and counters of the process."""
+    if isinstance(data, dict):
+        moving = {"timings", "metrics", "memory", "latency", "since", "p95Ms", "queries"}
+        return {key: still(value) for key, value in data.items() if key not in moving}
+    return [still(each) for each in data] if isinstance(data, list) else data

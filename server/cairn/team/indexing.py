@@ -79,13 +79,15 @@ def index_repository(
     layers: Layers | None = None,
     *,
     server: str = "",
+    apart: bool = False,
 ) -> IndexResult:
     """Index a commit of a repository into the team store.
 
     `url` must be the store owner's, without a connection pooler, because locks belong to a connection.
     `source` is a folder or a clone URL. `ref` is a branch, tag or commit, by default the remote's default
     branch or the folder's current branch. `server` names another of the store's servers on which a new
-    repository is stored. Raise InvalidRequestError, TeamError, or StoreUnavailableError.
+    repository is stored. With `apart`, the repository shares nothing with forks. Raise InvalidRequestError,
+    TeamError, or StoreUnavailableError.
     """
     began = time.monotonic()
     address = read_address(source)
@@ -97,7 +99,7 @@ def index_repository(
         stack.enter_context(locked(connection, [repository_lock(name)], WAITING, progress))
         repository = stack.enter_context(open_source(address, work, progress))
         found = repository.resolve(ref)
-        at = find_place(connection, stack, address, repository, name, found, server, progress)
+        at = find_place(connection, stack, address, repository, name, found, server, progress, apart=apart)
         if at.pool is not None:
             stack.enter_context(locked(connection, [pool_lock(at.pool[0])], WAITING, progress))
         if (snapshot := _existing(connection, at, found, layers)) is not None:
@@ -258,7 +260,8 @@ class _Run:
         if at.known is not None and at.known.roots and at.known.project:
             return at.known.home
         with self.connection.transaction():
-            home = find_home(self.connection, at.name, at.url, at.pool[0] if at.pool else None, at.server)
+            pool = at.pool[0] if at.pool else None
+            home = find_home(self.connection, at.name, at.url, pool, at.server, apart=at.apart)
             self.connection.execute(
                 "UPDATE cairn.repositories SET roots = %s, project = %s WHERE id = %s",
                 (list(at.roots), at.project, home.repository),

@@ -10,7 +10,8 @@ from pathlib import Path
 from attrs import frozen
 
 from cairn.embedding.shared import SharedModel
-from cairn.index.indexing.reading import ReadRequest, ReadResult, read_file
+from cairn.index.indexing.reading import ReadRequest, ReadResult
+from cairn.index.indexing.workers.process import prepare
 from cairn.index.store.writer import IndexedFile, IndexWriter
 from cairn.index.vectors.intake import StaticIntake
 from cairn.index.vectors.recipe import StaticRecipe
@@ -91,7 +92,11 @@ def _write_all(
 def _readings(
     root: Path, requests: Sequence[ReadRequest], recipe: StaticRecipe | None, workers: int
 ) -> Generator[ReadResult, None, None]:
-    """Yield the result of reading each file, in order. If the files are large, worker processes read them."""
+    """Yield the result of reading each file, in order. If the files are large, worker processes read them.
+
+    Vectors are made file by file: rounding depends on which texts are embedded together, so otherwise it
+    would show which other files a run had read.
+    """
     if sum(request.entry.size for request in requests) >= _WORTH_WORKERS_BYTES:
         from cairn.index.indexing.workers.cores import most_workers
         from cairn.index.indexing.workers.pool import WorkerPool
@@ -102,4 +107,4 @@ def _readings(
                     yield reading
             return
     for request in requests:
-        yield read_file(root, request)
+        yield prepare(root, recipe, request)

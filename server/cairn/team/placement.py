@@ -1,5 +1,6 @@
 """Choose where a repository is stored. Forks have most files in common, so they share a pool of stored
-files."""
+files, unless one of them shall be apart.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +26,8 @@ class KnownRepository:
     url: str
     roots: tuple[str, ...]
     project: str
+    apart: bool
+    """Whether no fork may share its pool."""
 
 
 @frozen
@@ -39,6 +42,8 @@ class StoragePlace:
     """The database server for a new pool; "" means the server of the store itself."""
     roots: tuple[str, ...]
     project: str
+    apart: bool = False
+    """Whether a new pool is for this repository alone."""
 
 
 def find_place(
@@ -50,12 +55,14 @@ def find_place(
     ref: Ref,
     server: str,
     progress: Progress,
+    *,
+    apart: bool = False,
 ) -> StoragePlace:
     """Return where the repository is stored. A new one will be on `server`, and runs for its forks wait until
-    `stack` is closed.
+    `stack` is closed. With `apart`, it shares nothing with forks, now and later.
 
-    Raise InvalidRequestError if `name` belongs to another repository, or if the repository or a fork of it is
-    on a server other than `server`.
+    Raise InvalidRequestError if `name` belongs to another repository, if the repository or a fork of it is on
+    a server other than `server`, or if the repository shall be apart but shares a pool already.
     """
     url = address.url if address.folder is None else repository.origin() or address.url
     known = _known(connection, name)
@@ -63,24 +70,42 @@ def find_place(
         _check_same(connection, known, url, repository, ref, name)
         pool = (known.home.pool, known.home.shard)
         _check_server(connection, pool[1], server, name)
-        if known.roots and known.project:
+        if known.roots and known.project and (known.apart or not apart):
             return StoragePlace(name, known.url, known, pool, server, known.roots, known.project)
     roots = tuple(repository.roots(ref.commit))
     stack.enter_context(locked(connection, map(root_lock, roots), WAITING, progress))
-    project = project_of(name)
+    # Passages of documents are embedded with the project's name. It must not be that of another repository.
+    project = project_of(Address(None, url).name)
     if known is not None:
+        if apart and not known.apart:
+            _set_apart(connection, known.home, name)
         return StoragePlace(
             name, known.url, known, pool, server, known.roots or roots, known.project or project
         )
     row = connection.execute(
-        """SELECT p.id, p.shard, r.project FROM cairn.repositories r JOIN cairn.pools p ON p.id = r.pool
-           WHERE r.roots && %s::text[] ORDER BY r.id LIMIT 1""",
+        """SELECT p.id, p.shard FROM cairn.repositories r JOIN cairn.pools p ON p.id = r.pool
+           WHERE r.roots && %s::text[] AND NOT p.apart ORDER BY r.id LIMIT 1""",
         (list(roots),),
     ).fetchone()
-    if row is None:
-        return StoragePlace(name, url, None, None, server, roots, project)
+    if row is None or apart:
+        return StoragePlace(name, url, None, None, server, roots, project, apart)
     _check_server(connection, row[1], server, name)
-    return StoragePlace(name, url, None, (row[0], row[1]), server, roots, row[2] or project)
+    return StoragePlace(name, url, None, (row[0], row[1]), server, roots, project)
+
+
+def _set_apart(connection: Connection[TupleRow], home: Home, name: str) -> None:
+    """Keep later forks out of the repository's pool. Raise InvalidRequestError if it has, or had, forks."""
+    changed = connection.execute(
+        """UPDATE cairn.pools SET apart = true WHERE id = %s AND NOT unswept
+           AND NOT EXISTS (SELECT FROM cairn.repositories WHERE pool = pools.id AND id <> %s)""",
+        (home.pool, home.repository),
+    )
+    if not changed.rowcount:
+        raise InvalidRequestError(
+            "apart",
+            f"cannot separate {name} from the forks that share its rows. Remove it with"
+            f" `cairn team remove {name}`, and index it again with --apart",
+        )
 
 
 def _check_server(connection: Connection[TupleRow], shard: int, server: str, name: str) -> None:
@@ -98,11 +123,11 @@ def _check_server(connection: Connection[TupleRow], shard: int, server: str, nam
 
 def _known(connection: Connection[TupleRow], name: str) -> KnownRepository | None:
     row = connection.execute(
-        """SELECT r.id, r.pool, p.shard, r.url, r.roots, r.project
+        """SELECT r.id, r.pool, p.shard, r.url, r.roots, r.project, p.apart
            FROM cairn.repositories r JOIN cairn.pools p ON p.id = r.pool WHERE r.name = %s""",
         (name,),
     ).fetchone()
-    return None if row is None else KnownRepository(Home(*row[:3]), row[3], tuple(row[4]), row[5])
+    return None if row is None else KnownRepository(Home(*row[:3]), row[3], tuple(row[4]), *row[5:])
 
 
 def _check_same(

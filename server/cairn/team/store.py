@@ -42,6 +42,8 @@ class StoredRepository:
     chunks: int
     commit: str
     indexed_at: str
+    apart: bool
+    """Whether it shares no rows with forks."""
 
 
 @frozen
@@ -244,14 +246,15 @@ def _ids(connection: Connection[TupleRow], names: Sequence[str]) -> list[int]:
 
 
 _SELECT_REPOSITORIES = """
-    SELECT r.name, r.url, array_agg(f.ref ORDER BY f.ref), l.files, l.chunks, l.commit, l.indexed_at
-    FROM cairn.repositories r LEFT JOIN cairn.refs f ON f.repository = r.id
+    SELECT r.name, r.url, array_agg(f.ref ORDER BY f.ref), l.files, l.chunks, l.commit, l.indexed_at, p.apart
+    FROM cairn.repositories r JOIN cairn.pools p ON p.id = r.pool
+    LEFT JOIN cairn.refs f ON f.repository = r.id
     LEFT JOIN LATERAL (
         SELECT octet_length(s.files) / 4 AS files, coalesce((s.facts->>'chunks')::int, 0) AS chunks, s.commit,
             to_char(s.indexed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS indexed_at
         FROM cairn.snapshots s WHERE s.repository = r.id ORDER BY s.indexed_at DESC LIMIT 1) l ON true
     WHERE l.commit IS NOT NULL
-    GROUP BY r.id, l.files, l.chunks, l.commit, l.indexed_at ORDER BY r.name"""
+    GROUP BY r.id, p.id, l.files, l.chunks, l.commit, l.indexed_at ORDER BY r.name"""
 _SELECT_STATE = """
     SELECT current_setting('server_version'), (SELECT count(*) FROM cairn.repositories),
         (SELECT count(*) FROM cairn.snapshots),

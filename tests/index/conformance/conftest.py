@@ -90,9 +90,10 @@ def shared_store(
         older = team.publish(other_index.folder, "harbour", "0" * 40)
         key = team.publish(workspace_index.folder, "harbour", "a" * 40)
         fork = team.publish(other_index.folder, "fork", "f" * 40, pool=key.pool)
-        unchanged = [
-            n for n, file in team.reader(key).memory.files.items() if file.path not in OTHER_REVISION
-        ]
+        memory = team.reader(key).memory
+        unchanged = memory.file_numbers.ids_of(
+            number for number, file in memory.files.items() if file.path not in OTHER_REVISION
+        )
         newer = team.publish(
             changed_index.folder, "harbour", "b" * 40, kept=unchanged, parts=parts_of(other_index.folder)
         )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pytest
 from tests.index.conformance.indexes import Subject, TeamStore
 from tests.index.conformance.workspace import OTHER_ONLY, OTHER_WORDS
 
 from cairn.embedding.static import StaticTable
+from cairn.index.postgres import words as postgres_words
 from cairn.index.postgres.catalogue import read_snapshot
+from cairn.index.postgres.numbering import Numbering
 from cairn.index.postgres.reader import PostgresReader
 from cairn.index.queries import files, symbols, words
 from cairn.index.queries.known_words import IndexVocabulary
@@ -36,14 +40,26 @@ def original(other_index: object) -> IndexReader:
     return SqliteReader(other_index.folder)  # type: ignore[attr-defined]
 
 
+def numbering(subject: Subject) -> Numbering:
+    assert isinstance(subject.reader, PostgresReader)
+    return subject.reader.memory.chunk_numbers
+
+
 def strange_ids(shared: Subject, other: Subject) -> list[int]:
-    """Return the chunks that `other` has and `shared` does not."""
-    return sorted(set(other.ids.values()) - set(shared.ids.values()))
+    """Return the ids in the pool of the chunks that `other` has and `shared` does not."""
+    return sorted({*numbering(other).ids.tolist()} - {*numbering(shared).ids.tolist()})
 
 
 def test_the_pool_shares_equal_chunks(shared: Subject, other: Subject) -> None:
     assert strange_ids(shared, other)
-    assert set(shared.ids.values()) & set(other.ids.values())
+    assert {*numbering(shared).ids.tolist()} & {*numbering(other).ids.tolist()} - {0}
+
+
+def test_snapshots_number_their_chunks_by_place(shared: Subject, other: Subject) -> None:
+    for subject in (shared, other):
+        assert [*subject.ids.values()] == [*range(1, len(subject.ids) + 1)]
+        assert [*subject.ids] == sorted(subject.ids)
+    assert (np.diff(numbering(shared).ids) < 0).any(), "the pool has another order"
 
 
 @pytest.mark.parametrize("word", OTHER_WORDS)
@@ -116,26 +132,24 @@ def test_files_of_other_revisions_are_missing(shared: Subject, other: Subject) -
 def test_chunks_of_other_revisions_are_unknown(shared: Subject, other: Subject, table: StaticTable) -> None:
     reader, strange = shared.reader, strange_ids(shared, other)
     vector = table.embed_queries_int8(["a crane lifts"])[0]
-    assert reader.chunks(strange) == {}
-    assert reader.outlines(strange) == {}
-    assert reader.places(strange) == {}
-    assert reader.static_similarities(strange, vector) == {}
-    assert len(reader.static_vectors(strange)[0]) == 0
-    tables = [number for number, _ in other.reader.symbols_at([OTHER_ONLY, "src/harbour/crane.py"])]
-    assert tables
-    assert reader.symbol_tables(tables) == {}
-    assert (reader.columns().files_of(np.array(strange, np.int64)) == 0).all()
+    own = [*shared.ids.values()]
+    every = [*range(-9, max(strange) + 9)]
+    assert not numbering(shared).numbers_of(np.array(strange)).any()
+    assert [*reader.chunks(every)] == [*reader.outlines(every)] == [*reader.places(every)] == own
+    assert [*reader.static_similarities(every, vector)] == reader.static_vectors(every)[0].tolist() == own
+    known = {number for number, _ in reader.symbols_at([path for path, _ in shared.ids])}
+    assert {*reader.symbol_tables(every)} == known
+    assert np.count_nonzero(reader.columns().files_of(np.array(every, np.int64))) == len(own)
 
 
 def test_vectors_of_other_revisions_are_not_compared(
     shared: Subject, other: Subject, table: StaticTable
 ) -> None:
     vector = table.embed_queries_int8(["keeps a ship with zymurgy in quarantine for days"])[0]
-    strange = set(strange_ids(shared, other))
     for only in (ALL, ChunkFilter(types=("code",)), ChunkFilter(hidden=("LICENSE",))):
         found = shared.reader.nearest_static(vector, 200, only, never)
         assert found
-        assert strange.isdisjoint(hit.chunk_id for hit in found)
+        assert OTHER_ONLY not in shared.paths(hit.chunk_id for hit in found)
     found = other.reader.nearest_static(vector, 2, ALL, never)
     assert OTHER_ONLY in other.paths(hit.chunk_id for hit in found)
 
@@ -177,3 +191,36 @@ def test_readers_without_permission_get_no_snapshot(
     assert isinstance(reader, PostgresReader)
     team.admit("stranger")
     assert team.store.read("stranger", lambda db: read_snapshot(db, reader.memory.key)) is None
+
+
+def test_frequent_words_count_once_in_each_chunk(
+    shared_store: tuple[TeamStore, dict[str, Subject]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team, subjects = shared_store
+    reader = subjects["shared"].reader
+    assert isinstance(reader, PostgresReader)
+    counted = reader.postings({"ship": 0}, never)["ship"]
+    assert counted.counts.max() > 1
+    for most, counts in (
+        (len(counted.ids), counted.counts),
+        (len(counted.ids) - 1, np.ones_like(counted.ids)),
+    ):
+        monkeypatch.setattr(postgres_words, "COUNTED", most)
+        found = team.reader(reader.memory.key).postings({"ship": 0}, never)["ship"]
+        assert found.ids.tolist() == counted.ids.tolist()
+        assert found.counts.tolist() == counts.tolist()
+
+
+def test_too_many_words_with_a_prefix_are_not_suggested(
+    shared: Subject, other: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for reader in (shared.reader, other.reader):
+        every = reader.stems_starting("", Deadline(never))
+        assert [*every] == sorted(every)
+        lists = cast(PostgresReader, reader).word_list().lists
+        stored = {word for each in lists for word in each.text.split(b"\n")} - {b""}
+        monkeypatch.setattr(postgres_words, "_MOST_STARTING", len(stored))
+        assert reader.stems_starting("", Deadline(never)) == every
+        monkeypatch.setattr(postgres_words, "_MOST_STARTING", len(stored) - 1)
+        assert reader.stems_starting("", Deadline(never)) == {}
+        monkeypatch.undo()

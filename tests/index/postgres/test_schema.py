@@ -29,6 +29,26 @@ def test_prepare_may_be_repeated_and_keeps_rows(postgres: str) -> None:
         check_version(owner)
 
 
+def test_prepare_migrates_a_store_of_the_first_version(bare_team: TeamStore) -> None:
+    owner = bare_team.owner
+    owner.execute("ALTER TABLE cairn.snapshots DROP number")
+    owner.execute("ALTER TABLE cairn.pools DROP apart")
+    owner.execute("ALTER TABLE cairn.repositories DROP shares_project")
+    owner.execute("UPDATE cairn.meta SET value = '1' WHERE key = 'schema'")
+    with pytest.raises(StoreUnavailableError, match=r"version 1.*needs 2.*Run `cairn team prepare` once"):
+        check_version(owner)
+    grant(owner, "ann", [bare_team.main.id])
+    assert prepare(bare_team.url) == 2
+    numbers = owner.execute("SELECT count(*), count(DISTINCT number), min(number) FROM cairn.snapshots")
+    row = numbers.fetchone()
+    assert row is not None
+    assert row[0] == row[1] == 3
+    assert row[2] > 3
+    kept = "SELECT bool_and(shares_project), bool_or(apart) FROM cairn.repositories, cairn.pools"
+    assert owner.execute(kept).fetchone() == (True, False)
+    assert bare_team.seen("ann")["snapshots"] == {bare_team.main.id}
+
+
 def test_prepare_by_several_at_once_makes_one_schema(postgres: str) -> None:
     barrier = threading.Barrier(4)
 

@@ -79,16 +79,6 @@ def test_words_are_counted_as_queries_count_them(
     assert "buoi" not in found
 
 
-def test_frequent_words_count_once_in_each_chunk(segment: Segment, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted = terms(segment, WORDS)
-    monkeypatch.setattr(postgres_segment, "COUNTED", len(counted["tide"]))
-    once = terms(segment, WORDS)
-    assert once["crane"] == {
-        document: (1, min(1, names)) for document, (_, names) in counted["crane"].items()
-    }
-    assert once["tide"] == counted["tide"]
-
-
 @pytest.mark.parametrize("at_once", [1, 1_000_000])
 def test_names_have_all_files_that_share_a_symbol_table(
     segment: Segment, monkeypatch: pytest.MonkeyPatch, at_once: int

@@ -1,16 +1,19 @@
 """The catalogue of a snapshot: facts about its files, in an in-memory database like an index file.
 
 A process reads the catalogue at the first request to a snapshot. It then uses it for all readers who may see
-the repository, which the team's database checks at every request.
+the repository, which the team's database checks at every request. Its numbers, order and times depend on the
+snapshot alone, so they show nothing of other repositories in the pool.
 """
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, TypeVar
 
 import apsw
@@ -21,9 +24,9 @@ from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from cairn.index.postgres.columns import SegmentColumns
+from cairn.index.postgres.numbering import Numbering
 from cairn.index.postgres.other_server import OtherServer, servers_of
-from cairn.index.postgres.segment import bytes_of, unpacked_part
-from cairn.index.reader.arrays import Ids
+from cairn.index.postgres.segment import bytes_of, facts_of, unpacked_part
 from cairn.index.reader.catalogue_reader import CatalogueMemory
 from cairn.index.reader.chunk_columns import ChunkColumns
 from cairn.index.store.database import create
@@ -60,10 +63,13 @@ class SnapshotMemory(CatalogueMemory):
 
     key: SnapshotKey = field(kw_only=True)
     files: Mapping[int, CataloguedFile] = field(kw_only=True)
+    """The files by number, in the order of their paths."""
+    file_numbers: Numbering = field(kw_only=True)
+    chunk_numbers: Numbering = field(kw_only=True)
     types: Mapping[str, NDArray[np.bool_]] = field(kw_only=True)
-    """For each type, bool[ids]: whether the chunk has this type."""
+    """For each type, bool[numbers]: whether the chunk has this type."""
     languages: Mapping[str, NDArray[np.bool_]] = field(kw_only=True)
-    """For each language, bool[ids]: whether the chunk is in this language."""
+    """For each language, bool[numbers]: whether the chunk is in this language."""
     chunks: int = field(kw_only=True)
     segments: tuple[int, ...] = field(kw_only=True)
     """The ids of the segments of the repository's inverted lists."""
@@ -74,8 +80,8 @@ class SnapshotMemory(CatalogueMemory):
 
     @cached_property
     def file_ranges(self) -> str:
-        """The ids of the files as an int4multirange, which is short because most ids are consecutive."""
-        ids = np.array(sorted(self.files), np.int64)
+        """The files' ids in the pool as an int4multirange, which is short: most ids are consecutive."""
+        ids = np.sort(self.file_numbers.ids[1:]).astype(np.int64)
         starts = ids[np.diff(ids, prepend=-1) > 1] if len(ids) else ids
         ends = ids[np.diff(ids, append=2**32) > 1] + 1 if len(ids) else ids
         return "{" + ",".join(f"[{first},{end})" for first, end in zip(starts, ends, strict=True)) + "}"
@@ -101,15 +107,21 @@ def read_snapshot(connection: Connection[TupleRow], key: SnapshotKey) -> Snapsho
 def _read(
     connection: Connection[TupleRow], key: SnapshotKey, row: TupleRow, elsewhere: OtherServer | None
 ) -> SnapshotMemory:
-    facts, present = row[0], np.frombuffer(row[1], np.int32)
+    facts, present, repository, shared, indexed_at = row
     stored = connection.execute(
-        """SELECT id, path, size, content_hash, is_text, kind, collection, indexed_at, chunks, imports,
+        """SELECT id, path, size, content_hash, is_text, kind, collection, chunks, imports,
                   symbols IS NOT NULL
            FROM cairn.files WHERE shard = %s AND pool = %s AND id = ANY(%s)""",
-        (key.shard, key.pool, present.tolist()),
+        (key.shard, key.pool, np.frombuffer(present, np.int32).tolist()),
     ).fetchall()
-    own, shared = project_of(row[2]), row[3]
-    files = [(*file[:6], _own_collection(file[6], shared, own), *file[7:]) for file in stored]
+    stored.sort(key=itemgetter(1))
+    file_numbers = Numbering.of(np.array([file[0] for file in stored], np.int32))
+    own, read_at = project_of(repository), indexed_at.astimezone(datetime.UTC).isoformat(timespec="seconds")
+    # The pool has the time at which any of its repositories first had the file.
+    files = [
+        (number, *file[1:6], _own_collection(file[6], shared, own), read_at, *file[7:])
+        for number, file in enumerate(stored, 1)
+    ]
     parts = {
         name: unpacked_part(packed)
         for name, packed in connection.execute(
@@ -125,9 +137,9 @@ def _read(
     database = create(f"/{name}", vfs="memdb")
     register(database)
     chunks = sum(int(file[8]) for file in files)
-    _fill(database, facts | {"chunks": chunks, "files_total": len(files)}, files, parts)
+    _fill(database, facts_of(facts) | {"chunks": chunks, "files_total": len(files)}, files, parts)
     every = [SegmentColumns.unpack(packed) for _, packed in segments]
-    columns, types, languages = _columns(every, present)
+    chunk_numbers, columns, types, languages = _columns(every, file_numbers)
     return SnapshotMemory(
         snapshot=key.id,
         key=key,
@@ -137,18 +149,20 @@ def _read(
             number: CataloguedFile(path, kind, collection)
             for number, path, _, _, _, kind, collection, *_ in files
         },
+        file_numbers=file_numbers,
+        chunk_numbers=chunk_numbers,
         columns=columns,
         types=types,
         languages=languages,
         chunks=chunks,
         segments=tuple(number for number, _ in segments),
-        has_others=sum(len(each.ids) for each in every) > int(np.count_nonzero(columns.file_of)),
+        has_others=sum(len(each.ids) for each in every) > len(chunk_numbers),
         elsewhere=elsewhere,
     )
 
 
 _SELECT_SNAPSHOT = """
-    SELECT s.facts, s.files, r.name, r.project
+    SELECT s.facts, s.files, r.name, CASE WHEN r.shares_project THEN r.project ELSE '' END, s.indexed_at
     FROM cairn.snapshots s JOIN cairn.repositories r ON r.id = s.repository WHERE s.id = %s"""
 
 
@@ -202,29 +216,27 @@ def _fill(
 
 
 def _columns(
-    segments: list[SegmentColumns], present: NDArray[np.int32]
-) -> tuple[ChunkColumns, dict[str, NDArray[np.bool_]], dict[str, NDArray[np.bool_]]]:
-    """Return the columns, types and languages of the chunks of `present` files. Other chunks have file 0."""
-    upto = max((int(each.ids[-1]) for each in segments if len(each.ids)), default=0)
-    file_of, tokens = np.zeros(upto + 1, np.int32), np.zeros(upto + 1, np.uint16)
-    types: dict[str, NDArray[np.bool_]] = {}
-    languages: dict[str, NDArray[np.bool_]] = {}
-    for each in segments:
-        is_present = np.isin(each.files, present)
-        ids = each.ids[is_present]
-        file_of[ids], tokens[ids] = each.files[is_present], each.tokens[is_present]
-        for found, values in ((types, each.types), (languages, each.languages)):
-            named = np.array(values, object)[is_present]
-            for value in set(named.tolist()):
-                found.setdefault(value, np.zeros(upto + 1, np.bool_))[ids[named == value]] = True
-    chunks = int(np.count_nonzero(tokens))
-    mean = float(tokens.sum(dtype=np.int64)) / chunks if chunks else 1.0
-    return ChunkColumns(file_of, tokens, upto, mean), types, languages
+    segments: list[SegmentColumns], files: Numbering
+) -> tuple[Numbering, ChunkColumns, dict[str, NDArray[np.bool_]], dict[str, NDArray[np.bool_]]]:
+    """Return the numbers, columns, types and languages of the chunks of `files`.
+
+    The ids of a file's chunks ascend with their positions.
+    """
+    ids = np.concatenate([np.empty(0, np.int32), *(each.ids for each in segments)])
+    file_of = files.numbers_of(np.concatenate([ids[:0], *(each.files for each in segments)]))
+    order = np.lexsort((ids, file_of))[np.count_nonzero(file_of == 0) :]
+    tokens = np.concatenate([np.empty(0, np.uint16), *(each.tokens for each in segments)])[order]
+
+    def masks(name: str) -> dict[str, NDArray[np.bool_]]:
+        values = np.array(list(itertools.chain(*(getattr(each, name) for each in segments))), object)[order]
+        return {value: np.concatenate([[False], values == value]) for value in set(values.tolist())}
+
+    counted = int(np.count_nonzero(tokens))
+    mean = float(tokens.sum(dtype=np.int64)) / counted if counted else 1.0
+    columns = ChunkColumns(_with_zero(file_of[order]), _with_zero(tokens), len(order), mean)
+    return Numbering.of(ids[order]), columns, masks("types"), masks("languages")
 
 
-def present_chunks(memory: SnapshotMemory, ids: Ids) -> NDArray[np.bool_]:
-    """Return bool[n]: whether each chunk is in the snapshot."""
-    file_of = memory.columns.file_of
-    found: NDArray[np.bool_] = (ids > 0) & (ids < len(file_of))
-    found[found] = file_of[ids[found]] > 0
-    return found
+def _with_zero(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the values of the numbers 1 to n, with a zero for the number 0."""
+    return np.concatenate([np.zeros(1, values.dtype), values])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
@@ -25,40 +25,35 @@ class ChunkQueries(SnapshotReader):
         return None if mask is None else np.flatnonzero(mask)
 
     def chunks_in(self, paths: Sequence[str]) -> Ids:
-        files = list(self._file_ids(paths).values())
+        files = list(self._file_numbers(paths).values())
         if not files:
             return np.empty(0, np.int64)
         return np.flatnonzero(np.isin(self.columns().file_of, np.array(files, np.int32)))
 
     def chunks(self, ids: Iterable[int]) -> dict[int, StoredChunk]:
-        wanted = list(ids)
+        wanted = self.memory.chunk_numbers.ids_of(ids)
         return {each.id: each for each in self._stored("c.id = ANY(%s)", wanted)} if wanted else {}
 
     def _stored(self, condition: str, *values: object) -> list[StoredChunk]:
-        rows = self._rows(
-            f"""SELECT c.file, c.id, encode(c.content_hash, 'hex'), {_COLUMNS} FROM cairn.chunks c
-                WHERE c.shard = %s AND c.pool = %s AND {condition} ORDER BY c.file, c.position""",
-            *values,
-        )
+        rows = self._chunk_rows(f"encode(c.content_hash, 'hex'), {_COLUMNS}", condition, *values)
         return [
             StoredChunk(number, at.path, at.kind, at.collection, chunk_from_row(columns), content_hash)
-            for file, number, content_hash, *columns in rows
-            if (at := self._file(file)) is not None
+            for number, file, content_hash, *columns in rows
+            for at in (self.memory.files[file],)
         ]
 
     def outlines(self, ids: Iterable[int]) -> dict[int, Outline]:
-        return self.memory.outlines.get(self.identity(), ids, self._read_outlines)
+        wanted = list(ids)
+        found = self.memory.outlines.get(self.identity(), wanted, self._read_outlines)
+        # The order must not show which outlines others have read before.
+        return {number: found[number] for number in wanted if number in found}
 
     def _read_outlines(self, ids: Sequence[int]) -> dict[int, Outline]:
-        rows = self._rows(
-            """SELECT id, file, position, type, symbol, symbol_kind, defines FROM cairn.chunks
-               WHERE shard = %s AND pool = %s AND id = ANY(%s)""",
-            list(ids),
-        )
+        rows = self._rows_of(ids, "position, type, symbol, symbol_kind, defines")
         return {
             number: Outline(number, at.path, at.kind, *rest)
             for number, file, *rest in rows
-            if (at := self._file(file)) is not None
+            for at in (self.memory.files[file],)
         }
 
     def leading_chunks(self, paths: Iterable[str], per_file: int, only: ChunkFilter) -> list[int]:
@@ -73,14 +68,10 @@ class ChunkQueries(SnapshotReader):
 
     def _rows_of_files(self, paths: Iterable[str], only: ChunkFilter) -> list[list[tuple[Any, ...]]]:
         """Return id, file, first line and definitions of each file's passing chunks, by position."""
-        files = self._file_ids(paths)
+        files = self._file_numbers(paths)
         if not files:
             return []
-        rows = self._rows(
-            """SELECT id, file, start_line, defines FROM cairn.chunks
-               WHERE shard = %s AND pool = %s AND file = ANY(%s) ORDER BY position""",
-            list(files.values()),
-        )
+        rows = self._chunk_rows("start_line, defines", "file = ANY(%s)", self._ids(files))
         passing = self._passing(np.array([row[0] for row in rows], np.int64), only)
         by_file: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
         for row in compress(rows, passing):
@@ -88,23 +79,20 @@ class ChunkQueries(SnapshotReader):
         return [by_file[file] for file in files.values()]
 
     def chunk_ids(self, paths: Iterable[str]) -> dict[str, list[int]]:
-        files = self._file_ids(paths)
-        if not files:
-            return {}
-        rows = self._rows(
-            """SELECT file, array_agg(id ORDER BY position) FROM cairn.chunks
-               WHERE shard = %s AND pool = %s AND file = ANY(%s) GROUP BY file""",
-            list(files.values()),
-        )
-        of_file = {file: list(ids) for file, ids in rows}
-        return {path: of_file[file] for path, file in files.items() if file in of_file}
+        file_of = self.columns().file_of  # It ascends.
+        found = {
+            path: list(range(*np.searchsorted(file_of, [file, file + 1]).tolist()))
+            for path, file in self._file_numbers(paths).items()
+        }
+        return {path: chunks for path, chunks in found.items() if chunks}
 
     def neighbours(
         self, places: Iterable[tuple[str, int]], window: int
     ) -> dict[tuple[str, int], list[StoredChunk]]:
         every = list(places)
-        files = self._file_ids(path for path, _ in every)
-        wanted = [(files[path], position) for path, position in every if path in files]
+        files = self._file_numbers(path for path, _ in every)
+        id_of = dict(zip(files, self._ids(files), strict=True))
+        wanted = [(id_of[path], position) for path, position in every if path in files]
         if not wanted:
             return {}
         stored = self._stored(
@@ -126,19 +114,22 @@ class ChunkQueries(SnapshotReader):
         return {place: chunks for place, chunks in found.items() if chunks}
 
     def page(self, path: str) -> list[StoredChunk]:
-        files = self._file_ids([path])
-        return self._stored("c.file = ANY(%s)", list(files.values())) if files else []
+        files = self._file_numbers([path])
+        return self._stored("c.file = ANY(%s)", self._ids(files)) if files else []
+
+    def _ids(self, files: Mapping[str, int]) -> list[int]:
+        return self.memory.file_numbers.ids_of(files.values())
 
     def between(self, path: str, first: int, last: int) -> list[StoredChunk]:
-        files = self._file_ids([path])
+        files = self._file_numbers([path])
         if not files:
             return []
         return self._stored(
-            "c.file = ANY(%s) AND c.end_line > %s AND c.start_line < %s", list(files.values()), first, last
+            "c.file = ANY(%s) AND c.end_line > %s AND c.start_line < %s", self._ids(files), first, last
         )
 
     def files_with_chunk(self, content_hash: str, path: str = "") -> list[str]:
-        files = list(self._file_ids([path]).values()) if path else None
+        files = self._ids(self._file_numbers([path])) if path else None
         of_files = "" if files is None else "AND file = ANY(%s)"
         rows = self._rows(
             f"""SELECT DISTINCT file FROM cairn.chunks
@@ -146,7 +137,8 @@ class ChunkQueries(SnapshotReader):
             bytes.fromhex(content_hash),
             *(() if files is None else (files,)),
         )
-        return sorted(at.path for (file,) in rows if (at := self._file(file)) is not None)
+        number_of, known = self.memory.file_numbers.number, self.memory.files
+        return sorted(known[number].path for (file,) in rows if (number := number_of(file)))
 
     def _counted_languages(self) -> tuple[LanguageStats, ...]:
         memory = self.memory

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any
 
 from cairn.chunking.references.packing import PackedTable
@@ -22,21 +24,29 @@ _MOST_OWNERS, _MOST_OF_NAME = 50, 1_000
 
 class DefinitionQueries(SnapshotReader):
     def _named(self, names: Sequence[str], most: int | None = None) -> list[tuple[int, str, int, int]]:
-        """Return the definitions of these names, ignoring case, at most `most` per name.
+        """Return the definitions of these names, ignoring case, at most the first `most` of each name.
 
         A row is the index in `names`, the name as it is defined, its chunk and its file.
         """
-        limited = "" if most is None else f"LIMIT {int(most)}"
+        # The database does not know which chunks have the lowest numbers, so all definitions are read.
+        # OFFSET 0 makes PostgreSQL look up name by name.
         key = self.memory.key
-        sql = f"""SELECT n.place, d.name, d.chunk, d.file
+        sql = """SELECT n.place, d.name, d.chunk, d.file
             FROM unnest(%s::text[]) WITH ORDINALITY AS n(name, place)
             CROSS JOIN LATERAL (SELECT name, chunk, file FROM cairn.definitions
                 WHERE shard = %s AND pool = %s AND folded = n.name AND file <@ %s::int4multirange
-                ORDER BY chunk {limited}) AS d ORDER BY n.place, d.chunk"""
+                OFFSET 0) AS d"""
         folded = [storable(name).lower() for name in names]
         values = (folded, key.shard, key.pool, self.memory.file_ranges)
         rows = self._ask(lambda db: db.execute(sql, values).fetchall())
-        return [(place - 1, name, chunk, file) for place, name, chunk, file in rows]
+        chunk_of, file_of = self.memory.chunk_numbers.number, self.memory.file_numbers.number
+        found = sorted((place - 1, chunk_of(chunk), name, file_of(file)) for place, name, chunk, file in rows)
+        by_name = groupby(found, itemgetter(0))
+        return [
+            (place, name, chunk, file)
+            for place, every in by_name
+            for _, chunk, name, file in islice(every, most)
+        ]
 
     def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
         scores: dict[int, float] = {}
@@ -88,11 +98,12 @@ class DefinitionQueries(SnapshotReader):
     def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
         check(cancelled)
         low, like = storable(first).lower(), storable(pattern).lower() or "%"
-        # Names that differ only in case count once, in the spelling of the first chunk.
+        # Names that differ only in case count once, in the first of their spellings.
         rows = self._rows(
             f"""SELECT name FROM (SELECT DISTINCT ON (folded) folded, name FROM cairn.definitions
                     WHERE shard = %s AND pool = %s AND folded >= %s AND folded < %s AND folded LIKE %s
-                    AND file <@ %s::int4multirange ORDER BY folded, chunk LIMIT {_MOST_SORTED}) AS n
+                    AND file <@ %s::int4multirange
+                    ORDER BY folded, name COLLATE "C" LIMIT {_MOST_SORTED}) AS n
                 ORDER BY length(name), folded LIMIT {_MOST_NAMES}""",
             low,
             low + "\U0010ffff",
@@ -102,19 +113,15 @@ class DefinitionQueries(SnapshotReader):
         return [name for (name,) in rows]
 
     def places(self, ids: Iterable[int]) -> dict[int, DefinitionPlace]:
-        rows = self._rows(
-            """SELECT id, file, symbol, symbol_kind, parent, signature <> '', position FROM cairn.chunks
-               WHERE shard = %s AND pool = %s AND id = ANY(%s)""",
-            list(ids),
-        )
-        paths = {at.path for _, file, *_ in rows if (at := self._file(file)) is not None}
+        rows = self._rows_of(ids, "symbol, symbol_kind, parent, signature <> '', position")
+        paths = {self.memory.files[file].path for _, file, *_ in rows}
         named = "SELECT path, in_degree FROM file_imports WHERE path IN (SELECT value FROM json_each(?))"
         degrees: dict[str, int] = dict(self.select(named, (json.dumps(sorted(paths)),)))
         found: dict[int, DefinitionPlace] = {}
         for number, file, *rest in rows:
-            if (at := self._file(file)) is not None:
-                values: tuple[Any, ...] = (number, at.path, at.kind, *rest, degrees.get(at.path, 0))
-                found[number] = DefinitionPlace(*values)
+            at = self.memory.files[file]
+            values: tuple[Any, ...] = (number, at.path, at.kind, *rest, degrees.get(at.path, 0))
+            found[number] = DefinitionPlace(*values)
         return found
 
     def symbols_with_words(
@@ -135,10 +142,11 @@ class DefinitionQueries(SnapshotReader):
         return {number: PackedTable(packed) for number, packed in self.packed_tables(ids).items()}
 
     def packed_tables(self, ids: Sequence[int]) -> dict[int, bytes]:
-        """Return the packed symbol tables by id."""
+        """Return the packed symbol tables by the numbers of their files."""
+        files = self.memory.file_numbers
         rows = self._rows(
             """SELECT id, symbols FROM cairn.files
                WHERE shard = %s AND pool = %s AND id = ANY(%s) AND symbols IS NOT NULL""",
-            [number for number in ids if number in self.memory.files],
+            files.ids_of(ids),
         )
-        return {number: bytes(packed) for number, packed in rows}
+        return dict(sorted((files.number(number), bytes(packed)) for number, packed in rows))

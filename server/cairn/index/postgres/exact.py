@@ -140,7 +140,7 @@ def _verified(
     sizes = itertools.chain(_BATCHES, itertools.repeat(_BATCHES[-1]))
     waiting = iter(ids)
     while batch := list(itertools.islice(waiting, next(sizes))):
-        for chunk, line, text in sorted(reader.texts(batch)):
+        for chunk, line, text in reader.texts(batch):
             if (hit := look(literal, text, chunk, line)) is not None:
                 yield hit
         if _is_over(deadline):

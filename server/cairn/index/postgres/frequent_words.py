@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
@@ -19,6 +20,8 @@ _MOST_WORDS = 3_000
 _SMOOTHING = 100.0
 """The smoothing in chunks, the same value as in `cairn.retrieval.folder_likelihood`."""
 _MOST_TERMS = 200
+_MOST_DEFINITIONS = 5_000
+"""The maximum number of definitions by which a name selects repositories."""
 
 
 @frozen
@@ -42,7 +45,10 @@ def keep_frequent_words(connection: Connection[TupleRow], shard: int, repository
             counts[term] += documents
     connection.execute("DELETE FROM cairn.repository_words WHERE repository = %s", (repository,))
     with connection.cursor().copy("COPY cairn.repository_words(repository, term, chunks) FROM STDIN") as copy:
-        for term, chunks in counts.most_common(_MOST_WORDS):
+        # The order of equally frequent words must not depend on the order in which lists were stored.
+        for term, chunks in heapq.nsmallest(
+            _MOST_WORDS, counts.items(), key=lambda item: (-item[1], item[0])
+        ):
             copy.write_row((repository, term, chunks))
 
 
@@ -102,8 +108,11 @@ def _defining(connection: Connection[TupleRow], names: Iterable[str], shards: It
     return found
 
 
-_SELECT_DEFINING = """
+# A name with too many definitions counts nowhere: the first of them depend on the order of storing.
+_SELECT_DEFINING = f"""
     SELECT r.id, count(DISTINCT d.folded) FROM unnest(%s::text[]) AS n(name)
     CROSS JOIN LATERAL (
-        SELECT folded, pool FROM cairn.definitions WHERE folded = n.name AND shard IN ({}) LIMIT 500) AS d
-    JOIN cairn.repositories r ON r.pool = d.pool GROUP BY r.id"""
+        SELECT folded, pool, count(*) OVER () AS many FROM (
+            SELECT folded, pool FROM cairn.definitions WHERE folded = n.name AND shard IN ({{}})
+            LIMIT {_MOST_DEFINITIONS + 1}) AS first) AS d
+    JOIN cairn.repositories r ON r.pool = d.pool WHERE d.many <= {_MOST_DEFINITIONS} GROUP BY r.id"""

@@ -201,13 +201,7 @@ def _terms(
         )
         for dictionary, lists in cast("Iterable[tuple[bytes, bytes]]", cursor):
             for each in unpack_all(Dictionary(bytes(dictionary)), bytes(lists)):
-                below = each.postings.ids < len(same)
-                postings = each.postings
-                if not below.all():
-                    postings = type(postings)(
-                        postings.ids[below], postings.counts[below], postings.names[below]
-                    )
-                yield TermPostings(each.term, renumbered(postings, same))
+                yield TermPostings(each.term, renumbered(each.postings, same))
 
 
 def _among(columns: SegmentColumns, wanted: NDArray[np.bool_]) -> SegmentColumns:

@@ -274,7 +274,8 @@ def _put_snapshot(
         """INSERT INTO cairn.snapshots(repository, pool, shard, commit, committed_at, version, facts, files)
            VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
            ON CONFLICT (repository, commit, version) DO UPDATE
-           SET id = DEFAULT, facts = excluded.facts, files = excluded.files, indexed_at = now()
+           SET id = DEFAULT, number = DEFAULT, facts = excluded.facts, files = excluded.files,
+               indexed_at = now()
            RETURNING id""",
         (
             home.repository, home.pool, home.shard, revision.commit, revision.committed_at,

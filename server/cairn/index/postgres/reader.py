@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import cast
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from psycopg.rows import TupleRow
 
 from cairn.index.postgres.chunk_queries import ChunkQueries
 from cairn.index.postgres.definition_queries import DefinitionQueries
-from cairn.index.postgres.snapshot_reader import check
+from cairn.index.postgres.snapshot_reader import best_first, check
 from cairn.index.postgres.vectors import VectorCache
 from cairn.index.postgres.word_queries import WordQueries
 from cairn.index.reader.filters import ChunkFilter
@@ -35,51 +34,51 @@ class PostgresReader(WordQueries, ChunkQueries, DefinitionQueries):
         check(cancelled)
         if (kept := _VECTORS.of(self.memory, self.reads, cancelled)) is not None:
             allowed = self._passing(kept.store.ids[: kept.count], only) if only or only.hidden else None
+            if allowed is not None and kept.present is not None:
+                allowed &= kept.present
             ids, scores = kept.nearest(vector, limit, allowed)
             return list(map(Hit, ids.tolist(), scores.tolist()))
         if only:
             return self._nearest_among(vector, limit, only)
-        requested = limit
-        while True:
-            rows = self._nearest(vector, requested)
-            hits = self._filtered([Hit(chunk, _cosine(distance)) for chunk, distance in rows], only, limit)
-            if len(hits) >= limit or len(rows) < requested:
-                return hits
-            requested *= 4  # Some of these neighbours belong to other revisions.
+        near = self._nearest(vector, limit + len(self.chunks_in(only.hidden)))
+        return self._filtered(best_first(near), only, limit)
 
-    def _nearest(self, vector: NDArray[np.int8], limit: int) -> list[tuple[int, float]]:
+    def _nearest(self, vector: NDArray[np.int8], limit: int) -> dict[int, float]:
+        """Return the cosines of the `limit` chunks nearest to the vector, and of those as near as the last.
+
+        Which of these come first depends on their numbers, which the database does not know.
+        """
         key = self.memory.key
         sql = """SELECT chunk, vector <-> %s::halfvec AS distance FROM cairn.vectors
-            WHERE shard = %s AND pool = %s ORDER BY distance LIMIT %s"""
-
-        def ask(db: Connection[TupleRow]) -> list[tuple[int, float]]:
-            rows = db.execute(sql, (_halfvec(vector), key.shard, key.pool, limit)).fetchall()
-            return cast("list[tuple[int, float]]", rows)
-
-        return sorted(self._ask(ask), key=lambda row: (row[1], row[0]))
+            WHERE shard = %s AND pool = %s AND file <@ %s::int4multirange
+            ORDER BY distance FETCH FIRST %s ROWS WITH TIES"""
+        given = (_halfvec(vector), key.shard, key.pool, self.memory.file_ranges, limit)
+        return self._cosines(self._ask(lambda db: db.execute(sql, given).fetchall()))
 
     def _nearest_among(self, vector: NDArray[np.int8], limit: int, only: ChunkFilter) -> list[Hit]:
         mask = self._mask(only)
         assert mask is not None
-        allowed = np.flatnonzero(mask)
-        hits = [Hit(chunk, cosine) for chunk, cosine in self._compared(allowed.tolist(), vector)]
-        hits.sort(key=lambda hit: (-hit.score, hit.chunk_id))
-        return self._filtered(hits, only, limit)
+        return self._filtered(best_first(self._compared(np.flatnonzero(mask), vector)), only, limit)
 
     def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
         kept = _VECTORS.of(self.memory, self.reads)
         if kept is not None:
             return kept.similarities(ids, vector)
-        return dict(self._compared(self._present(ids), vector))
+        return self._compared(ids, vector)
 
-    def _compared(self, ids: Sequence[int], vector: NDArray[np.int8]) -> list[tuple[int, float]]:
-        if not ids:
-            return []
-        key, text = self.memory.key, _halfvec(vector)
+    def _compared(self, numbers: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
+        """Return the cosine of each of these chunks, by number."""
+        key, wanted = self.memory.key, self.memory.chunk_numbers.ids_of(numbers)
         sql = """SELECT chunk, vector <-> %s::halfvec FROM cairn.vectors
             WHERE shard = %s AND pool = %s AND chunk = ANY(%s)"""
-        rows = self._ask(lambda db: db.execute(sql, (text, key.shard, key.pool, list(ids))).fetchall())
-        return [(chunk, _cosine(distance)) for chunk, distance in rows]
+        given = (_halfvec(vector), key.shard, key.pool, wanted)
+        return self._cosines(self._ask(lambda db: db.execute(sql, given).fetchall()) if wanted else [])
+
+    def _cosines(self, rows: Iterable[tuple[int, float]]) -> dict[int, float]:
+        """Return cosines by chunk number, ascending, from rows of an id and a Euclidean distance."""
+        number_of = self.memory.chunk_numbers.number
+        found = sorted((number_of(chunk), _cosine(distance)) for chunk, distance in rows)
+        return {number: cosine for number, cosine in found if number}
 
     def static_vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
         key, wanted = self.memory.key, list(ids)
@@ -88,18 +87,19 @@ class PostgresReader(WordQueries, ChunkQueries, DefinitionQueries):
             return there, vectors if len(there) else np.empty((0, 0), np.int8)
         sql = """SELECT chunk, vector::real[] FROM cairn.vectors
             WHERE shard = %s AND pool = %s AND chunk = ANY(%s)"""
+        numbers = self.memory.chunk_numbers
+        wanted = numbers.ids_of(wanted)
 
         def ask(db: Connection[TupleRow]) -> list[tuple[int, list[float]]]:
             cursor = db.cursor(binary=True)
             cursor.execute(sql, (key.shard, key.pool, wanted))
-            return cast("list[tuple[int, list[float]]]", cursor.fetchall())
+            return [(numbers.number(chunk), vector) for chunk, vector in cursor]
 
-        wanted = self._present(wanted)
-        rows = self._ask(ask) if wanted else []
+        rows = sorted(self._ask(ask)) if wanted else []
         if not rows:
             return np.empty(0, np.int64), np.empty((0, 0), np.int8)
-        found, numbers = zip(*rows, strict=True)
-        return np.array(found, np.int64), np.array(numbers).astype(np.int8)
+        found, components = zip(*rows, strict=True)
+        return np.array(found, np.int64), np.array(components).astype(np.int8)
 
 
 def _halfvec(vector: NDArray[np.int8]) -> str:

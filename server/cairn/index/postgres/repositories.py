@@ -13,11 +13,18 @@ _FULL = 200_000
 
 
 def find_home(
-    connection: Connection[TupleRow], name: str, url: str, pool: int | None = None, server: str = ""
+    connection: Connection[TupleRow],
+    name: str,
+    url: str,
+    pool: int | None = None,
+    server: str = "",
+    *,
+    apart: bool = False,
 ) -> Home:
     """Return where the repository `name` is stored. Register a new one in `pool`, or else in a new pool.
 
-    `server` names the database server for a new pool; "" means the store's own server. Raise
+    `server` names the database server for a new pool; "" means the store's own server. With `apart`, forks
+    may not share the new pool. Raise
     InvalidRequestError for an unknown server.
     """
     with connection.transaction():
@@ -30,7 +37,7 @@ def find_home(
         if row is not None:
             return Home(*row)
         if pool is None:
-            pool = _new_pool(connection, server)
+            pool = _new_pool(connection, server, apart)
         row = connection.execute(
             "INSERT INTO cairn.repositories(pool, name, url) VALUES (%s, %s, %s) RETURNING id",
             (pool, name, url),
@@ -41,7 +48,7 @@ def find_home(
     return Home(int(row[0]), pool, int(shard[0]))
 
 
-def _new_pool(connection: Connection[TupleRow], server: str) -> int:
+def _new_pool(connection: Connection[TupleRow], server: str, apart: bool) -> int:
     """Create a pool in the fullest shard of the server that still has room, or in a new shard."""
     row = connection.execute(
         """SELECT id FROM cairn.shards WHERE server IS NOT DISTINCT FROM %s AND chunks < %s
@@ -49,6 +56,8 @@ def _new_pool(connection: Connection[TupleRow], server: str) -> int:
         (server or None, _FULL),
     ).fetchone()
     shard = int(row[0]) if row else add_shard(connection, known_server(connection, server))
-    made = connection.execute("INSERT INTO cairn.pools(shard) VALUES (%s) RETURNING id", (shard,)).fetchone()
+    made = connection.execute(
+        "INSERT INTO cairn.pools(shard, apart) VALUES (%s, %s) RETURNING id", (shard, apart)
+    ).fetchone()
     assert made is not None
     return int(made[0])

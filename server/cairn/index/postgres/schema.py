@@ -12,7 +12,7 @@ from cairn.errors import StoreUnavailableError
 from cairn.index.postgres.failures import explained, place
 from cairn.index.postgres.policies import GRANTS, RIGHTS, TOKENS, TRIGGERS
 from cairn.index.postgres.roles import make_groups
-from cairn.index.postgres.tables import BULK, CATALOGUE
+from cairn.index.postgres.tables import BULK, CATALOGUE, FORKS
 
 _OLDEST_POSTGRES = 160000  # PostgreSQL 16 introduced GRANT … WITH INHERIT FALSE, SET TRUE.
 _OLDEST_PGVECTOR = (0, 8)  # pgvector 0.8 introduced iterative scans.
@@ -124,6 +124,10 @@ def _first(connection: Connection[TupleRow]) -> None:
     connection.execute(sql.SQL("REVOKE TEMPORARY ON DATABASE {} FROM PUBLIC").format(database))
 
 
-STEPS: tuple[Callable[[Connection[TupleRow]], None], ...] = (_first,)
+def _second(connection: Connection[TupleRow]) -> None:
+    connection.execute(FORKS)
+
+
+STEPS: tuple[Callable[[Connection[TupleRow]], None], ...] = (_first, _second)
 """The migrations: step n takes a database from version n to n + 1. A released step never changes."""
 VERSION = len(STEPS)

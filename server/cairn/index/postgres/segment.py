@@ -23,7 +23,6 @@ from cairn.index.postgres.blocks import TermBatch
 from cairn.index.postgres.term_batches import Frequency, counted, in_runs, marked
 from cairn.index.reader.arrays import Ids, numbers
 from cairn.index.reader.postings import Postings, capped
-from cairn.index.sqlite.postings import COUNTED
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.database import DATABASE_NAME, open_reader
 
@@ -127,18 +126,17 @@ class Segment:
         return self._words() if kind == WORDS else self._marks(_VOCABULARIES[kind], kind)
 
     def _words(self) -> Iterator[TermBatch]:
-        rows = self._db.execute("SELECT term, doc, cnt FROM words")
+        rows = self._db.execute("SELECT term, cnt FROM words")
         for run in in_runs((Frequency(*cast(Any, row)) for row in rows), _ROWS_AT_ONCE):
             marked_places = self._read_places("doc * 2 + (col = 'symbol_words')", "occurrences", run)
-            # Queries of an index file also count a frequent word only once per chunk.
-            yield counted(run, marked_places >> 1, (marked_places & 1).astype(np.bool_), COUNTED)
+            yield counted(run, marked_places >> 1, (marked_places & 1).astype(np.bool_))
 
     def _marks(self, table: str, kind: int) -> Iterator[TermBatch]:
         """Yield the terms of `table` with counts of 1.
 
         A document of the table `names` is a symbol table, which several files may share.
         """
-        rows = self._db.execute(f"SELECT term, doc, doc FROM temp.{table}_terms")
+        rows = self._db.execute(f"SELECT term, doc FROM temp.{table}_terms")
         sharing = self._files_of_symbols() if kind == NAMES else None
         for run in in_runs((Frequency(*cast(Any, row)) for row in rows), _ROWS_AT_ONCE):
             documents = self._read_places("doc", f"temp.{table}_places", run)
@@ -175,14 +173,20 @@ class Segment:
 def parts_of(db: apsw.Connection) -> dict[str, bytes]:
     """Return the packed parts of an index by name: imports, copies and git history of its files."""
     commits = dict(stored_commits(db))
-    histories = db.execute("SELECT path, touches, count, last_time FROM file_history").fetchall()
+    histories = db.execute(
+        "SELECT path, touches, count, last_time FROM file_history ORDER BY path"
+    ).fetchall()
     subjects = {path: subject_words(cast(bytes, touches), commits) for path, touches, *_ in histories}
     packed_commits = [
         (first, _text(packed)) for first, packed in db.execute("SELECT first, packed FROM commits")
     ]
     return {
-        "imports": packed_part(db.execute("SELECT path, in_degree FROM file_imports").fetchall()),
-        "copies": packed_part(db.execute("SELECT path, original, share FROM copies").fetchall()),
+        "imports": packed_part(
+            db.execute("SELECT path, in_degree FROM file_imports ORDER BY path").fetchall()
+        ),
+        "copies": packed_part(
+            db.execute("SELECT path, original, share FROM copies ORDER BY path").fetchall()
+        ),
         "history": packed_part([(path, _text(touches), *rest) for path, touches, *rest in histories]),
         "subjects": packed_part(list(subjects.items())),
         "commits": packed_part(packed_commits),
@@ -207,11 +211,13 @@ def _text(data: object) -> str:
 
 
 def renumbered(postings: Postings, ids: NDArray[np.int32]) -> Postings:
-    """Return postings with new ids, in their order. `ids` is int32[old ids]; the new id 0 drops a posting."""
-    new = ids[postings.ids]
+    """Return postings with new ids, in their order. `ids` is int32[old ids]. A posting is dropped if its new
+    id is 0, or if its old id is not in the array."""
+    new = ids[np.minimum(postings.ids, len(ids) - 1)]
+    new[postings.ids >= len(ids)] = 0
     order = np.flatnonzero(new)
     if len(order) > 1 and (np.diff(new[order]) < 0).any():
-        order = order[np.argsort(new[order])]
+        order = order[np.argsort(new[order], kind="stable")]  # Most of them are in order already.
     return Postings(new[order], postings.counts[order], postings.names[order])
 
 
@@ -227,6 +233,8 @@ def merged(every: Sequence[Postings]) -> Postings:
 
 
 def facts_of(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the rows of `meta` without what a snapshot lacks: a queue, and vectors of the larger model."""
+    """Return the rows of `meta` without what a snapshot lacks: a queue, vectors of the larger model, and the
+    counters of changes, which would show how many files the run read."""
     fixed = {"model_id": 0, "embedded": 0, "queued": 0, "writing": 0, "paused": 0, "scanned": 1}
+    fixed |= {"generation": 1, "content": 1, "tidied": 1}
     return {key: value for key, value in meta.items() if not isinstance(value, bytes)} | fixed

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import starmap
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar
 from weakref import WeakKeyDictionary, ref
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from cairn.index.postgres.catalogue import CataloguedFile, SnapshotMemory, present_chunks
+from cairn.index.postgres.catalogue import SnapshotMemory
 from cairn.index.postgres.connection import Store
 from cairn.index.postgres.segment import WORDS
 from cairn.index.postgres.session import Reads
@@ -37,7 +38,10 @@ _WORDS: WeakKeyDictionary[SnapshotMemory, SnapshotWords] = WeakKeyDictionary()
 
 @define(eq=False, slots=False)
 class SnapshotReader(CatalogueReader):
-    """Reads the snapshot of `memory`. Row security decides which rows `reads` may see."""
+    """Reads the snapshot of `memory`. Row security decides which rows `reads` may see.
+
+    The chunks and files of all methods are numbers of the snapshot; only SQL has the ids of the pool.
+    """
 
     memory: SnapshotMemory = field(kw_only=True)
     reads: Reads = field(kw_only=True)
@@ -65,11 +69,22 @@ class SnapshotReader(CatalogueReader):
         key = self.memory.key
         return self._ask(lambda db: db.execute(sql, (key.shard, key.pool, *values)).fetchall())
 
-    def _file(self, number: int) -> CataloguedFile | None:
-        return self.memory.files.get(number)
+    def _chunk_rows(self, columns: str, condition: str, *values: object) -> list[tuple[Any, ...]]:
+        """Return the number, the file's number and these columns of the snapshot's chunks, by number."""
+        rows = self._rows(
+            f"SELECT id, file, {columns} FROM cairn.chunks c WHERE shard = %s AND pool = %s AND {condition}",
+            *values,
+        )
+        chunk_of, file_of = self.memory.chunk_numbers.number, self.memory.file_numbers.number
+        numbered = ((chunk_of(chunk), file_of(file), *rest) for chunk, file, *rest in rows)
+        return sorted((row for row in numbered if row[0]), key=itemgetter(0))
 
-    def _file_ids(self, paths: Iterable[str]) -> dict[str, int]:
-        """Return the ids of the files that are in the snapshot, by path, in the order of `paths`."""
+    def _rows_of(self, numbers: Iterable[int], columns: str) -> list[tuple[Any, ...]]:
+        """Return `_chunk_rows` of the chunks with these numbers."""
+        return self._chunk_rows(columns, "id = ANY(%s)", self.memory.chunk_numbers.ids_of(numbers))
+
+    def _file_numbers(self, paths: Iterable[str]) -> dict[str, int]:
+        """Return the numbers of the files that are in the snapshot, by path, in the order of `paths`."""
         sql = "SELECT f.path, f.id FROM json_each(?) w CROSS JOIN files f ON f.path = w.value ORDER BY w.key"
         return dict(self.select(sql, (json.dumps(list(paths)),)))
 
@@ -83,7 +98,7 @@ class SnapshotReader(CatalogueReader):
     # --- which chunks may be found ----------------------------------------------------------------------
 
     def _mask(self, only: ChunkFilter) -> NDArray[np.bool_] | None:
-        """Return bool[ids]: whether each chunk passes, also in hidden files; or None if all chunks pass."""
+        """Return bool[numbers]: whether each chunk passes, also in hidden files; None if all chunks pass."""
         if not only:
             return None
         file_of = self.columns().file_of
@@ -99,18 +114,14 @@ class SnapshotReader(CatalogueReader):
                 mask &= np.logical_or.reduce(named) if named else np.zeros_like(mask)
         return mask
 
-    def _present(self, ids: Iterable[int]) -> list[int]:
-        every = np.array(list(ids), np.int64)
-        return cast("list[int]", every[present_chunks(self.memory, every)].tolist())
-
     def _passing(self, ids: Ids, only: ChunkFilter) -> NDArray[np.bool_]:
         """Return bool[n]: whether each of these chunks is in the snapshot and passes."""
-        passing = present_chunks(self.memory, ids)
+        passing = self.memory.chunk_numbers.has(ids)
         mask = self._mask(only)
         if mask is not None:
             passing[passing] = mask[ids[passing]]
         if only.hidden:
-            hidden = list(self._file_ids(only.hidden).values())
+            hidden = list(self._file_numbers(only.hidden).values())
             passing[passing] = ~np.isin(self.columns().file_of[ids[passing]], np.array(hidden, np.int32))
         return passing
 

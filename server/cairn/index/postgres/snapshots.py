@@ -28,7 +28,8 @@ _MOST_SNAPSHOTS, _MOST_CHUNKS = 500, 3_000_000
 """The cache's maximum numbers of snapshots and chunks. A million chunks take 50 MB, a thousand files 1 MB."""
 
 _SELECT_VISIBLE = """
-    SELECT s.id, s.repository, s.pool, s.shard, r.name, f.ref, s.commit, s.committed_at, s.indexed_at
+    SELECT s.id, s.repository, s.pool, s.shard, s.number, r.name, f.ref, s.commit, s.committed_at,
+        s.indexed_at
     FROM cairn.refs f JOIN cairn.snapshots s ON s.id = f.snapshot
     JOIN cairn.repositories r ON r.id = f.repository
     WHERE (%(repository)s::text IS NULL OR r.name = %(repository)s)
@@ -61,6 +62,8 @@ class StoredSnapshot:
     """A snapshot of a repository, with the ref that names it."""
 
     key: SnapshotKey
+    number: int
+    """The number by which clones name the snapshot."""
     repository: str
     ref: str
     commit: str
@@ -78,7 +81,7 @@ def visible_snapshots(
     rows = reads.read(lambda db: db.execute(_SELECT_VISIBLE, given).fetchall())
     found: dict[str, StoredSnapshot] = {}
     for row in rows:
-        found.setdefault(row[4], StoredSnapshot(SnapshotKey(*row[:4]), *row[4:]))
+        found.setdefault(row[5], StoredSnapshot(SnapshotKey(*row[:4]), *row[4:]))
     return list(found.values())
 
 
@@ -200,7 +203,8 @@ class SnapshotCache:
 
 
 _SELECT_NEAREST = """
-    SELECT s.id, s.repository, s.pool, s.shard, r.name, f.ref, s.commit, s.committed_at, s.indexed_at
+    SELECT s.id, s.repository, s.pool, s.shard, s.number, r.name, f.ref, s.commit, s.committed_at,
+        s.indexed_at
     FROM unnest(%s::text[]) WITH ORDINALITY AS c(commit, place)
     JOIN cairn.snapshots s ON s.commit = c.commit AND s.version = %s
     JOIN cairn.repositories r ON r.id = s.repository JOIN cairn.refs f ON f.snapshot = s.id
@@ -228,8 +232,8 @@ def _reach(connection: Connection[TupleRow], key: SnapshotKey) -> None:
         server.watched(lambda db: db.execute(sql, (key.shard, key.pool)))(connection)
 
 
-def snapshot_key(reads: Reads, snapshot: int) -> SnapshotKey | None:
-    """Return the key of a snapshot, or None if the reader cannot see it."""
-    sql = "SELECT id, repository, pool, shard FROM cairn.snapshots WHERE id = %s"
-    row = reads.read(lambda db: db.execute(sql, (snapshot,)).fetchone())
+def snapshot_key(reads: Reads, number: int) -> SnapshotKey | None:
+    """Return the key of the snapshot with this number, or None if the reader cannot see it."""
+    sql = "SELECT id, repository, pool, shard FROM cairn.snapshots WHERE number = %s"
+    row = reads.read(lambda db: db.execute(sql, (number,)).fetchone())
     return None if row is None else SnapshotKey(*row)

@@ -101,11 +101,12 @@ BULK_TABLES = (
 # as a whole.
 #
 # `repositories.roots` are the root commits of the history, by which forks are recognised.
-# `repositories.project` is the project of files without a manifest. A fork copies it, so that shared files
-# are equal.
+# `repositories.project` is the project of files without a manifest, from the repository's URL.
 #
 # Servers cache the data of a snapshot by its id, so a snapshot gets a new id if it or its inverted lists
 # change. `retired_lists` are old lists that running requests may still read.
+#
+# A released step of the schema never changes, so later columns are in `FORKS`.
 CATALOGUE = """
 CREATE TABLE cairn.shards(
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -182,3 +183,17 @@ BULK = "".join(
     )
     for table in BULK_TABLES
 )
+
+FORKS = """
+ALTER TABLE cairn.snapshots ADD number bigint NOT NULL UNIQUE
+    DEFAULT ('x' || left(replace(gen_random_uuid()::text, '-', ''), 12))::bit(48)::bigint;
+ALTER TABLE cairn.pools ADD apart bool NOT NULL DEFAULT false;
+ALTER TABLE cairn.repositories ADD shares_project bool NOT NULL DEFAULT true;
+ALTER TABLE cairn.repositories ALTER shares_project SET DEFAULT false;
+"""
+"""The second step of the schema, which keeps the readers of forks apart.
+
+Clones name a snapshot by its `number`, which is random because ids show how often others index. It changes
+only with the snapshot's files. A repository is alone in a pool that is `apart`; its forks get other pools.
+Before this step, the `project` of a fork was that of the pool's first repository (`shares_project`).
+"""

@@ -18,10 +18,9 @@ _TERMS_AT_ONCE = 2_000
 
 @frozen
 class Frequency:
-    """A term of an index file, with the numbers of its documents and occurrences."""
+    """A term of an index file, with the number of its occurrences."""
 
     term: str
-    documents: int
     rows: int
 
 
@@ -39,20 +38,17 @@ def in_runs(terms: Iterable[Frequency], most_rows: int) -> Iterator[list[Frequen
         yield run
 
 
-def counted(run: Sequence[Frequency], documents: Ids, named: NDArray[np.bool_], most: int) -> TermBatch:
+def counted(run: Sequence[Frequency], documents: Ids, named: NDArray[np.bool_]) -> TermBatch:
     """Count the terms of a run in each document.
 
     `documents` is int64[rows], ascending for each term. `named` is bool[rows]: whether the occurrence is in a
-    name. A term in more than `most` documents gets a count of 1 in each.
+    name.
     """
     places = np.repeat(np.arange(len(run)), [each.rows for each in run])
     firsts = np.flatnonzero(np.diff(places << 32 | documents, prepend=-1))
     times = np.diff(firsts, append=len(documents))
     in_names = np.add.reduceat(named, firsts, dtype=np.int64) if len(firsts) else times
     counts, names = capped(times - in_names), capped(in_names)
-    frequent = np.array([each.documents > most for each in run])[places[firsts]]
-    counts[frequent] = 1
-    np.minimum(names, 1, out=names, where=frequent)
     ends = np.searchsorted(places[firsts], np.arange(len(run)), side="right")
     ids = documents[firsts].astype(np.int32)
     return TermBatch([each.term for each in run], ends, ids, counts, names)

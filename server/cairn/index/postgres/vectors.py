@@ -22,7 +22,7 @@ from psycopg import Connection, sql
 from psycopg.rows import TupleRow
 
 from cairn.errors import CairnError
-from cairn.index.postgres.catalogue import SnapshotMemory, present_chunks
+from cairn.index.postgres.catalogue import SnapshotMemory
 from cairn.index.postgres.session import Reads
 from cairn.index.postgres.tables import DIMENSIONS
 from cairn.index.reader.connection import interruption
@@ -164,19 +164,21 @@ def _wait(thread: threading.Thread, cancelled: Cancelled) -> None:
 
 
 def read_rows(db: Connection[TupleRow], memory: SnapshotMemory) -> StaticRows:
-    """Read the vectors of a snapshot, and quantise them if there are many."""
-    store = RowStore(memory.chunks, DIMENSIONS, Path(tempfile.gettempdir()))
+    """Read the vectors of a snapshot by number, and quantise them if there are many."""
+    many = len(memory.chunk_numbers)
+    store, present = RowStore(many, DIMENSIONS, Path(tempfile.gettempdir())), np.zeros(many, np.bool_)
     for ids, vectors in _copied(db, memory):
-        present = present_chunks(memory, ids)
-        # The pool may contain several revisions, and a publication may have just added vectors.
-        room = len(store.ids) - store.count
-        store.add(ids[present][:room], vectors[present][:room])
+        numbers = memory.chunk_numbers.numbers_of(ids)
+        own = np.flatnonzero(numbers)  # The others are of other revisions or repositories.
+        store.put(numbers[own] - 1, numbers[own], vectors[own])
+        present[numbers[own] - 1] = True
         store.memory.release()
-    if store.count >= _CODED_FROM:
+    missing = np.flatnonzero(~present)
+    store.put(missing, missing + 1, np.zeros((len(missing), DIMENSIONS), np.int8))
+    store.count = many
+    if many >= _CODED_FROM:
         store.codes, _ = store.coded()
-    ids = store.ids[: store.count]
-    sorter = None if np.all(ids[1:] > ids[:-1]) else np.argsort(ids, kind="stable")
-    return StaticRows(store, store.count, None, sorter, content=0)
+    return StaticRows(store, many, present if len(missing) else None, None, content=0)
 
 
 def _copied(

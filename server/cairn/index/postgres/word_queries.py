@@ -12,7 +12,7 @@ import numpy as np
 from cairn.errors import OutOfTimeError
 from cairn.index.postgres.exact import find
 from cairn.index.postgres.snapshot_reader import SnapshotReader, check, storable
-from cairn.index.postgres.words import intersection, stems
+from cairn.index.postgres.words import intersection, once, stems
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.postings import NOWHERE, Postings
 from cairn.index.reader.records import ColumnWeights, Hit, KeywordCounts
@@ -50,7 +50,8 @@ class WordQueries(SnapshotReader):
         except OutOfTimeError:
             return {}
         found = self._postings_of(terms).items()
-        return {text: _once(each) if len(terms[text]) > 1 else each for text, each in found}
+        # An index file counts a phrase once in each chunk.
+        return {text: once(each) if len(terms[text]) > 1 else each for text, each in found}
 
     def _postings_of(self, terms: Mapping[str, Sequence[str]]) -> dict[str, Postings]:
         """Return the postings of each word or phrase; `terms` has their stems."""
@@ -146,13 +147,9 @@ class WordQueries(SnapshotReader):
         return find(self, literal, limit, lambda ids: self._passing(ids, only), deadline, first)
 
     def texts(self, ids: Sequence[int]) -> list[tuple[int, int, str]]:
-        rows = self._rows(
-            "SELECT id, start_line, text FROM cairn.chunks WHERE shard = %s AND pool = %s AND id = ANY(%s)",
-            list(ids),
-        )
         return [
             (number, line, zlib.decompress(packed).decode("utf-8", "surrogatepass"))
-            for number, line, packed in rows
+            for number, _, line, packed in self._rows_of(ids, "start_line, text")
         ]
 
 
@@ -162,8 +159,3 @@ def _times(db: apsw.Connection, wanted: str, text: str) -> int:
     while (place := stemmed.find(wanted, place + 1)) >= 0:
         found += 1
     return found
-
-
-def _once(postings: Postings) -> Postings:
-    """Return the postings with a count of 1 in each chunk, as an index file does for a phrase."""
-    return Postings(postings.ids, np.ones(len(postings.ids), np.uint8), np.minimum(postings.names, 1))

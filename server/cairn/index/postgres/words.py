@@ -18,9 +18,11 @@ from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from cairn.index.postgres.blocks import Dictionary, unpack
-from cairn.index.postgres.catalogue import SnapshotMemory, present_chunks
+from cairn.index.postgres.catalogue import SnapshotMemory
+from cairn.index.postgres.numbering import Numbering
 from cairn.index.postgres.segment import NAMES, WORDS, merged
 from cairn.index.reader.postings import NOWHERE, Postings
+from cairn.index.sqlite.postings import COUNTED
 from cairn.index.store.deadline import Deadline
 from cairn.index.text.word_list import WordList, Words
 
@@ -41,8 +43,9 @@ _READ_WITH_COUNTS = 8_192
 queries look up most terms that they count."""
 _MOST_WAITING = 256
 """The maximum number of counted terms whose packed lists are kept, 2 MB."""
-_MOST_BLOCKS = 60
-"""The maximum number of blocks that are searched for a prefix. More blocks would take too long."""
+_MOST_STARTING = 7_500
+"""The maximum number of terms with a prefix. More would take too long. It is not a number of blocks, which
+would depend on the runs that stored them."""
 
 
 @define(eq=False)
@@ -119,7 +122,9 @@ class SnapshotWords:
                 for words, lists in blocks.get(term, ())
                 if lists is not None and (place := words.place(term)) is not None
             ]
-            found[term] = self._present(merged(parts), kind) if parts else NOWHERE
+            found[term] = self._numbering(kind).postings(merged(parts)) if parts else NOWHERE
+            if len(found[term].ids) > COUNTED:
+                found[term] = once(found[term])
         self._keep({term: found[term] for term in missing}, kind)
         return found
 
@@ -156,10 +161,27 @@ class SnapshotWords:
 
     def starting(self, ask: Ask, prefix: str, deadline: Deadline) -> dict[str, int]:
         """Return the number of chunks with each term of this prefix, or {} if that would take too long."""
-        if deadline():  # The number of blocks limits the time after the query.
+        if deadline():  # The number of terms limits the time after the query.
             return {}
+        found: defaultdict[str, int] = defaultdict(int)
+        for words, place, _ in self._starting(ask, prefix, "NULL"):
+            found[words.terms[place]] += int(words.documents[place])
+        if len(found) > _MOST_STARTING:
+            return {}
+        if self.memory.has_others:
+            found.clear()
+            for words, place, lists in self._starting(ask, prefix, "t.lists"):
+                count = len(self.memory.chunk_numbers.postings(unpack(words, lists, place)).ids)
+                if count:
+                    found[words.terms[place]] += count
+        return dict(sorted(found.items()))
+
+    def _starting(self, ask: Ask, prefix: str, lists: str) -> Iterator[tuple[Dictionary, int, bytes]]:
+        """Yield the dictionary and the index in it of each term with this prefix, and the block's `lists`.
+
+        The blocks of a segment with too many such terms are read in part.
+        """
         key = self.memory.key
-        lists = "t.lists" if self.memory.has_others else "NULL"
         of_segment = f"t.shard = %s AND t.repository = %s AND t.kind = {WORDS} AND t.segment = s.id"
         # A limit per segment makes PostgreSQL search the index instead of joining all blocks.
         sql = f"""SELECT b.dictionary, b.lists FROM unnest(%s::int[]) AS s(id)
@@ -168,25 +190,14 @@ class SnapshotWords:
             CROSS JOIN LATERAL (
                 SELECT t.dictionary, {lists} AS lists FROM cairn.terms t
                 WHERE {of_segment} AND t.first >= coalesce(low.first, '') AND t.first < %s
-                ORDER BY t.first LIMIT {_MOST_BLOCKS + 1}) AS b
-            LIMIT {_MOST_BLOCKS + 1}"""
-        place = (key.shard, key.repository)
-        values = (list(self.memory.segments), *place, prefix, *place, prefix + "\U0010ffff")
-        rows = ask(lambda db: db.execute(sql, values).fetchall())
-        if len(rows) > _MOST_BLOCKS:
-            return {}
-        found: defaultdict[str, int] = defaultdict(int)
-        for dictionary, packed in rows:
+                ORDER BY t.first LIMIT {_MOST_STARTING + 2}) AS b"""
+        at = (key.shard, key.repository)
+        values = (list(self.memory.segments), *at, prefix, *at, prefix + "\U0010ffff")
+        for dictionary, packed in ask(lambda db: db.execute(sql, values).fetchall()):
             words = Dictionary(bytes(dictionary))
-            for term_place, term in enumerate(words.terms):
-                if not term.startswith(prefix):
-                    continue
-                count = int(words.documents[term_place])
-                if packed is not None:
-                    count = len(self._present(unpack(words, bytes(packed), term_place), WORDS).ids)
-                if count:
-                    found[term] += count
-        return dict(found)
+            for place, term in enumerate(words.terms):
+                if term.startswith(prefix):
+                    yield words, place, packed
 
     def _blocks(self, ask: Ask, terms: Sequence[str], kind: int, lists: str) -> dict[str, list[_Block]]:
         """Return the blocks that may contain each term. `lists` is the SQL expression for their lists."""
@@ -204,14 +215,8 @@ class SnapshotWords:
             found[term].append((Dictionary(dictionary), packed))
         return dict(found)
 
-    def _present(self, postings: Postings, kind: int) -> Postings:
-        if kind == NAMES:
-            there = np.fromiter((int(each) in self.memory.files for each in postings.ids), np.bool_)
-        else:
-            there = present_chunks(self.memory, postings.ids.astype(np.int64))
-        if there.all():
-            return postings
-        return Postings(postings.ids[there], postings.counts[there], postings.names[there])
+    def _numbering(self, kind: int) -> Numbering:
+        return self.memory.file_numbers if kind == NAMES else self.memory.chunk_numbers
 
     def _keep(self, lists: Mapping[str, Postings], kind: int) -> None:
         with self._lock:
@@ -253,6 +258,11 @@ def _tokens(db: apsw.Connection, name: str, arguments: list[str], text: str) -> 
         text.encode("utf-8", "surrogatepass"), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False
     )
     return [str(token[0]) for token in found]
+
+
+def once(postings: Postings) -> Postings:
+    """Return the postings with a count of 1 in each chunk."""
+    return Postings(postings.ids, np.ones(len(postings.ids), np.uint8), np.minimum(postings.names, 1))
 
 
 def intersection(every: Sequence[Postings]) -> Postings:

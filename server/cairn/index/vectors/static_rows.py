@@ -44,7 +44,7 @@ _FAR = np.float32(np.inf)
 
 
 class RowStore:
-    """An append-only matrix of vectors and their ids."""
+    """A matrix of vectors and their ids, to which rows are only added."""
 
     def __init__(self, rows: int, dimension: int, folder: Path | None = None) -> None:
         """Make room for `rows` and a quarter more; if they are many, in a file in `folder`."""
@@ -79,15 +79,19 @@ class RowStore:
     def add(self, ids: NDArray[np.int64], vectors: _Vectors) -> None:
         """Append `vectors`, int8[n, dimension], with their ids, int64[n]."""
         start, end = self.count, self.count + len(ids)
-        self.ids[start:end], self.vectors[start:end] = ids, vectors
+        self.put(slice(start, end), ids, vectors)
+        if self.codes is not None:
+            self.codes.add(start, vectors)
+        self.count = end
+
+    def put(self, places: slice | NDArray[np.integer], ids: NDArray[np.integer], vectors: _Vectors) -> None:
+        """Set the rows at n `places`, without codes. The caller sets `count` after the last row."""
+        self.ids[places], self.vectors[places] = ids, vectors
         if len(self._as_float) < len(ids):
             self._as_float = np.empty((len(ids), self.vectors.shape[1]), np.float32)
         as_float = self._as_float[: len(ids)]
         as_float[...] = vectors
-        np.einsum("ij,ij->i", as_float, as_float, out=self.squares[start:end])
-        if self.codes is not None:
-            self.codes.add(start, vectors)
-        self.count = end
+        self.squares[places] = np.einsum("ij,ij->i", as_float, as_float)
 
 
 @frozen(eq=False)
