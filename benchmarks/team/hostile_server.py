@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Let a hostile team server answer a clone, and check that it opens no file, writes none, and breaks nothing.
 
-    python benchmarks/team/hostile_server.py --source REPOSITORY --folder FOLDER [--answers 20000] [--seed 7]
-      [--output FILE]
+    python benchmarks/team/hostile_server.py --source REPOSITORY --folder FOLDER [--answers 20000] [--rounds 50]
+      [--seed 7] [--output FILE]
 
 A real `cairn serve` over a real store has an index of a clone of REPOSITORY. Between it and the clone stands
 a server that changes most of its answers: values, records, rows and pages of the catalogue, bytes, sizes,
@@ -30,6 +30,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
@@ -57,6 +58,7 @@ from cairn.team.local_server import LocalServer
 from team.servers import QUICK, git, make_database, serving
 
 MOST_GROWTH_MB = 300
+_FILE_EVENTS = ("open", "os.remove", "os.rename")
 SLOWEST_SECONDS = 60.0
 CANARY = "seven-steps-north-of-the-mole"
 """The content of a file beside the clone, which no answer may contain."""
@@ -384,55 +386,67 @@ def listening(hostile: HostileServer) -> Iterator[str]:
         server.server_close()
 
 
-@frozen
+@define(slots=False)
 class Watch:
-    """What happens in this process while it is attacked."""
+    """What happens in this process while it is attacked. It is a context manager."""
 
     allowed: Sequence[Path]
     """The folders whose files may be opened."""
     problems: list[str] = field(factory=list)
+    _is_active: bool = False
+    _excepthook: Any = None
 
-    def started(self) -> Watch:
+    def __enter__(self) -> Watch:
         """Begin to record opened files, logged exceptions and failed threads."""
-        folders = [f"{each.resolve()}{os.sep}" for each in self.allowed]
+        folders = tuple(f"{each.resolve()}{os.sep}" for each in self.allowed)
+        others = (os.devnull, "/proc/", "/sys/fs/cgroup", *folders)
 
         def audit(event: str, given: tuple[Any, ...]) -> None:
-            if event in ("open", "os.remove", "os.rename") and isinstance(
-                given[0], str | bytes | os.PathLike
-            ):
+            if self._is_active and event in _FILE_EVENTS and isinstance(given[0], str | bytes | os.PathLike):
                 path = os.path.abspath(os.fsdecode(given[0]))  # noqa: PTH100
-                if path != tempfile.gettempdir() and not path.startswith(
-                    (*folders, "/dev/null", "/proc/", "/sys/fs/cgroup")
-                ):
+                if path != tempfile.gettempdir() and not path.startswith(others):
                     self.problems.append(f"{event} {path}")
 
-        class Handler(logging.Handler):
-            def emit(handler, record: logging.LogRecord) -> None:  # noqa: N805
-                if record.exc_info:
-                    self.problems.append(f"logged {record.getMessage()}: {record.exc_info[1]!r}")
-
-        sys.addaudithook(audit)
-        logging.getLogger().addHandler(Handler())
-        threading.excepthook = lambda given: self.problems.append(f"thread: {given.exc_value!r}")
+        self._is_active = True
+        sys.addaudithook(audit)  # There is no way to remove it.
+        self._excepthook, threading.excepthook = threading.excepthook, self._failed_thread
+        logging.getLogger().addHandler(self._handler)
         return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_active = False
+        threading.excepthook = self._excepthook
+        logging.getLogger().removeHandler(self._handler)
+
+    def _failed_thread(self, given: threading.ExceptHookArgs) -> None:
+        self.problems.append(f"thread: {given.exc_value!r}")
+
+    @cached_property
+    def _handler(self) -> logging.Handler:
+        watch = self
+
+        class Handler(logging.Handler):
+            def emit(self, record: logging.LogRecord) -> None:
+                if record.exc_info:
+                    watch.problems.append(f"logged {record.getMessage()}: {record.exc_info[1]!r}")
+
+        return Handler()
 
 
 _ROUNDS = ({"read": 0.05}, {"locate": 1.0}, {"read": 0.3}, {"catalogue": 1.0}, {"read": 1.0})
-_ANSWERS_A_ROUND = 400
-"""An engine asks for about a quarter of the answers, and a client alone for the rest, which is faster."""
+"""The shares of answers that are changed while an engine asks."""
+_QUESTIONS_A_ROUND = 20
 
 
-def attack(clone: Path, hostile: Elsewhere, answers: int, seed: int, watch: Watch) -> Figures:
-    """Ask about the clone until the server has sent this many answers. Return what came of it."""
+def attack(clone: Path, hostile: Elsewhere, rounds: int, answers: int, seed: int, watch: Watch) -> Figures:
+    """Let an engine ask about the clone for some rounds, and then a client until the server has sent this
+    many answers, which is faster. Return what came of it."""
     rng, outcomes = random.Random(seed), Counter[str]()
     os.environ["CAIRN_TEAM__URL"] = hostile.url
     team_clone._RETRY_SECONDS = (0.05, 0.1)
     before = peak_mb()
-    while sum(hostile.rates()[kind] for kind in _HOSTILE) < answers / 4:
-        rates = rng.choice(
-            ({"read": 0.05}, {"read": 0.3}, {"read": 1.0}, {"locate": 1.0}, {"catalogue": 1.0})
-        )
-        _ask_engine(clone, hostile, rates, rng, outcomes, watch)
+    for number in range(rounds):
+        _ask_engine(clone, hostile, _ROUNDS[number % len(_ROUNDS)], rng, outcomes, watch)
     _ask_client(clone, hostile, answers, rng, outcomes, watch)
     grown = peak_mb() - before
     if grown > MOST_GROWTH_MB:
@@ -460,7 +474,7 @@ def _ask_engine(
     engine = Engine({"index": {"watch": False}})
     try:
         engine.add_folder(clone)
-        for _ in range(30 if "read" in rates else 2):
+        for _ in range(_QUESTIONS_A_ROUND if "read" in rates else 2):
             method, params = _request(rng)
             with _judged(f"engine {method}", outcomes, watch):
                 found = answer(engine, method, params, front="mcp")
@@ -564,8 +578,8 @@ def main() -> int:
             parts = ("clone", "data", "config")
             folders = [options.folder / part for part in parts]
             folders += [Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parents[2]]
-            with elsewhere(served.port, options.seed) as hostile:
-                figures = attack(clone, hostile, options.answers, options.seed, Watch(folders).started())
+            with elsewhere(served.port, options.seed) as hostile, Watch(folders) as watch:
+                figures = attack(clone, hostile, options.rounds, options.answers, options.seed, watch)
     finally:
         server.stop()
         shutil.rmtree(options.folder, ignore_errors=True)
@@ -583,6 +597,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--source", type=Path, required=True)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--answers", type=int, default=20_000)
+    parser.add_argument("--rounds", type=int, default=50, help="how often an engine opens the clone")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--output", type=Path)
     return parser.parse_args()

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 def print_status(answer: StatusAnswer) -> None:
     if not answer.generation:
         write("[bold]not indexed yet[/]  run `cairn index`")
+        warn(*answer.warnings)
         return
     files = f"{answer.files.indexed:,} of {counted(max(answer.files.total, answer.files.indexed), 'file')}"
     state = "paused" if answer.paused and answer.state == "indexing" else answer.state
