@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from cairn.workspace import history
-from cairn.workspace.git import Git, GitError, Repository, locate
+from cairn.workspace.git import Git, GitError
+from cairn.workspace.repository import Repository, locate
 from cairn.workspace.history import Change, Commit, FileHistory, follow, head, read_commits, watched_files
 
 LINES = "".join(f"line {number}\n" for number in range(50))

@@ -19,7 +19,7 @@ from cairn.index.store.commits import (
 )
 from cairn.index.store.keyword_columns import compound_parts
 from cairn.index.store.meta import raise_generation, read_facts
-from cairn.workspace.history import Commit, FileHistory, follow, head, read_commits
+from cairn.workspace.history import Commit, FileHistory, Tip, follow, head, read_commits
 
 _KEPT_COMMITS = 40_000
 """The number of commits, those read last, that are kept even if HEAD no longer reaches them. So a switch back
@@ -30,9 +30,10 @@ did not help (docs/ranking.md)."""
 
 
 class GitHistory:
-    def __init__(self, db: apsw.Connection, root: Path) -> None:
+    def __init__(self, db: apsw.Connection, source: Path | Tip) -> None:
+        """`source` is the workspace folder, whose HEAD may move, or a commit."""
         self._db = db
-        self._root = root
+        self._source = source
         self._followed: list[str | int | None] | None = None
         """The commit of HEAD and the value of `Facts.paths` at the latest update."""
         self.problem = ""
@@ -40,7 +41,7 @@ class GitHistory:
 
     def update(self, stopped: Callable[[], bool]) -> bool:
         """Update the history if HEAD moved or files were added or removed, else return false."""
-        at, paths_version = head(self._root), read_facts(self._db).paths
+        at, paths_version = head(self._source), read_facts(self._db).paths
         if self._followed is None:
             known = self._db.execute("SELECT value FROM meta WHERE key = 'history'").get
             self._followed = json.loads(str(known)) if known else None
@@ -65,7 +66,7 @@ class GitHistory:
         """Store new commits. Return the commits that HEAD reaches with their ids, newest first, and the
         reason why some are missing, or ""."""
         known = {commit.hash: (number, commit) for number, commit in stored_commits(self._db)}
-        reading = read_commits(self._root, known, stop=stopped)
+        reading = read_commits(self._source, known, stop=stopped)
         commits = iter(reading)
         number = max((number for number, _ in known.values()), default=0) + 1
         while block := list(itertools.islice(commits, COMMITS_IN_BLOCK)):
