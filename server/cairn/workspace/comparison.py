@@ -34,7 +34,7 @@ class Compared:
 
 @define
 class Comparison:
-    """Compares one folder, the top of a repository, as often as needed. It reads a file again only if its size
+    """Compares one folder, the top of a repository, repeatedly. It reads a file again only if its size
     or modification time has changed."""
 
     _root: Path

@@ -1,9 +1,9 @@
 """The one place that starts git: with a time limit, without prompts, and with no settings but Cairn's own.
 
 A repository may be hostile: its settings, hooks and attributes can name programs. So git never runs in a
-user's repository, but in a git folder of Cairn's own. That has what `workspace.repository` puts into it: a
-commit, the place of the objects, and copies of a few files. Whatever git writes, it writes there. git is asked
-about `HEAD`, so no name or hash can be taken for an option.
+user's repository, but in a git folder of Cairn's own. That contains what `workspace.repository` puts into it:
+a commit as `HEAD`, the place of the objects, and copies of a few files. Whatever git writes, it writes there.
+As git is asked about `HEAD`, no name or hash is taken for an option.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ def git_folder(
     """
     if head and not is_hash(head):
         raise GitError(f"{head[:80]!r} is not the hash of a commit.", final=True)
-    lines = [f"[core]\nbare = true\nrepositoryFormatVersion = {int(bool(extensions))}\n[extensions]\n"]
+    # An index of several packs could name packs of other repositories.
+    lines = ["[core]\nbare = true\nmultiPackIndex = false\n"]
+    lines.append(f"repositoryFormatVersion = {int(bool(extensions))}\n[extensions]\n")
     lines += [f"{name} = {value}\n" for name, value in (extensions or {}).items()]
     files = {
         "HEAD": f"{head or 'ref: refs/heads/none'}\n".encode(),

@@ -105,8 +105,8 @@ def watched_files(root: Path) -> list[Path]:
 def read_commits(
     source: Path | Tip, known: Collection[str], stop: Callable[[], bool] = lambda: False
 ) -> CommitReading:
-    """Return the newest 20,000 commits that a commit, or HEAD of a folder, reaches, and an iterator over those
-    not in `known`.
+    """Return the newest 20,000 commits that a tip or a folder's HEAD reaches, and an iterator over those not
+    in `known`.
 
     Merges are left out: the merged commits are listed anyway, and the subject of a merge only names branches.
     The last commits of a shallow clone are left out because their changes are unknown. `stop` is called ten

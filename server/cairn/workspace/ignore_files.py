@@ -18,7 +18,8 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from functools import cache
+from contextlib import contextmanager
+from functools import cache, cached_property
 from itertools import accumulate
 from pathlib import Path
 
@@ -128,7 +129,7 @@ class IgnoreFiles:
         if repository is None or repository.top != folder:
             return _DirectoryRules((*own, *above.sources), above.is_tracked, ignored)
         lasting = (source for source in above.sources if not source.from_git)
-        excludes = self._excludes(repository, _configuration(repository), cut=len(path_key(shown)))
+        excludes = self._excludes(repository, self._configuration(repository), cut=len(path_key(shown)))
         return _DirectoryRules((*own, *lasting, *excludes), _tracked_in(repository, "", shown))
 
     def _top(self) -> _DirectoryRules:
@@ -138,7 +139,7 @@ class IgnoreFiles:
         # The user opened the folder on purpose, so a rule that ignores all of it does not apply.
         if repository is None or _ignores(repository.top, self._root):
             return _DirectoryRules(tuple(self._sources_in(self._root, "")))
-        configuration = _configuration(repository)
+        configuration = self._configuration(repository)
         # git sets this on macOS and Windows.
         self._ignore_case = configuration.get("core.ignorecase", "").lower() in ("true", "yes", "on", "1")
         sources = [*self._sources_in(self._root, "")]
@@ -148,6 +149,26 @@ class IgnoreFiles:
             sources += self._sources_in(place, shown, lead=lead)
         sources += self._excludes(repository, configuration, lead)
         return _DirectoryRules(tuple(sources), _tracked_in(repository, lead, ""))
+
+    @cached_property
+    def _user_settings(self) -> Mapping[str, str]:
+        settings: dict[str, str] = {}
+        with _logged("the user's settings"):
+            settings |= user_settings(time.monotonic() + _GIT_SECONDS)
+        return settings
+
+    def _configuration(self, repository: Repository) -> Mapping[str, str]:
+        """Return the user's settings of git and the repository's, which may only name a file in it."""
+        own: dict[str, str] = {}
+        with _logged(f"the settings of {repository.top}"):
+            own = repository.settings(time.monotonic() + _GIT_SECONDS)
+        file = own.get("core.excludesfile")
+        if file is not None and not _is_within(
+            repository.top / _expanded(file), repository.top, repository.common
+        ):
+            logger.warning("%s is not used, because it is outside of the repository that names it", file)
+            del own["core.excludesfile"]
+        return {**self._user_settings, **own}
 
     def _sources_in(
         self, folder: Path, shown: str, names: Set[str] = _RULE_NAMES, lead: str = ""
@@ -194,22 +215,20 @@ def _ignores(top: Path, folder: Path) -> bool:
     return False
 
 
-def _configuration(repository: Repository) -> Mapping[str, str]:
-    """Return the user's settings of git, and the repository's, of which only two have a meaning here."""
-    deadline = time.monotonic() + _GIT_SECONDS
-    settings: dict[str, str] = {}
+@contextmanager
+def _logged(what: str) -> Iterator[None]:
+    """Log that git could not report something."""
     try:
-        settings = user_settings(deadline)
-        own = repository.settings(deadline)
+        yield
     except GitError as problem:
-        logger.warning("git could not report its settings for %s: %s", repository.top, problem)
-        return settings
-    if (file := own.get("core.excludesfile")) is not None:
-        place = (repository.top / _expanded(file)).resolve()
-        if not any(map(place.is_relative_to, (repository.top, repository.common))):
-            logger.warning("%s is not used: the settings of a repository may only name files in it", file)
-            del own["core.excludesfile"]
-    return settings | own
+        logger.warning("git could not report %s: %s", what, problem)
+
+
+def _is_within(path: Path, *folders: Path) -> bool:
+    """Return whether the path is below one of the folders, also with all links resolved."""
+    # A path on another machine must not be resolved, because that would send the user's name there.
+    named = Path(os.path.normpath(path))
+    return any(map(named.is_relative_to, folders)) and any(map(named.resolve().is_relative_to, folders))
 
 
 def _expanded(path: str) -> str:
@@ -226,15 +245,13 @@ def _tracked_in(repository: Repository, lead: str, inside: str) -> Callable[[str
     @cache
     def tracked() -> Set[str]:
         found: set[str] = set()
-        try:
+        with _logged(f"the files that it tracks in {repository.top}"):
             for path in repository.tracked(time.monotonic() + _GIT_SECONDS):
                 if path.startswith(lead):
                     own = inside + path[len(lead) :]
                     while own and own not in found:
                         found.add(own)
                         own = own.rpartition("/")[0]
-        except GitError as problem:
-            logger.warning("git could not list the files that it tracks in %s: %s", repository.top, problem)
         return found
 
     return lambda path: path in tracked()

@@ -1,9 +1,9 @@
 """Find the git repository of a folder, and read its references.
 
-A repository may be hostile: its `.git` may come from an archive or a shared drive. Cairn reads the files in it
-itself, and only regular ones. Links, and objects outside of the repository, are refused: a commit of another,
-private repository could be passed off as one of this repository. git reads the objects, and copies of a few
-files (`workspace.git`).
+A repository may be hostile: its `.git` may come from an archive or a shared drive. Cairn reads its files
+itself, and only regular ones. It refuses links, and objects outside of the repository: commits of another,
+private repository could be passed off as its own. git reads the objects, and copies of a few files
+(`workspace.git`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -186,8 +187,8 @@ class Repository:
         borrowed = read_regular(folder, "info/alternates", _MOST_BYTES) or b""
         if any(line.strip() and not line.startswith(b"#") for line in borrowed.splitlines()):
             raise GitError(
-                f"{folder / 'info' / 'alternates'} borrows objects from another repository, as after"
-                " `git clone --shared`. Cairn does not read those: run `git repack -a -d` and delete that file.",
+                f"{folder / 'info' / 'alternates'} names objects of another repository, as after `git clone"
+                " --shared`. Cairn does not read them. Run `git repack -a -d`, and delete that file.",
                 final=True,
             )
         return folder
@@ -219,6 +220,9 @@ def open_repository(root: Path) -> Repository:
         for top in (root, *root.parents):
             found = _at(top)
             if found is not None:
+                # Anyone may put a repository into a folder such as /tmp, above the folder of this user.
+                if top != root and (top / ".git").lstat().st_uid not in (0, _user(), root.stat().st_uid):
+                    raise _not_of(root, top / ".git", "belongs to another user than the folder")
                 return found
     except (OSError, ValueError, RuntimeError) as problem:
         raise GitError(f"The git repository cannot be read: {problem}.", final=False) from None
@@ -290,40 +294,50 @@ def _at(top: Path) -> Repository | None:
             raise _not_of(top, link, "has a file `commondir`, which only worktrees have")
         return Repository(top, link, link)
     content = read_regular(top, ".git", _MOST_BYTES) or b""
-    named = os.fsdecode(content).removeprefix("gitdir:").strip()
-    own = top / named
-    if own.drive.startswith("\\\\") and own.drive != top.drive:
-        raise _not_of(top, own, "is on another machine")  # To look there would send the user's name there.
-    own = own.resolve()
+    own = _named(top, os.fsdecode(content).removeprefix("gitdir:"))
     if not os.path.lexists(own / "HEAD"):
         return None
     common = _path_in(own, "commondir")
     if common is not None:
         if own.parent != common / "worktrees" or _path_in(own, "gitdir") != link:
-            raise _not_of(top, own, "is not this folder's. If you moved it, run `git worktree repair` in it")
+            raise _not_of(
+                top, own, "is not this folder's. If you moved the folder, run `git worktree repair` in it"
+            )
         return Repository(top, own, common)
     if not (_is_submodule(top, own) or _names(own, top)):
         raise _not_of(
-            top, own, "is not this folder's. If it should be, run `git config core.worktree .` in the folder"
+            top, own, 'is not this folder\'s. If it is, run `git config core.worktree "$PWD"` in it'
         )
     return Repository(top, own, own)
+
+
+def _user() -> int:
+    return os.getuid() if sys.platform != "win32" else 0
+
+
+def _named(folder: Path, text: str) -> Path:
+    """Return the path that a file in the folder names. Raise GitError if it is on another machine."""
+    path = folder / text.strip()
+    if path.drive.startswith("\\\\") and path.drive != folder.drive:
+        # Windows would send the user's name and a hash of the password there.
+        raise GitError(f"The git repository of {folder.name} is not read: {path} is elsewhere.", final=True)
+    return path.resolve()
 
 
 def _path_in(own: Path, name: str) -> Path | None:
     """Return the path in a file of a git folder."""
     content = read_regular(own, name, _MOST_BYTES)
-    return None if content is None else (own / os.fsdecode(content).strip()).resolve()
+    return None if content is None else _named(own, os.fsdecode(content))
 
 
 def _is_submodule(top: Path, own: Path) -> bool:
-    outer = locate(top.parent)
-    return outer is not None and own.is_relative_to(outer.own / "modules")
+    return any(own.is_relative_to(outer / ".git" / "modules") for outer in top.parents)
 
 
 def _names(own: Path, top: Path) -> bool:
     """Return whether the settings of a git folder name the folder of its work tree."""
     named = Repository(top, own, own).settings(time.monotonic() + _SECONDS).get("core.worktree")
-    return named is not None and (own / named).resolve() == top
+    return named is not None and _named(own, named) == top
 
 
 def _not_of(top: Path, own: Path, problem: str) -> GitError:
