@@ -63,15 +63,15 @@ def share_with_the_team(town: Town, hostile: GitRepository) -> None:
 
 
 def index_for_the_team(town: Town, hostile: GitRepository) -> None:
-    town.index(hostile, name="hostile")
-    town.index(hostile, "main", name="hostile")
+    town.index(hostile, name=hostile.folder.parent.name)
+    town.index(hostile, "main", name=hostile.folder.parent.name)
 
 
 def index_a_url_for_the_team(town: Town, hostile: GitRepository) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("GIT_EXEC_PATH", "GIT_SSH", "GIT_SSH_COMMAND"):
             patch.delenv(name, raising=False)  # Users set these for fetches.
-        town.index(f"file://{hostile.folder}", name="hostile-url")  # type: ignore[arg-type]
+        town.index(f"file://{hostile.folder}", name=hostile.folder.parent.name)  # type: ignore[arg-type]
 
 
 MODES = [index_here, share_with_the_team, index_for_the_team, index_a_url_for_the_team]
@@ -110,6 +110,7 @@ def test_traps_work(traps: Traps, hostile: GitRepository, tmp_path: Path) -> Non
     git("status", **{name: variables[name] for name in variables if name.startswith("GIT_TRACE")})
     git("diff", "HEAD~2", "HEAD~1")
     git("diff", "--no-ext-diff", "HEAD~2", "HEAD~1")
+    git("diff", "HEAD")
     git("show", "--no-patch")
     git("fetch", "ssh://127.0.0.1/x")
     git("fetch", "origin")

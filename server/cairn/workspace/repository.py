@@ -253,16 +253,16 @@ def read_regular(folder: Path, name: str, most: int) -> bytes | None:
         flags = ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")  # The file may have become a link or a pipe by now.
         handle = os.open(file, os.O_RDONLY | sum(getattr(os, flag, 0) for flag in flags))
         with os.fdopen(handle, "rb") as opened:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
                 raise _refused(file)
-            content = opened.read(most + 1)
+            if status.st_size > most:
+                raise GitError(f"{file} has more than {most:,} bytes, so Cairn does not read it.", final=True)
+            return opened.read(most)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, RuntimeError) as problem:
         raise GitError(f"{file} cannot be read: {problem}.", final=False) from None
-    if len(content) > most:
-        raise GitError(f"{file} has more than {most:,} bytes, so Cairn does not read it.", final=True)
-    return content
 
 
 def _refused(file: Path) -> GitError:
