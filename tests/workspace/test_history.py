@@ -23,11 +23,11 @@ LINES = "".join(f"line {number}\n" for number in range(50))
 class Project:
     """A repository in which each commit is a second younger than the previous one."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *options: str) -> None:
         self.root = root
         root.mkdir(parents=True, exist_ok=True)
         self._seconds = 1_700_000_000
-        self.git("init", "--quiet", "--initial-branch=main")
+        self.git("init", "--quiet", "--initial-branch=main", *options)
 
     def git(self, *arguments: str, data: bytes | None = None) -> str:
         stamp = f"{self._seconds} +0000"

@@ -141,7 +141,6 @@ def test_index_of_packs_cannot_name_packs_elsewhere(private: Project, project: P
     commit = head(private.root)
     private.git("repack", "-a", "-d", "--quiet")
     (pack,) = (private.root / ".git/objects/pack").glob("*.idx")
-    project.git("repack", "-a", "-d", "--quiet")
     objects = project.root / ".git" / "objects"
     up = os.path.relpath(pack, objects / "pack")
     # An index of packs is made where the pack is, and its name replaced by one of the same length.
