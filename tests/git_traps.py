@@ -59,7 +59,7 @@ ATTRIBUTES = "* filter=trap diff=trap merge=trap ident\n*.md filter=lines\n"
 
 
 class Traps:
-    """Programs that leave a file with their name in the folder `marks`, which nobody else writes."""
+    """Programs that leave a file with their name in the folder `marks`, which nothing else writes."""
 
     def __init__(self, folder: Path) -> None:
         self.marks = folder / "marks"
@@ -162,7 +162,7 @@ def snapshot(folder: Path) -> dict[str, tuple[int, int, int, str]]:
 
 
 def signed_commit(repository: Path, subject: str) -> str:
-    """Make a commit of HEAD's tree with a signature, which git checks if it is told to show it."""
+    """Make a commit of HEAD's tree with a signature, which git checks to show it."""
 
     def git(*arguments: str, given: str = "") -> str:
         done = subprocess.run(

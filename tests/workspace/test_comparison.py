@@ -10,7 +10,9 @@ import pytest
 from tests.workspace.test_history import Project
 
 from cairn.settings.tree import IndexSettings
+from cairn.workspace import comparison
 from cairn.workspace.comparison import Compared, Comparison
+from cairn.workspace.git import GitError
 from cairn.workspace.repository import open_repository
 from cairn.workspace.rules import FileRules
 
@@ -22,10 +24,10 @@ def project(tmp_path: Path) -> Project:
     return found
 
 
-def compared(project: Project, comparison: Comparison | None = None, **settings: tuple[str, ...]) -> Compared:
+def compared(project: Project, kept: Comparison | None = None, **settings: tuple[str, ...]) -> Compared:
     commit = project.git("rev-parse", "HEAD")
     rules = FileRules(project.root, IndexSettings(**settings))  # type: ignore[arg-type]
-    used = comparison or Comparison(project.root)
+    used = kept or Comparison(project.root)
     return used.compare(open_repository(project.root), commit, rules, time.monotonic() + 60)
 
 
@@ -85,10 +87,21 @@ def test_unchanged_files_are_read_once(project: Project, monkeypatch: pytest.Mon
     monkeypatch.setattr(Path, "read_bytes", lambda path: (read.append(path.name), whole(path))[1])
     old = time.time() - 60
     os.utime(project.root / "a.py", (old, old))
-    comparison = Comparison(project.root)
+    kept = Comparison(project.root)
     for _ in range(2):
-        compared(project, comparison)
+        compared(project, kept)
     # The file b.py is younger than two seconds, so it may have changed since without a new time.
     assert read == ["a.py", "b.py", "b.py"]
     project.write("a.py", "A\n")
-    assert compared(project, comparison) == Compared(("a.py",), frozenset({"b.py"}))
+    assert compared(project, kept) == Compared(("a.py",), frozenset({"b.py"}))
+
+
+def test_commit_of_files_without_end_is_refused(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = project.git("rev-parse", "HEAD^{tree}")
+    for _ in range(10):  # A folder that contains the same folder ten times has 20 thousand million files.
+        listing = "".join(f"040000 tree {tree}\t{number}\n" for number in range(10))
+        tree = project.git("mktree", data=listing.encode())
+    project.git("update-ref", "HEAD", project.git("commit-tree", tree, "-m", "Bomb"))
+    monkeypatch.setattr(comparison, "_MOST_FILES", 20_000)
+    with pytest.raises(GitError, match="over 20,000 files"):
+        compared(project)

@@ -10,11 +10,13 @@ from pathlib import Path
 
 from attrs import frozen
 
-from cairn.errors import TeamError
+from cairn.errors import InvalidRequestError, TeamError
 from cairn.team.git_source import Repository
 from cairn.workspace.git import parts
 
 _REGULAR = ("100644", "100755", "100664")
+_MOST_FILES = 3_000_000
+"""The maximum number of files in a commit. A small repository can list files without end."""
 _BATCH = 64 << 20
 """The number of bytes after which another git command reads the next files."""
 
@@ -45,6 +47,8 @@ def list_tree(repository: Repository, commit: str) -> Tree:
             mode, _, blob, size = head.decode("ascii").split()
             if mode not in _REGULAR:
                 continue
+            if len(files) + len(unusable) >= _MOST_FILES:
+                raise InvalidRequestError("ref", f"the commit has over {_MOST_FILES:,} files")
             try:
                 path = name.decode("utf-8")
             except UnicodeDecodeError:

@@ -151,16 +151,20 @@ class Repository:
         return frozenset(content.decode("ascii", "replace").split())
 
     def tracked(self, deadline: float) -> Iterator[str]:
-        """Yield the paths of git's index. Raise GitError."""
+        """Yield the paths of git's index. Raise GitError.
+
+        Folders that the index lists as a whole, as none of their files is checked out, end with `/`.
+        """
         index = read_regular(self.own, "index", _MOST_LIST_BYTES)
         if index is None:
             return
-        git = self.git("", deadline)
-        files = {**git.files, "index": index}
+        files = {**git_folder(extensions=self._extensions), "index": index}
         for file in self.own.glob("sharedindex.*"):  # A split index continues in the file whose hash it has.
-            if re.fullmatch(r"[0-9a-f]+", file.suffix[1:]) and bytes.fromhex(file.suffix[1:]) in index:
+            if re.fullmatch(r"([0-9a-f]{2})+", file.suffix[1:]) and bytes.fromhex(file.suffix[1:]) in index:
                 files[file.name] = read_regular(self.own, file.name, _MOST_LIST_BYTES) or b""
-        for path in parts(Git(files, deadline).run(("ls-files", "-z")), b"\0"):
+        # Without the option, git would read the trees of such folders.
+        options = ("--sparse",) if b"sdir" in index else ()
+        for path in parts(Git(files, deadline).run(("ls-files", "-z", *options)), b"\0"):
             yield os.fsdecode(path)
 
     def settings(self, deadline: float) -> dict[str, str]:
