@@ -14,7 +14,7 @@ from pathlib import Path
 from attrs import define, frozen
 
 from cairn.workspace.git import Git, GitError, pieces
-from cairn.workspace.repository import Repository, locate, open_repository
+from cairn.workspace.repository import NoRepositoryError, Repository, locate, open_repository
 
 _COMMITS = 20_000
 """The maximum number of commits that are read, newest first."""
@@ -90,6 +90,18 @@ def head(source: Path | Tip) -> str | None:
         return open_repository(source).resolve("HEAD")
     except GitError:  # If a reference is being changed, a later call succeeds.
         return None
+
+
+def refusal(source: Path | Tip) -> str:
+    """Return why the repository of a folder is not read, "" if it is, or if there is none."""
+    try:
+        if isinstance(source, Path):
+            open_repository(source).resolve("HEAD")
+    except NoRepositoryError:
+        return ""
+    except GitError as problem:
+        return str(problem)
+    return ""
 
 
 def watched_files(root: Path) -> list[Path]:

@@ -19,7 +19,7 @@ from cairn.index.store.commits import (
 )
 from cairn.index.store.keyword_columns import compound_parts
 from cairn.index.store.meta import raise_generation, read_facts
-from cairn.workspace.history import Commit, FileHistory, Tip, follow, head, read_commits
+from cairn.workspace.history import Commit, FileHistory, Tip, follow, head, read_commits, refusal
 
 _KEPT_COMMITS = 40_000
 """The number of commits, those read last, that are kept even if HEAD no longer reaches them. So a switch back
@@ -47,10 +47,9 @@ class GitHistory:
             self._followed = json.loads(str(known)) if known else None
         if self._followed == [at, paths_version]:
             return False
-        reading = self._read(stopped) if at else None
+        commits, self.problem = self._read(stopped) if at else ([], refusal(self._source))
         if stopped():
             return True
-        commits, self.problem = reading or ([], "")
         files = self._db.execute("SELECT path, id FROM files WHERE is_text")
         present = {str(path): int(file_id) for path, file_id in files}
         histories = follow((commit for _, commit in commits), list(present))
