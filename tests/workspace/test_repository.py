@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -306,6 +307,29 @@ def test_only_a_full_hash_becomes_a_commit(project: Project, commit: str) -> Non
     assert not is_hash(commit)
     with pytest.raises(GitError, match="not the hash of a commit"):
         open_repository(project.root).git(commit, time.monotonic() + 60)
+
+
+@pytest.mark.parametrize("hashes", ["sha1", "sha256"])
+def test_references_in_a_table_are_read(tmp_path: Path, hashes: str) -> None:
+    try:
+        project = Project(tmp_path / "project", "--ref-format=reftable", f"--object-format={hashes}")
+    except subprocess.CalledProcessError:
+        pytest.skip("This version of git keeps no references in a table.")
+    first = project.commit("One", a="1")
+    project.git("worktree", "add", "--quiet", "-b", "side", str(tmp_path / "side"))
+    second = project.commit("Two", a="2")
+    project.git("tag", "-a", "-m", "v", "v1")
+    found, side = open_repository(project.root), open_repository(tmp_path / "side")
+    assert (found.branch(), side.branch()) == ("refs/heads/main", "refs/heads/side")
+    assert (head(project.root), head(tmp_path / "side")) == (second, first)
+    assert side.names("refs/heads", "refs/tags") == {"refs/heads/main", "refs/heads/side", "refs/tags/v1"}
+    assert found.resolve("refs/heads/nowhere") is None
+    assert [commit.subject for commit in read_commits(tmp_path / "side", ())] == ["One"]
+    project.git("checkout", "--quiet", "--detach", first)
+    assert (head(project.root), found.branch()) == (first, "")
+    (project.root / ".git" / "reftable" / "tables.list").unlink()
+    os.mkfifo(project.root / ".git" / "reftable" / "tables.list")
+    assert head(project.root) is None
 
 
 def test_names_are_those_of_git(project: Project) -> None:

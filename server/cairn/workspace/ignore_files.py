@@ -188,9 +188,8 @@ class IgnoreFiles:
             configured = f"{os.environ.get('XDG_CONFIG_HOME') or '~/.config'}/git/ignore"
         user = repository.top / _expanded(configured)
         own = repository.common / "info" / "exclude"
-        links = own.parent.resolve() != own.parent
         for path, shown in ((own, ".git/info/exclude"), (user, str(user))):
-            if path is own and links:
+            if path is own and not _is_within(own, repository.common):
                 continue
             if patterns := _read(path, self._ignore_case, follow=path is user):
                 yield _Source(shown, patterns, True, path_key(lead), cut)
@@ -228,7 +227,9 @@ def _is_within(path: Path, *folders: Path) -> bool:
     """Return whether the path is below one of the folders, also with all links resolved."""
     # A path on another machine must not be resolved, because that would send the user's name there.
     named = Path(os.path.normpath(path))
-    return any(map(named.is_relative_to, folders)) and any(map(named.resolve().is_relative_to, folders))
+    if not any(map(named.is_relative_to, folders)):
+        return False
+    return any(map(Path(os.path.realpath(named)).is_relative_to, folders))
 
 
 def _expanded(path: str) -> str:

@@ -74,7 +74,7 @@ class Repository:
         packed = re.findall(rb"^[0-9a-f]+ (\S+)\r?$", self._packed(), re.MULTILINE)
         listed = {os.fsdecode(name) for name in packed}
         for start in (self.common / folder for folder in folders):
-            for place, _, files in os.walk(start) if start.resolve() == start else ():
+            for place, _, files in os.walk(start) if os.path.realpath(start) == str(start) else ():
                 inside = Path(place).relative_to(self.common).as_posix()
                 listed |= {f"{inside}/{file}" for file in files}
         return {
@@ -127,11 +127,13 @@ class Repository:
         listed = read_regular(folder, "reftable/tables.list", _MOST_BYTES) or b""
         names = [name for name in listed.decode("ascii", "replace").split() if re.fullmatch(r"[\w.-]+", name)]
         files = git_folder("", self.objects, self._extensions | {"refStorage": "reftable"})
+        room = _MOST_LIST_BYTES
         for name in ("tables.list", *names):
-            content = read_regular(folder, f"reftable/{name}", _MOST_LIST_BYTES)
+            content = read_regular(folder, f"reftable/{name}", room)
             if content is None:
                 raise GitError("The references are being changed.", final=False)
             files[f"reftable/{name}"] = content
+            room -= len(content)
         git = Git(files, time.monotonic() + _SECONDS)
         return os.fsdecode(b"".join(git.run(arguments))).strip("\n")
 
@@ -160,8 +162,9 @@ class Repository:
             return
         files = {**git_folder(extensions=self._extensions), "index": index}
         for file in self.own.glob("sharedindex.*"):  # A split index continues in the file whose hash it has.
-            if re.fullmatch(r"([0-9a-f]{2})+", file.suffix[1:]) and bytes.fromhex(file.suffix[1:]) in index:
+            if is_hash(file.suffix[1:]) and bytes.fromhex(file.suffix[1:]) in index:
                 files[file.name] = read_regular(self.own, file.name, _MOST_LIST_BYTES) or b""
+                break
         # Without the option, git would read the trees of such folders.
         options = ("--sparse",) if b"sdir" in index else ()
         for path in parts(Git(files, deadline).run(("ls-files", "-z", *options)), b"\0"):
