@@ -66,7 +66,7 @@ class Indexes:
         tree, data = self.data / "trees" / name, self.data / "working" / name
         if not tree.exists():
             tree.parent.mkdir(parents=True, exist_ok=True)
-            git(tree.parent, "clone", "-q", "--shared", "--no-checkout", str(self.clone(issue)), str(tree))
+            git(tree.parent, "clone", "-q", "--no-checkout", str(self.clone(issue)), str(tree))
         git(tree, "reset", "-q", "--hard", issue.revision)
         git(tree, "clean", "-fdqx")
         environment = {

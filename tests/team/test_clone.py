@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 from tests.conftest import ask
 from tests.serving import wait_for
 from tests.team.git_repositories import GitRepository
@@ -23,7 +24,7 @@ from cairn.__main__ import main
 from cairn.embedding.static import StaticTable
 from cairn.engine.engine import Engine
 from cairn.index.remote import clone as team_clone
-from cairn.index.remote.server import Located
+from cairn.index.remote.server import Located, TeamServer
 from cairn.paths import data_dir, workspace_dir
 
 _TIDES = "src/harbour/tides.py"
@@ -273,6 +274,44 @@ def test_ignored_and_secret_files_of_the_clone_stay_out(member: Town, clone: Git
         engine.changed(clone.folder / "run.log")
         assert not matched(engine, "quaylog")
         assert not matched(engine, "quaykey")
+
+
+def test_files_excluded_only_here_are_not_shown(member: Town, clone: GitRepository) -> None:
+    clone.write({".cairnignore": "tides.py\n", _TIDES: "def ebb():\n    return 'quaytide'\n"})
+    with shared(clone.folder) as engine:
+        assert not matched(engine, "constituents")
+        assert not matched(engine, "quaytide")
+        engine.changed(clone.folder / _TIDES)
+        assert not matched(engine, "quaytide")
+        clone.write({".cairnignore": "berths.py\n"})
+        engine.changed(clone.folder / ".cairnignore")
+        wait_for(lambda: not matched(engine, "berth is taken"))
+
+
+def test_line_ends_of_windows_do_not_differ(member: Town, clone: GitRepository) -> None:
+    text = (clone.folder / _TIDES).read_bytes()
+    clone.write({_TIDES: text.replace(b"\n", b"\r\n")})
+    with shared(clone.folder) as engine:
+        sharing: Any = engine.folders[0].sharing
+        assert sharing._shared.differing == 0
+        assert matched(engine, "constituents") == {_TIDES}
+
+
+@pytest.mark.parametrize("commit", ["--output=marked", "-h", "main"])
+def test_commit_of_a_server_must_be_a_hash(
+    member: Town, clone: GitRepository, monkeypatch: pytest.MonkeyPatch, commit: str
+) -> None:
+    locate = TeamServer.locate
+
+    def located(server: TeamServer, commits: list[str]) -> Any:
+        found = locate(server, commits)
+        assert found is not None
+        return evolve(found, commit=commit)
+
+    monkeypatch.setattr(TeamServer, "locate", located)
+    with alone(clone.folder) as warnings:
+        assert f"'{commit}' is not the hash of a commit" in warnings
+    assert not (clone.folder / "marked").exists()
 
 
 def test_checkout_of_another_branch_is_followed(member: Town, clone: GitRepository) -> None:

@@ -36,8 +36,9 @@ def test_password_is_decoded_for_git() -> None:
 
 @pytest.mark.parametrize(
     "given",
-    ["--upload-pack=touch x", "-c", "ext::sh -c touch% x", "ext://x", "", "nowhere", "https://a b", "fd::7"],
-)
+    ["--upload-pack=touch x", "-c", "ext::sh -c touch% x", "ext://x", "", "nowhere", "https://a b", "fd::7",
+     "-oProxyCommand=x@host:port", "-x@host:port", "ssh://-oProxyCommand=x/port", "ssh://-x@host/port"],
+)  # fmt: skip
 def test_other_sources_are_refused(given: str) -> None:
     with pytest.raises(InvalidRequestError):
         read_address(given)

@@ -144,9 +144,29 @@ def test_configured_ignore_file_replaces_the_usual_one(tmp_path: Path, user_conf
     (user_config / "git").mkdir()
     (user_config / "git" / "ignore").write_text("a\n")
     (user_config / "mine").write_text("b\n")
-    tree(tmp_path, "a", "b")
-    git(tmp_path, "config", "core.excludesFile", str(user_config / "mine"))
-    assert admitted(tmp_path) == listed_by_git(tmp_path) == {"a"}
+    tree(tmp_path, "a", "b", "patterns")
+    git(tmp_path, "config", "--global", "core.excludesFile", str(user_config / "mine"))
+    assert admitted(tmp_path) == listed_by_git(tmp_path) == {"a", "patterns"}
+    (tmp_path / "patterns").write_text("a\n")
+    git(tmp_path, "config", "core.excludesFile", "patterns")
+    assert admitted(tmp_path) == listed_by_git(tmp_path) == {"b", "patterns"}
+
+
+@pytest.mark.parametrize("place", ["{}/outside", "../outside", "link", "~/outside", "info/../../../outside"])
+def test_repository_cannot_name_an_ignore_file_outside_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    top = tmp_path / "top"
+    tree(top, "a", "b")
+    (tmp_path / "outside").write_text("a\n")
+    (top / "link").symlink_to(tmp_path / "outside")
+    git(top, "init", "-q")
+    (top / ".git" / "info").mkdir(exist_ok=True)
+    (top / ".git" / "info" / "exclude").unlink(missing_ok=True)
+    (top / ".git" / "info" / "exclude").symlink_to(tmp_path / "outside")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    git(top, "config", "core.excludesFile", place.format(tmp_path))
+    assert {"a", "b"} <= admitted(top)
 
 
 def test_ignore_files_above_the_folder_apply_within_the_repository(tmp_path: Path) -> None:
@@ -219,6 +239,25 @@ def test_linked_ignore_files_do_not_count(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").symlink_to("patterns")
     assert "a" in listed_by_git(tmp_path)
     assert "a" in admitted(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["--split-index", "sparse", "version 4", "sha256"])
+def test_tracked_files_are_read_from_every_kind_of_index(tmp_path: Path, kind: str) -> None:
+    git(tmp_path, "init", "-q", *(["--object-format=sha256"] if kind == "sha256" else []))
+    tree(tmp_path, "d/a.log", "c.log", *(["e/b.log"] if kind == "sparse" else []))
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "first")
+    if kind == "--split-index":
+        git(tmp_path, "update-index", kind)
+    elif kind == "version 4":
+        git(tmp_path, "update-index", "--index-version=4")
+    elif kind == "sparse":
+        git(tmp_path, "sparse-checkout", "set", "--cone", "--sparse-index", "d")
+        assert b"sdir" in (tmp_path / ".git" / "index").read_bytes()
+        shutil.rmtree(tmp_path / ".git" / "objects")
+    ignoring(tmp_path, "", "*.log\n")
+    tree(tmp_path, "d/untracked.log")
+    assert admitted(tmp_path) == {".gitignore", "d/a.log", "c.log"}
 
 
 def test_case_is_ignored_if_git_is_configured_so(tmp_path: Path) -> None:

@@ -32,4 +32,5 @@ def share(folder: Folder, on_shared: OnShared, on_local: OnLocal) -> Sharing:
         )
         on_shared(root, found.reader, revision)
 
-    return TeamClone(root, server, folder.reader.overlay, shared, partial(on_local, root))
+    overlay = folder.reader.overlay
+    return TeamClone(root, lambda: folder.settings().index, server, overlay, shared, partial(on_local, root))

@@ -12,7 +12,7 @@ from cairn.errors import InvalidRequestError
 
 PROTOCOLS = ("file", "git", "http", "https", "ssh")
 """The allowed protocols. Git's `ext` is not allowed, because it runs any program that a URL names."""
-_SCP = re.compile(r"(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9][A-Za-z0-9.-]*:(?!//|:)[^\s\0]+")
+_SCP = re.compile(r"(?:[A-Za-z0-9._][A-Za-z0-9._-]*@)?[A-Za-z0-9][A-Za-z0-9.-]*:(?!//|:)[^\s\0]+")
 """The notation of `scp`: `git@host:group/project.git`."""
 
 
@@ -89,6 +89,8 @@ def _url(source: str) -> Address:
         parts = urlsplit(source)
     except ValueError:
         raise InvalidRequestError("repository", f"{_shown(source)} is not a valid URL") from None
+    if parts.netloc.startswith("-") or (parts.hostname or "").startswith("-"):
+        raise InvalidRequestError("repository", f"{_shown(source)} has a name that begins with a dash")
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     if scheme not in ("http", "https"):
         user = password = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,12 +15,16 @@ from filelock import FileLock, Timeout
 
 from cairn.errors import InvalidRequestError, TeamError
 from cairn.team.git_address import Address, place_of, without_secrets
-from cairn.team.git_commands import configured, new_repository, over_network, run_git
+from cairn.team.git_commands import over_network
 from cairn.team.work_folder import team_dir
-from cairn.workspace.git import locate
+from cairn.workspace.git import GitError, git_folder, write_git_folder
+from cairn.workspace.repository import NoRepositoryError, open_bare, open_repository
+from cairn.workspace.repository import Repository as GitRepository
 
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _MOST_SHOWN = 20
+_SECONDS = 600.0
+"""The time limit of a command that reads a local repository, which may be on a hung network drive."""
 
 
 @frozen
@@ -35,15 +40,19 @@ class Ref:
 class Repository:
     """A repository on this machine, which is only read."""
 
-    folder: Path
-    """The folder in which git runs."""
-    common: Path
-    """The folder with git's objects and refs."""
+    located: GitRepository
     default: str
     """The default branch, or ""."""
 
-    def read(self, *arguments: str, given: str = "") -> bytes:
-        return run_git(self.folder, *arguments, given=given)
+    def read(self, commit: str, *arguments: str, given: str = "") -> bytes:
+        """Return the output of a git command for which HEAD is `commit`. Raise TeamError."""
+        return b"".join(self.stream(commit, *arguments, given=given))
+
+    def stream(self, commit: str, *arguments: str, given: str = "") -> Iterator[bytes]:
+        """Yield the output of a git command for which HEAD is `commit`. Raise TeamError."""
+        with _reported(self.located):
+            git = self.located.git(commit, time.monotonic() + _SECONDS)
+            yield from git.run(arguments, given.encode())
 
     def resolve(self, name: str | None) -> Ref:
         """Return the commit of a branch, tag or hash, or of the default branch. Raise InvalidRequestError."""
@@ -54,32 +63,26 @@ class Repository:
         wanted = [f"refs/heads/{name}", f"refs/tags/{name}", f"refs/remotes/origin/{name}"]
         if name.startswith("refs/") or name == "HEAD":
             wanted.insert(0, name)
-        if _HASH.fullmatch(name):
-            wanted.append(name)
-        for candidate in wanted:
-            if commit := self._commit(candidate):
-                shown = commit if candidate == name and _HASH.fullmatch(name) else _short(name)
-                seconds = self.read("show", "--no-patch", "--format=%ct", commit).split()[0]
+        with _reported(self.located):
+            named = [self.located.resolve(each) for each in wanted]
+        hashes = [*filter(None, named), *([name] if _HASH.fullmatch(name) else [])]
+        for each in hashes:
+            if commit := self._commit(each):
+                shown = commit if each == name else _short(name)
+                seconds = self.read(commit, "rev-list", "--max-count=1", "--timestamp", "HEAD").split()[0]
                 return Ref(shown, commit, int(seconds))
         raise InvalidRequestError("ref", f"{name} is not there. {self._available()}")
 
     def branches(self) -> set[str]:
-        listed = self.read(
-            "for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags", "refs/remotes/origin"
-        )
-        return {
-            _short(name.removeprefix("refs/remotes/origin/"))
-            for name in listed.decode("utf-8", "replace").split("\n")
-            if name
-        }
+        with _reported(self.located):
+            names = self.located.names("refs/heads", "refs/tags", "refs/remotes/origin")
+        return {_short(name.removeprefix("refs/remotes/origin/")) for name in names}
 
     def roots(self, commit: str) -> list[str]:
         """Return the root commits of `commit`, sorted, without the commits at which a shallow clone ends."""
-        cut = frozenset[str]()
-        shallow = self.common / "shallow"
-        if shallow.is_file():
-            cut = frozenset(shallow.read_text("ascii").split())
-        found = self.read("rev-list", "--max-parents=0", commit).decode().split()
+        with _reported(self.located):
+            cut = self.located.shallow()
+        found = self.read(commit, "rev-list", "--max-parents=0", "HEAD").decode().split()
         return sorted(set(found) - cut)
 
     def has(self, commit: str) -> bool:
@@ -87,12 +90,14 @@ class Repository:
 
     def origin(self) -> str:
         """Return the URL of the remote `origin` without secrets, or "" if it is not on another machine."""
-        url = without_secrets(configured(self.folder, "remote.origin.url"))
+        with _reported(self.located):
+            settings = self.located.settings(time.monotonic() + _SECONDS)
+        url = without_secrets(settings.get("remote.origin.url", ""))
         return url if place_of(url) else ""
 
-    def _commit(self, name: str) -> str:
-        """Return the commit of a full ref name, or "". git gets the name as input, not as an argument."""
-        answer = self.read("cat-file", "--batch-check", given=f"{name}^{{commit}}\n")
+    def _commit(self, hash: str) -> str:
+        """Return the commit that a hash, or the beginning of one, means, or "". git gets it as input."""
+        answer = self.read("", "cat-file", "--batch-check", given=f"{hash}^{{commit}}\n")
         found = answer.decode("utf-8", "replace").split(" ")
         return found[0] if len(found) == 3 and found[1] == "commit" else ""
 
@@ -103,6 +108,15 @@ class Repository:
         shown = ", ".join(names[:_MOST_SHOWN])
         more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
         return f"There are the branches and tags {shown}{more}, and commits by their hash."
+
+
+@contextmanager
+def _reported(located: GitRepository) -> Iterator[None]:
+    """Turn errors of git into a TeamError."""
+    try:
+        yield
+    except GitError as problem:
+        raise TeamError(f"The git repository {located.top} cannot be read. {problem}") from None
 
 
 @contextmanager
@@ -131,44 +145,41 @@ def open_source(address: Address, work: Path, progress: Callable[[str], None]) -
 
 
 def _local(folder: Path) -> Repository:
-    repository = locate(folder)
-    if repository is not None:
-        common = repository.common.resolve()
-    elif (folder / "HEAD").is_file() and (folder / "objects").is_dir():
-        common = folder
-    else:
+    try:
+        return _opened(open_bare(folder) or open_repository(folder))
+    except NoRepositoryError:
         raise InvalidRequestError(
             "repository", f"{folder} is not a git repository. Run git init there, or give another folder"
-        )
-    # This command fails if git does not trust the folder's owner. Later commands would not fail: they run in
-    # a repository of our own, which reads the objects of this one.
-    commit = run_git(folder, "cat-file", "--batch-check", given="HEAD^{commit}\n")
-    head = ""
-    if not commit.rstrip().endswith(b"missing"):
-        named = run_git(folder, "rev-parse", "--symbolic-full-name", "HEAD")
-        head = named.decode("utf-8", "replace").strip()
-    branch = head.removeprefix("refs/heads/") if head.startswith("refs/heads/") else ""
-    return Repository(folder, common, branch)
+        ) from None
+    except GitError as problem:
+        raise TeamError(str(problem)) from None
+
+
+def _opened(located: GitRepository) -> Repository:
+    head = located.branch()
+    return Repository(located, head.removeprefix("refs/heads/") if head.startswith("refs/heads/") else "")
 
 
 def _fetched(address: Address, clone: Path, work: Path, progress: Callable[[str], None]) -> Repository:
     if clone.is_dir():
         progress(f"Fetching {address.url}")
         try:
-            return _fetch(address, clone)
+            _fetch(address, clone)
+            return _local(clone)
         except TeamError:
             # A killed run may have left lock files of git. A new clone shows whether these were the reason.
             clone.rename(work / "old-clone.git")
             shutil.rmtree(work / "old-clone.git", ignore_errors=True)
     progress(f"Cloning {address.url}")
     fresh = work / "clone.git"
-    new_repository(fresh, bare=True)
+    fresh.mkdir()
+    write_git_folder(fresh, git_folder())
     _fetch(address, fresh)
     fresh.rename(clone)
-    return Repository(clone, clone, _head_of(clone))
+    return _local(clone)
 
 
-def _fetch(address: Address, clone: Path) -> Repository:
+def _fetch(address: Address, clone: Path) -> None:
     refs = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
     over_network(
         address,
@@ -183,21 +194,13 @@ def _fetch(address: Address, clone: Path) -> Repository:
     head = next((place for place, _, name in places if name == "HEAD"), "")
     if head.startswith("ref: refs/heads/") or _HASH.fullmatch(head):
         (clone / "HEAD").write_text(f"{head}\n", encoding="utf-8")
-    return Repository(clone, clone, _head_of(clone))
-
-
-def _head_of(clone: Path) -> str:
-    """Return the branch that HEAD names, or "" if HEAD names a commit."""
-    head = (clone / "HEAD").read_text("utf-8").strip()
-    return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else ""
 
 
 def remote_refs(address: Address) -> set[str]:
     """Return the current branches and tags of a repository without fetching. Raise TeamError."""
     if address.folder is not None:
         return _local(address.folder).branches()
-    team_dir().mkdir(parents=True, exist_ok=True)
-    listed = over_network(address, team_dir(), "ls-remote", "--heads", "--tags", "--", address.url)
+    listed = over_network(address, None, "ls-remote", "--heads", "--tags", "--", address.url)
     return {
         _short(line.partition("\t")[2]) for line in listed.split("\n") if line and not line.endswith("^{}")
     }

@@ -10,11 +10,13 @@ from pathlib import Path
 
 from attrs import frozen
 
-from cairn.errors import TeamError
-from cairn.team.git_commands import new_repository, run_git, stream_git
-from cairn.team.git_source import Ref, Repository
+from cairn.errors import InvalidRequestError, TeamError
+from cairn.team.git_source import Repository
+from cairn.workspace.git import parts
 
 _REGULAR = ("100644", "100755", "100664")
+_MOST_FILES = 3_000_000
+"""The maximum number of files in a commit. A small repository can list files without end."""
 _BATCH = 64 << 20
 """The number of bytes after which another git command reads the next files."""
 
@@ -34,38 +36,19 @@ class Tree:
     """Paths that are impossible or unsafe on this machine, or not Unicode, which are escaped as in Python."""
 
 
-def make_checkout(repository: Repository, ref: Ref, folder: Path) -> None:
-    """Create a repository at the commit, without files, that only reads the objects in `repository`."""
-    sha256 = len(ref.commit) == 64
-    new_repository(folder, sha256=sha256)
-    own = folder / ".git"
-    objects = str((repository.common / "objects").resolve())
-    (own / "objects" / "info" / "alternates").write_text(f"{_quoted(objects)}\n", encoding="utf-8")
-    shallow = repository.common / "shallow"
-    if shallow.is_file():
-        (own / "shallow").write_bytes(shallow.read_bytes())
-    (own / "HEAD").write_text(f"{ref.commit}\n", encoding="ascii")
-
-
-def track(checkout: Path, files: Iterable[TreeFile]) -> None:
-    """Make git track these files, because ignore rules do not apply to tracked files."""
-    entries = "".join(f"100644 {file.blob.hex()} 0\t{file.path}\0" for file in files)
-    # `list_tree` has dropped unsafe names. With its own checks, git would refuse all files for one name.
-    safe = ("-c", "core.protectNTFS=false", "-c", "core.protectHFS=false")
-    run_git(checkout, *safe, "update-index", "-z", "--index-info", given=entries)
-
-
-def list_tree(checkout: Path, commit: str) -> Tree:
+def list_tree(repository: Repository, commit: str) -> Tree:
     """Return the files of a commit, without links and submodules. Raise TeamError."""
     files: list[TreeFile] = []
     unusable: list[str] = []
     try:
-        listing = stream_git(checkout, "ls-tree", "-r", "-z", "--long", "--full-tree", commit)
-        for entry in _entries(listing):
+        listing = repository.stream(commit, "ls-tree", "-r", "-z", "--long", "--full-tree", "HEAD")
+        for entry in parts(listing, b"\0"):
             head, _, name = entry.partition(b"\t")
             mode, _, blob, size = head.decode("ascii").split()
             if mode not in _REGULAR:
                 continue
+            if len(files) + len(unusable) >= _MOST_FILES:
+                raise InvalidRequestError("ref", f"the commit has over {_MOST_FILES:,} files")
             try:
                 path = name.decode("utf-8")
             except UnicodeDecodeError:
@@ -82,12 +65,12 @@ def list_tree(checkout: Path, commit: str) -> Tree:
     return Tree(tuple(files), tuple(unusable))
 
 
-def write_files(checkout: Path, files: Iterable[TreeFile], folder: Path) -> list[str]:
+def write_files(repository: Repository, files: Iterable[TreeFile], folder: Path) -> list[str]:
     """Write files below `folder`. Return the paths that the system refused, with the reasons."""
     refused: list[str] = []
     for batch in _batches(files):
         wanted = "".join(f"{file.blob.hex()}\n" for file in batch)
-        contents = _Contents(stream_git(checkout, "cat-file", "--batch", given=wanted))
+        contents = _Contents(repository.stream("", "cat-file", "--batch", given=wanted))
         for file in batch:
             data = contents.next(file)
             target = folder / file.path
@@ -148,13 +131,6 @@ def _is_git(name: str) -> bool:
     return seen.casefold().rstrip(". ") in (".git", "git~1")
 
 
-def _entries(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    rest = b""
-    for block in blocks:
-        *whole, rest = (rest + block).split(b"\0")
-        yield from whole
-
-
 def _batches(files: Iterable[TreeFile]) -> Iterator[Sequence[TreeFile]]:
     batch: list[TreeFile] = []
     size = 0
@@ -166,10 +142,3 @@ def _batches(files: Iterable[TreeFile]) -> Iterator[Sequence[TreeFile]]:
             batch, size = [], 0
     if batch:
         yield batch
-
-
-def _quoted(path: str) -> str:
-    """Quote a path for git's file `objects/info/alternates`."""
-    if '"' not in path[:1] and "\n" not in path and not path.startswith("#"):
-        return path
-    return '"' + path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

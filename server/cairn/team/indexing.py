@@ -30,7 +30,7 @@ from cairn.index.store.schema import SCHEMA_VERSION
 from cairn.settings.layers import Layers
 from cairn.team.git_address import read_address
 from cairn.team.git_source import Ref, Repository, open_source
-from cairn.team.git_tree import TreeFile, list_tree, make_checkout, track, write_files
+from cairn.team.git_tree import TreeFile, list_tree, write_files
 from cairn.team.local_index import index_files
 from cairn.team.locks import Progress, locked, owner_connection, pool_lock, repository_lock
 from cairn.team.placement import WAITING, StoragePlace, find_place
@@ -38,6 +38,7 @@ from cairn.team.snapshot_facts import SnapshotFacts, describe
 from cairn.team.stored_files import file_facts, find_stored
 from cairn.team.tree_rules import Admitted, admit
 from cairn.team.work_folder import work_folder
+from cairn.workspace.history import Tip
 from cairn.workspace.scan import FileEntry
 
 _INDEXED_BY = "indexed_by"
@@ -152,15 +153,14 @@ class _Run:
 
     def index(self, began: float) -> IndexResult:
         checkout = self.work / "checkout" / self.at.project
-        make_checkout(self.repository, self.ref, checkout)
-        tree = list_tree(checkout, self.ref.commit)
-        track(checkout, tree.files)
-        admitted = admit(checkout, tree, self.layers)
+        checkout.mkdir(parents=True)
+        tree = list_tree(self.repository, self.ref.commit)
+        admitted = admit(self.repository, tree, checkout, self.layers)
         stored = self._stored(admitted)
         unread = [file for file in admitted.files if file.path not in stored]
         self.progress(f"{len(admitted.files):,} files, of which {len(unread):,} are read")
         unwritten = [file for file in unread if file.path not in admitted.written]
-        refused = write_files(checkout, unwritten, checkout)
+        refused = write_files(self.repository, unwritten, checkout)
         requests = [
             ReadRequest(FileEntry(file.path, file.size, 0), admitted.projects.collection(file.path), None)
             for file in unread
@@ -176,7 +176,7 @@ class _Run:
         segment = Segment(self.work / "index")
         try:
             self._check_vectors(segment)
-            facts = self._facts(checkout, segment, stored, admitted.settings.history)
+            facts = self._facts(segment, stored, admitted.settings.history)
             published = self._publish(segment, stored, facts, unread)
         finally:
             segment.close()
@@ -192,14 +192,13 @@ class _Run:
             return {}
         return find_stored(self.connection, *self.at.pool, admitted.files, admitted.collections)
 
-    def _facts(
-        self, checkout: Path, segment: Segment, stored: Mapping[str, int], with_history: bool
-    ) -> SnapshotFacts:
+    def _facts(self, segment: Segment, stored: Mapping[str, int], with_history: bool) -> SnapshotFacts:
         self.progress("Counting imports and following the history")
         files: list[FileFacts] = [*segment.files()]
         if self.at.pool is not None:
             files += file_facts(self.connection, *self.at.pool, stored.values())
-        return describe(checkout, self.ref.commit, files, self._commits(), with_history, self.progress)
+        tip = Tip(self.repository.located, self.ref.commit)
+        return describe(tip, files, self._commits(), with_history, self.progress)
 
     def _commits(self) -> bytes | None:
         """Return the packed commits of this repository's latest snapshot.

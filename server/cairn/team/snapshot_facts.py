@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import apsw
@@ -20,6 +19,7 @@ from cairn.index.postgres.segment import FileFacts, bytes_of, parts_of, unpacked
 from cairn.index.store.database import create
 from cairn.index.store.meta import set_facts
 from cairn.index.text.bm25 import register
+from cairn.workspace.history import Tip
 
 _ROUNDS = 40
 """The maximum number of rounds, of 30 s each. 20,000 commits take one round, or several on a slow disk."""
@@ -37,8 +37,7 @@ class SnapshotFacts:
 
 
 def describe(
-    checkout: Path,
-    commit: str,
+    tip: Tip,
     files: Iterable[FileFacts],
     commits: bytes | None,
     with_history: bool,
@@ -55,7 +54,7 @@ def describe(
         files = sorted(files, key=lambda file: file.path)
         _fill(db, files, commits)
         store_links(db, count_links(db))
-        problem = _read_history(db, checkout, progress) if with_history else ""
+        problem = _read_history(db, tip, progress) if with_history else ""
         facts = {
             "files_total": len(files),
             "chunks": sum(file.chunks for file in files),
@@ -66,7 +65,7 @@ def describe(
             "content": 1,
             "static": 1,
             "static_queued": 0,
-            "history": json.dumps([commit, 1]),
+            "history": json.dumps([tip.commit, 1]),
         }
         return SnapshotFacts(parts_of(db), facts, problem)
     finally:
@@ -92,11 +91,11 @@ def _fill(db: apsw.Connection, files: Iterable[FileFacts], commits: bytes | None
             db.execute("INSERT INTO commits(first, packed) VALUES (?, ?)", (first, bytes_of(packed)))
 
 
-def _read_history(db: apsw.Connection, checkout: Path, progress: Callable[[str], None]) -> str:
+def _read_history(db: apsw.Connection, tip: Tip, progress: Callable[[str], None]) -> str:
     """Read the history as far as possible. Return why a part is missing, or ""."""
     known = -1
     for _ in range(_ROUNDS):
-        history = GitHistory(db, checkout)
+        history = GitHistory(db, tip)
         history.update(lambda: False)
         stored = int(db.execute("SELECT count(*) FROM commits").get or 0)
         if not history.problem or stored == known:

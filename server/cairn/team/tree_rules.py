@@ -16,6 +16,7 @@ from attrs import define, field, frozen
 
 from cairn.settings.layers import Layers
 from cairn.settings.tree import WORKSPACE_FILE, IndexSettings
+from cairn.team.git_source import Repository
 from cairn.team.git_tree import Tree, TreeFile, write_files
 from cairn.workspace.collections import MANIFESTS, Projects, find_projects
 from cairn.workspace.ignore_files import IGNORE_FILES
@@ -38,15 +39,15 @@ class Admitted:
         return [self.projects.collection(file.path) for file in self.files]
 
 
-def admit(checkout: Path, tree: Tree, layers: Layers) -> Admitted:
+def admit(repository: Repository, tree: Tree, checkout: Path, layers: Layers) -> Admitted:
     """Select the files of a commit to index, and write its rules and manifests into the checkout."""
     ruling = [file for file in tree.files if _rules(file.path)]
-    write_files(checkout, ruling, checkout)
+    write_files(repository, ruling, checkout)
     settings = layers.of(checkout).settings.index
-    deciding = _Deciding(FileRules(checkout, settings), _entries_by_folder(tree.files))
+    deciding = _Deciding(FileRules(checkout, settings, all_tracked=True), _entries_by_folder(tree.files))
     files = tuple(file for file in tree.files if deciding.admits(file))
     manifests = [file for file in files if file.path.rpartition("/")[2] in MANIFESTS]
-    write_files(checkout, manifests, checkout)
+    write_files(repository, manifests, checkout)
     projects = find_projects(checkout, (file.path for file in files), settings.collections)
     written = frozenset(file.path for file in (*ruling, *manifests))
     return Admitted(files, projects, settings, deciding.skipped, written)

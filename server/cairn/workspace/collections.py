@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 from attrs import field, frozen
 
 from cairn.text.languages import CONFIG_LANGUAGES, PROSE_LANGUAGES, detect_language
-from cairn.workspace.git import locate
 from cairn.workspace.ignore_patterns import Selection
+from cairn.workspace.repository import locate
 
 
 class FileKind(enum.StrEnum):
@@ -117,8 +117,8 @@ def _repository_name(root: Path) -> str:
     repository = locate(root)
     if repository is None or repository.top != root.resolve():
         return ""
-    common = repository.common.resolve()
-    if repository.own.resolve() == common:
+    common = repository.common
+    if repository.own == common:
         return ""
     return common.parent.name if common.name == ".git" else common.name.removesuffix(".git")
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from attrs import define, evolve, frozen
 
-from cairn.workspace.git import Git, GitError, locate, pieces
+from cairn.workspace.git import Git, GitError, pieces
+from cairn.workspace.repository import NoRepositoryError, Repository, locate, open_repository
 from cairn.workspace.secret_content import has_token
 
 _COMMITS = 20_000
@@ -21,7 +22,6 @@ _COMMITS = 20_000
 _SECONDS = 30.0
 """The time limit of a reading, in case a network drive hangs. 20,000 commits of ansible took 5 to 8 s on two
 cores."""
-_HEAD_SECONDS = 5.0
 _RENAME_LIMIT = 1_000
 """The default of git's `diff.renameLimit`: a commit with more candidates gets exact renames only."""
 _RESTARTS = 20
@@ -80,19 +80,37 @@ class FileHistory:
     others."""
 
 
-def head(root: Path) -> str | None:
-    """Return the hash of the checked-out commit, None without a repository or a commit. This reads two
-    small files; it starts a process only if git keeps references in a table."""
-    repository = locate(root)
-    if repository is None:
-        return None
+@frozen
+class Tip:
+    """The commit at which a history ends."""
+
+    repository: Repository
+    commit: str
+
+
+def head(source: Path | Tip) -> str | None:
+    """Return the hash of the commit that is checked out in a folder, None without a repository or a commit.
+
+    This reads two small files; it starts a process only if git keeps references in a table.
+    """
+    if isinstance(source, Tip):
+        return source.commit
     try:
-        if repository.keeps_table:
-            git = Git(root, time.monotonic() + _HEAD_SECONDS)
-            return next(pieces(git.run(("rev-parse", "--verify", "--quiet", "HEAD")), b"\n"), None)
-        return repository.resolve("HEAD")
-    except (OSError, ValueError, GitError):  # A reference is being changed; a later call succeeds.
+        return open_repository(source).resolve("HEAD")
+    except GitError:  # If a reference is being changed, a later call succeeds.
         return None
+
+
+def refusal(source: Path | Tip) -> str:
+    """Return why the repository of a folder is not read, "" if it is, or if there is none."""
+    try:
+        if isinstance(source, Path):
+            open_repository(source).resolve("HEAD")
+    except NoRepositoryError:
+        return ""
+    except GitError as problem:
+        return str(problem)
+    return ""
 
 
 def watched_files(root: Path) -> list[Path]:
@@ -106,29 +124,33 @@ def watched_files(root: Path) -> list[Path]:
 
 
 def read_commits(
-    root: Path, known: Collection[str], stop: Callable[[], bool] = lambda: False
+    source: Path | Tip, known: Collection[str], stop: Callable[[], bool] = lambda: False
 ) -> CommitReading:
-    """Return the newest 20,000 commits that HEAD reaches, and an iterator over those not in `known`.
+    """Return the newest 20,000 commits that a tip or a folder's HEAD reaches, and an iterator over those not
+    in `known`.
 
     Merges are left out: the merged commits are listed anyway, and the subject of a merge only names branches.
     The last commits of a shallow clone are left out because their changes are unknown. `stop` is called ten
     times a second, on another thread. After 30 s the commits read so far are kept, and the next call
     continues from there.
     """
-    repository = locate(root)
-    git = Git(root, time.monotonic() + _SECONDS, stop)
-    if repository is None:
-        return CommitReading((), "The folder is not in a git repository.", [], git, ())
-    if head(root) is None:
-        return CommitReading((), "The git repository has no commit yet.", [], git, ())
-    below = ("--", ".") if repository.top != root.resolve() else ()
     hashes: list[str] = []
-    problem = ""
+    problem, below, git = "", "", None
     try:
-        shallow = repository.shallow()
-        listing = git.run(("rev-list", "--no-merges", f"--max-count={_COMMITS}", "HEAD", *below))
+        if isinstance(source, Path):
+            repository = open_repository(source)
+            inside = source.resolve().relative_to(repository.top).as_posix()
+            below = "" if inside == "." else inside
+            commit = repository.resolve("HEAD")
+            if commit is None:
+                raise GitError("The git repository has no commit yet.", final=True)
+            source = Tip(repository, commit)
+        shallow = source.repository.shallow()
+        git = source.repository.git(source.commit, time.monotonic() + _SECONDS, stop)
+        options = ("--no-merges", f"--max-count={_COMMITS}", "HEAD", "--", *filter(None, [below]))
+        listing = git.run(("rev-list", *options))
         hashes.extend(each for each in pieces(listing, b"\n") if each not in shallow)
-    except (GitError, OSError, ValueError) as error:
+    except GitError as error:
         problem = str(error)
     return CommitReading(tuple(hashes), problem, [each for each in hashes if each not in known], git, below)
 
@@ -142,9 +164,10 @@ class CommitReading:
     problem: str
     """Why a part is missing, or "" if none is. Final after the iteration."""
     _unread: list[str]
-    _git: Git
-    _below: tuple[str, ...]
-    """The arguments that restrict git's output to the workspace folder."""
+    _git: Git | None
+    """None if there is nothing to read."""
+    _below: str
+    """The workspace folder in the repository; "" if it is the top."""
 
     def __iter__(self) -> Iterator[Commit]:
         at = restarts = 0
@@ -169,14 +192,15 @@ class CommitReading:
 
     def _read(self, hashes: Sequence[str], similarity: str) -> Iterator[Commit]:
         """Yield the commits of these hashes, in this order. Raise GitError after the readable ones."""
-        options = (
-            "--stdin --root --always -r -z --name-status --relative --no-ext-diff --no-textconv --no-notes"
-        )
+        assert self._git is not None
+        options = "--stdin --root --always -r -z --name-status --no-ext-diff --no-textconv --no-notes"
         arguments = (
             *("diff-tree", *options.split(), f"--find-renames={similarity}", f"-l{_RENAME_LIMIT}"),
-            *("--encoding=UTF-8", "--format=%x01%H%x00%ct%x00%s", *self._below),
+            *("--encoding=UTF-8", "--format=%x01%H%x00%ct%x00%s"),
+            *((f"--relative={self._below}/", "--", self._below) if self._below else ()),
         )
-        return _commits(pieces(self._git.run(arguments, "".join(f"{each}\n" for each in hashes)), b"\0"))
+        given = "".join(f"{each}\n" for each in hashes).encode()
+        return _commits(pieces(self._git.run(arguments, given), b"\0"))
 
 
 def follow(commits: Iterable[Commit], present: Collection[str]) -> dict[str, FileHistory]:

@@ -6,8 +6,9 @@ folder in a repository also obeys the ignore files above it, `info/exclude` and 
 repository inside the folder obeys only its own files. `.cairnignore` files work in the same way, override the
 `.gitignore` beside them, and also apply to tracked files and across repositories.
 
-git itself lists its configuration and the tracked files that a pattern ignores. If git cannot be run, both
-are assumed to be empty, and a log line says why.
+git itself lists the user's settings, the repository's, and the tracked files. If git cannot be run, all are
+assumed to be empty, and a log line says why. The repository's settings may only name an ignore file inside of
+it.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from functools import cache, partial
+from contextlib import contextmanager
+from functools import cache, cached_property
 from itertools import accumulate
 from pathlib import Path
 
 from attrs import frozen
 
-from cairn.workspace.git import Git, GitError, Repository, locate
+from cairn.workspace.git import GitError, user_settings
 from cairn.workspace.ignore_patterns import MAX_BYTES, Pattern, PatternList, path_key
+from cairn.workspace.repository import Repository, locate
 
 logger = logging.getLogger(__name__)
 
@@ -71,8 +74,8 @@ class _DirectoryRules:
     """The rules for the entries of a directory."""
 
     sources: tuple[_Source, ...] = ()
-    tracked: Callable[[], Set[str]] = frozenset
-    """Returns the tracked files that git's ignore files match, and their directories. It is cached."""
+    is_tracked: Callable[[str], bool] = lambda path: False
+    """Returns whether git tracks a file, or any file in a directory."""
     ignored: Match | None = None
     """Why git ignores the directory, which is searched only for its tracked files."""
 
@@ -80,8 +83,10 @@ class _DirectoryRules:
 class IgnoreFiles:
     """The ignore files of one workspace folder, each read once."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, all_tracked: bool = False) -> None:
+        """If `all_tracked`, git tracks all files of the folder, which need not be in a repository."""
         self._root = root.resolve()
+        self._all_tracked = all_tracked
         self._ignore_case = False
         self._places: dict[str, _DirectoryRules] = {}
         self._only_tracked: dict[str, Match] = {}
@@ -95,7 +100,7 @@ class IgnoreFiles:
             return None
         key = path_key(path, self._ignore_case)
         match = place.ignored or _first(place.sources, key, directory)
-        if match is None or not match.ignored or not match.from_git or path not in place.tracked():
+        if match is None or not match.ignored or not match.from_git or not place.is_tracked(path):
             return match
         if directory:
             self._only_tracked[path] = match
@@ -117,22 +122,24 @@ class IgnoreFiles:
         ignored = above.ignored or self._only_tracked.get(directory)
         if _RULE_NAMES.isdisjoint(names):
             is_alike = ignored is above.ignored
-            return above if is_alike else _DirectoryRules(above.sources, above.tracked, ignored)
+            return above if is_alike else _DirectoryRules(above.sources, above.is_tracked, ignored)
         folder, shown = self._root / directory, f"{directory}/"
         own = self._sources_in(folder, shown, names)
         repository = locate(folder) if ".git" in names else None
         if repository is None or repository.top != folder:
-            return _DirectoryRules((*own, *above.sources), above.tracked, ignored)
+            return _DirectoryRules((*own, *above.sources), above.is_tracked, ignored)
         lasting = (source for source in above.sources if not source.from_git)
-        excludes = self._excludes(repository, _configuration(folder), cut=len(path_key(shown)))
-        return _DirectoryRules((*own, *lasting, *excludes), cache(partial(_tracked, folder, "", shown)))
+        excludes = self._excludes(repository, self._configuration(repository), cut=len(path_key(shown)))
+        return _DirectoryRules((*own, *lasting, *excludes), _tracked_in(repository, "", shown))
 
     def _top(self) -> _DirectoryRules:
+        if self._all_tracked:
+            return _DirectoryRules(tuple(self._sources_in(self._root, "")), lambda path: True)
         repository = locate(self._root)
         # The user opened the folder on purpose, so a rule that ignores all of it does not apply.
         if repository is None or _ignores(repository.top, self._root):
             return _DirectoryRules(tuple(self._sources_in(self._root, "")))
-        configuration = _configuration(repository.top)
+        configuration = self._configuration(repository)
         # git sets this on macOS and Windows.
         self._ignore_case = configuration.get("core.ignorecase", "").lower() in ("true", "yes", "on", "1")
         sources = [*self._sources_in(self._root, "")]
@@ -141,7 +148,27 @@ class IgnoreFiles:
             lead, place, shown = f"{place.name}/{lead}", place.parent, f"{shown}../"
             sources += self._sources_in(place, shown, lead=lead)
         sources += self._excludes(repository, configuration, lead)
-        return _DirectoryRules(tuple(sources), cache(partial(_tracked, repository.top, lead, "")))
+        return _DirectoryRules(tuple(sources), _tracked_in(repository, lead, ""))
+
+    @cached_property
+    def _user_settings(self) -> Mapping[str, str]:
+        settings: dict[str, str] = {}
+        with _logged("the user's settings"):
+            settings |= user_settings(time.monotonic() + _GIT_SECONDS)
+        return settings
+
+    def _configuration(self, repository: Repository) -> Mapping[str, str]:
+        """Return the user's settings of git and the repository's, which may only name a file in it."""
+        own: dict[str, str] = {}
+        with _logged(f"the settings of {repository.top}"):
+            own = repository.settings(time.monotonic() + _GIT_SECONDS)
+        file = own.get("core.excludesfile")
+        if file is not None and not _is_within(
+            repository.top / _expanded(file), repository.top, repository.common
+        ):
+            logger.warning("%s is not used, because it is outside of the repository that names it", file)
+            del own["core.excludesfile"]
+        return {**self._user_settings, **own}
 
     def _sources_in(
         self, folder: Path, shown: str, names: Set[str] = _RULE_NAMES, lead: str = ""
@@ -159,11 +186,12 @@ class IgnoreFiles:
         configured = configuration.get("core.excludesfile")
         if configured is None:
             configured = f"{os.environ.get('XDG_CONFIG_HOME') or '~/.config'}/git/ignore"
-        # Path.expanduser raises RuntimeError without a home folder.
-        user = repository.top / os.path.expanduser(configured)  # noqa: PTH111
+        user = repository.top / _expanded(configured)
         own = repository.common / "info" / "exclude"
         for path, shown in ((own, ".git/info/exclude"), (user, str(user))):
-            if patterns := _read(path, self._ignore_case, follow=True):
+            if path is own and not _is_within(own, repository.common):
+                continue
+            if patterns := _read(path, self._ignore_case, follow=path is user):
                 yield _Source(shown, patterns, True, path_key(lead), cut)
 
 
@@ -186,36 +214,48 @@ def _ignores(top: Path, folder: Path) -> bool:
     return False
 
 
-def _configuration(top: Path) -> dict[str, str]:
-    entries = (entry.partition("\n") for entry in _ask_git(top, "config", "-z", "--list"))
-    # In git, a name without a value means true.
-    return {name: value if divider else "true" for name, divider, value in entries}
+@contextmanager
+def _logged(what: str) -> Iterator[None]:
+    """Log that git could not report something."""
+    try:
+        yield
+    except GitError as problem:
+        logger.warning("git could not report %s: %s", what, problem)
 
 
-def _tracked(top: Path, lead: str, inside: str) -> Set[str]:
-    """Return the tracked files of the repository at `top` that its ignore files match, and their directories.
+def _is_within(path: Path, *folders: Path) -> bool:
+    """Return whether the path is below one of the folders, also with all links resolved."""
+    # A path on another machine must not be resolved, because that would send the user's name there.
+    named = Path(os.path.normpath(path))
+    if not any(map(named.is_relative_to, folders)):
+        return False
+    return any(map(Path(os.path.realpath(named)).is_relative_to, folders))
+
+
+def _expanded(path: str) -> str:
+    return os.path.expanduser(path)  # noqa: PTH111 - Path.expanduser raises RuntimeError without a home folder.
+
+
+def _tracked_in(repository: Repository, lead: str, inside: str) -> Callable[[str], bool]:
+    """Return a function that tells whether a repository tracks a file, or any file in a directory.
 
     The paths are relative to the workspace folder. `lead` is the workspace folder's path in the repository;
     `inside` is the repository's path in the workspace folder. Both end with `/`.
     """
-    found: set[str] = set()
-    for path in _ask_git(top, "ls-files", "-i", "-c", "--exclude-standard", "-z"):
-        if path.startswith(lead):
-            own = inside + path[len(lead) :]
-            while own and own not in found:
-                found.add(own)
-                own = own.rpartition("/")[0]
-    return found
 
+    @cache
+    def tracked() -> Set[str]:
+        found: set[str] = set()
+        with _logged(f"the files that it tracks in {repository.top}"):
+            for path in repository.tracked(time.monotonic() + _GIT_SECONDS):
+                if path.startswith(lead):
+                    own = inside + path[len(lead) :]
+                    while own and own not in found:
+                        found.add(own)
+                        own = own.rpartition("/")[0]
+        return found
 
-def _ask_git(top: Path, *arguments: str) -> Iterator[str]:
-    """Yield git's listing, or nothing if git fails."""
-    try:
-        output = b"".join(Git(top, time.monotonic() + _GIT_SECONDS).run(arguments))
-    except GitError as problem:
-        logger.warning("git could not report all that it ignores in %s: %s", top, problem)
-        return iter(())
-    return filter(None, os.fsdecode(output).split("\0"))
+    return lambda path: path in tracked()
 
 
 def _read(path: Path, ignore_case: bool, follow: bool) -> PatternList | None:

@@ -42,12 +42,13 @@ def is_relative(path: object) -> bool:
 class FileRules:
     """The rules of one workspace folder. The ignore files are read as they are at its creation."""
 
-    def __init__(self, root: Path, settings: IndexSettings) -> None:
+    def __init__(self, root: Path, settings: IndexSettings, *, all_tracked: bool = False) -> None:
+        """If `all_tracked`, git tracks all files of the folder, so the ignore files of git do not apply."""
         self._root = root
         self._settings = settings
         self._include = Selection(settings.include)
         self._exclude = PatternList.of_settings(settings.exclude)
-        self._ignore_files = IgnoreFiles(root)
+        self._ignore_files = IgnoreFiles(root, all_tracked=all_tracked)
 
     def decide(self, path: str) -> Decision:
         """Decide about the file at `path` (relative, with `/`) by its name, size and directories."""

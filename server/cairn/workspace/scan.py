@@ -104,15 +104,11 @@ def permitted_text(root: Path, path: str, rules: FileRules) -> str | None:
 
 
 def read_text(path: Path) -> str | None:
-    """Return the file's text with its line ends, or None for a binary file. Raise OSError, also for a link
-    and for anything but a regular file. Text that is not valid UTF-8 is read as Latin-1, which preserves
-    every byte and every line."""
-    # A link may have replaced the file since the rules examined it. Opening a pipe would wait for a writer.
-    flags = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
-    with os.fdopen(os.open(path, flags), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(f"{path} is not a regular file")
-        data = file.read()
+    """Return the file's text with its line ends, or None for a binary file. Raise OSError as `read_bytes`.
+
+    Text that is not valid UTF-8 is read as Latin-1, which preserves every byte and every line.
+    """
+    data = read_bytes(path)
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", errors="replace")
     if b"\0" in data[:_SNIFFED_BYTES]:
@@ -121,3 +117,13 @@ def read_text(path: Path) -> str | None:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return data.decode("latin-1")
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the file's content. Raise OSError, also for a link and for anything but a regular file."""
+    # A link may have replaced the file since the rules examined it. Opening a pipe would wait for a writer.
+    flags = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(f"{path} is not a regular file")
+        return file.read()

@@ -239,3 +239,11 @@ def test_removed_repository_leaves_no_history_or_problem(
     (project.root / ".git").rename(project.root.parent / "elsewhere")
     assert project.history.update(never)
     assert (project.subjects("port.py"), project.history.problem) == ({}, "")
+
+
+def test_refused_repository_is_reported(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "archive").mkdir()
+    (tmp_path / "archive" / ".git").write_text(f"gitdir: {project.root / '.git'}\n")
+    history = GitHistory(project.db, tmp_path / "archive")
+    assert history.update(never)
+    assert "is not this folder's" in history.problem

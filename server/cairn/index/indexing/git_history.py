@@ -21,7 +21,7 @@ from cairn.index.store.commits import (
 from cairn.index.store.keyword_columns import compound_parts
 from cairn.index.store.meta import raise_generation, read_facts
 from cairn.workspace.builtin_rules import may_contain_secrets
-from cairn.workspace.history import Commit, FileHistory, follow, head, read_commits
+from cairn.workspace.history import Commit, FileHistory, Tip, follow, head, read_commits, refusal
 
 _KEPT_COMMITS = 40_000
 """The number of commits, those read last, that are kept even if HEAD no longer reaches them. So a switch back
@@ -32,9 +32,10 @@ did not help (docs/ranking.md)."""
 
 
 class GitHistory:
-    def __init__(self, db: apsw.Connection, root: Path) -> None:
+    def __init__(self, db: apsw.Connection, source: Path | Tip) -> None:
+        """`source` is the workspace folder, whose HEAD may move, or a commit."""
         self._db = db
-        self._root = root
+        self._source = source
         self._followed: list[str | int | None] | None = None
         """The commit of HEAD and the value of `Facts.paths` at the latest update."""
         self.problem = ""
@@ -42,16 +43,15 @@ class GitHistory:
 
     def update(self, stopped: Callable[[], bool]) -> bool:
         """Update the history if HEAD moved or files were added or removed, else return false."""
-        at, paths_version = head(self._root), read_facts(self._db).paths
+        at, paths_version = head(self._source), read_facts(self._db).paths
         if self._followed is None:
             known = self._db.execute("SELECT value FROM meta WHERE key = 'history'").get
             self._followed = json.loads(str(known)) if known else None
         if self._followed == [at, paths_version]:
             return False
-        reading = self._read(stopped) if at else None
+        commits, self.problem = self._read(stopped) if at else ([], refusal(self._source))
         if stopped():
             return True
-        commits, self.problem = reading or ([], "")
         files = self._db.execute("SELECT path, id FROM files WHERE is_text")
         present = {str(path): int(file_id) for path, file_id in files}
         histories = follow((commit for _, commit in commits), list(present))
@@ -69,7 +69,7 @@ class GitHistory:
         left_out = {str(path) for (path,) in self._db.execute("SELECT path FROM files WHERE NOT is_text")}
         is_secret = cache(lambda path: path in left_out or may_contain_secrets(path))
         known = self._known(is_secret)
-        reading = read_commits(self._root, known, stop=stopped)
+        reading = read_commits(self._source, known, stop=stopped)
         commits = (commit.without_secrets(is_secret) for commit in reading)
         number = max((number for number, _ in known.values()), default=0) + 1
         while block := list(itertools.islice(commits, COMMITS_IN_BLOCK)):

@@ -6,7 +6,7 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -15,14 +15,19 @@ from typing import Any
 from attrs import frozen
 
 from cairn.errors import CairnError, WireError
+from cairn.index.indexing.work_queue import needs_rescan
 from cairn.index.overlay.overlay import MOST_CHARACTERS, Overlay
 from cairn.index.queries.files import has_below
 from cairn.index.remote.catalogue import unpacked_catalogue
 from cairn.index.remote.reader import RemoteMemory, RemoteReader
 from cairn.index.remote.server import Located, TeamServer, TeamUnavailableError
 from cairn.paths import data_dir, write_private
-from cairn.workspace import git
-from cairn.workspace.scan import read_text
+from cairn.settings.tree import IndexSettings
+from cairn.workspace.comparison import Compared, Comparison
+from cairn.workspace.git import GitError, pieces
+from cairn.workspace.repository import NoRepositoryError, Repository, open_repository
+from cairn.workspace.rules import FileRules
+from cairn.workspace.scan import permitted_text
 from cairn.workspace.watch import FolderWatcher
 
 logger = logging.getLogger(__name__)
@@ -60,12 +65,16 @@ class TeamClone:
     def __init__(
         self,
         root: Path,
+        settings: Callable[[], IndexSettings],
         server: TeamServer,
         overlay: Overlay,
         on_shared: Callable[[Shared], None],
         on_alone: Callable[[str], None],
     ) -> None:
         self._root = root
+        self._settings = settings
+        self._rules = FileRules(root, settings())
+        self._comparison = Comparison(root)
         self._server = server
         self._overlay = overlay
         self._on_shared, self._on_alone = on_shared, on_alone
@@ -106,7 +115,7 @@ class TeamClone:
             try:
                 self._look()
                 pause, wait = _LOOK_SECONDS, first
-            except (CairnError, git.GitError) as problem:
+            except (CairnError, GitError) as problem:
                 self._alone(str(problem))
                 pause, wait = wait, min(longest, 2 * wait)
             except Exception as problem:
@@ -121,7 +130,11 @@ class TeamClone:
     def _look(self) -> None:
         # Changes from now on set `_stale` again, for the next look.
         stale, self._stale = self._stale or not self._is_watched, False
-        located = self._server.locate(_commits(self._root))
+        repository = _repository(self._root)
+        head = repository.resolve("HEAD")
+        if head is None:
+            raise NotSharedError(f"{self._root.name} has no commit yet, so the team's index is not used.")
+        located = self._server.locate(_commits(repository, head))
         if located is None:
             raise NotSharedError(
                 f"The team has no index of {self._root.name} at any of its latest {_MOST_COMMITS} commits;"
@@ -134,12 +147,36 @@ class TeamClone:
         memory = self._memory(located)
         with self._lock:
             self._touched = {}
-        differing = _differing(self._root, located.commit)
+        self._rules = FileRules(self._root, self._settings())
         reader = RemoteReader.of(partial(self._ask, located.snapshot), memory, str(self._root))
+        compared = self._comparison.compare(
+            repository, located.commit, self._rules, time.monotonic() + _GIT_SECONDS, self._stopped.is_set
+        )
+        if self._stopped.is_set():
+            return
+        differing = self._texts(compared, reader)
         with self._lock:
             self._overlay.files_differ({**differing, **self._touched})
             self._shared, self._problem = Shared(reader, located, len(differing)), ""
         self._on_shared(self._shared)
+
+    def _texts(self, compared: Compared, reader: RemoteReader) -> Mapping[str, str | None]:
+        """Return the texts of the files that differ from the team's index; None for files that are gone, not
+        indexed here, or not text."""
+        name = self._root.name
+        gone = {path for (path,) in reader.select_all("SELECT path FROM files")} - compared.same
+        paths = [*compared.differing, *gone.difference(compared.differing)]
+        if len(paths) > _MOST_FILES:
+            raise NotSharedError(
+                f"{len(paths):,} files of {name} differ from what the team's index has; it is indexed here."
+            )
+        texts: dict[str, str | None] = dict.fromkeys(paths)
+        texts |= {path: self._text(path) for path in compared.differing}
+        if sum(len(text) for text in texts.values() if text) > MOST_CHARACTERS:
+            raise NotSharedError(
+                f"Too much of {name} differs from what the team's index has; it is indexed here."
+            )
+        return texts
 
     def _alone(self, problem: str) -> None:
         if self._shared is not None or problem != self._problem:
@@ -198,14 +235,20 @@ class TeamClone:
     def changed(self, paths: Iterable[str]) -> None:
         """Read these created, changed or removed files again, so that queries find their current texts."""
         folders = [path for path in paths if self._is_folder(path)]
-        texts = {path: _text(self._root / path) for path in paths if path not in folders}
+        texts = {path: self._text(path) for path in paths if path not in folders}
         with self._lock:
             self._touched |= texts
             if self._shared is not None:
                 self._overlay.files_changed(texts)
         # The watcher does not list the files of a moved folder. Of very many files, most may not be indexed.
-        if folders or len(self._touched) > _MOST_FILES:
+        if folders or len(self._touched) > _MOST_FILES or needs_rescan(texts):
             self.look_again()
+
+    def _text(self, path: str) -> str | None:
+        try:
+            return permitted_text(self._root, path, self._rules)
+        except OSError:
+            return None
 
     def _is_folder(self, path: str) -> bool:
         """Whether `path` is a folder, or was a folder from which the index has files."""
@@ -223,45 +266,20 @@ def _file_name(url: str, at: Located) -> str:
     return hashlib.blake2b(named.encode(), digest_size=16).hexdigest()
 
 
-def _commits(root: Path) -> list[str]:
-    repository = git.locate(root)
+def _repository(root: Path) -> Repository:
+    try:
+        repository = open_repository(root)
+    except NoRepositoryError:
+        repository = None
     if repository is None or repository.top != root:
         raise NotSharedError(f"{root.name} is not the top of a git clone, so the team's index is not used.")
-    run = git.Git(root, time.monotonic() + _GIT_SECONDS).run
-    try:
-        commits = run(["rev-list", f"--max-count={_MOST_COMMITS}", "--first-parent", "HEAD", "--"])
-        return list(git.pieces(commits, b"\n"))  # git runs while the pieces are read
-    except git.GitError as problem:
-        if "bad revision" not in str(problem):
-            raise
-        raise NotSharedError(f"{root.name} has no commit yet, so the team's index is not used.") from problem
+    return repository
 
 
-def _differing(root: Path, commit: str) -> Mapping[str, str | None]:
-    """Return the texts of the files that differ from the commit; None for files that are gone or not text."""
-    run = git.Git(root, time.monotonic() + _GIT_SECONDS).run
-    changed = git.pieces(
-        run(["diff", "--name-only", "-z", "--no-renames", "--ignore-submodules", commit]), b"\0"
-    )
-    added = git.pieces(run(["ls-files", "--others", "--exclude-standard", "-z"]), b"\0")
-    paths: Sequence[str] = list(dict.fromkeys([*changed, *added]))
-    if len(paths) > _MOST_FILES:
-        raise NotSharedError(
-            f"{len(paths):,} files of {root.name} differ from what the team's index has; it is indexed here."
-        )
-    texts = {path: _text(root / path) for path in paths}
-    if sum(len(text) for text in texts.values() if text) > MOST_CHARACTERS:
-        raise NotSharedError(
-            f"Too much of {root.name} differs from what the team's index has; it is indexed here."
-        )
-    return texts
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return read_text(path) if path.is_file() and not path.is_symlink() else None
-    except OSError:
-        return None
+def _commits(repository: Repository, head: str) -> list[str]:
+    git = repository.git(head, time.monotonic() + _GIT_SECONDS)
+    commits = git.run(("rev-list", f"--max-count={_MOST_COMMITS}", "--first-parent", "HEAD", "--"))
+    return list(pieces(commits, b"\n"))  # git runs while the pieces are read
 
 
 def _delete_oldest(folder: Path) -> None:

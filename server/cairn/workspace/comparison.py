@@ -1,0 +1,105 @@
+"""Compare the files of a folder with those of a commit, by the rules for what is indexed.
+
+`git diff` does something similar, but it runs the filters that a repository's settings name, and rewrites
+git's index.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from attrs import Factory, define, frozen
+
+from cairn.workspace.git import GitError, parts
+from cairn.workspace.repository import Repository
+from cairn.workspace.rules import FileRules
+from cairn.workspace.scan import FileEntry, ScanReport, read_bytes, scan
+
+_SETTLED_NS = 2_000_000_000
+"""The age, in ns, from which a file's modification time tells later changes. Some file systems count in steps
+of two seconds, and a younger file may change again within the same step."""
+_MOST_FILES = 3_000_000
+"""The maximum number of files in a commit. A small repository can list files without end."""
+
+
+@frozen
+class Compared:
+    differing: tuple[str, ...]
+    """The indexed files that are not in the commit, or have another content there."""
+    same: frozenset[str]
+    """The other indexed files."""
+
+
+@define
+class Comparison:
+    """Compares one folder, the top of a repository, repeatedly. It reads a file again only if its size
+    or modification time has changed."""
+
+    _root: Path
+    _known: dict[str, tuple[FileEntry, frozenset[str]]] = Factory(dict)
+    """The metadata and the hashes of each file, by path."""
+
+    def compare(
+        self,
+        repository: Repository,
+        commit: str,
+        rules: FileRules,
+        deadline: float,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Compared:
+        """Compare all indexed files with a commit. Raise GitError.
+
+        The files of repositories inside the folder, such as submodules, are left out, because they belong to
+        commits of those. A file is also the same if only its line ends differ, as git may convert them.
+        """
+        listing = repository.git(commit, deadline, stop).run(("ls-tree", "-r", "-z", "--full-tree", "HEAD"))
+        committed: dict[str, str] = {}
+        for line in parts(listing, b"\0"):
+            fields, _, path = line.partition(b"\t")
+            committed[os.fsdecode(path)] = fields.split()[2].decode()
+            if len(committed) > _MOST_FILES:
+                raise GitError(f"The commit {commit[:12]} has over {_MOST_FILES:,} files.", final=True)
+        algorithm = "sha256" if len(commit) == 64 else "sha1"
+        before, self._known = self._known, {}
+        differing, same = list[str](), set[str]()
+        inner = {"": False}
+        for entry in scan(self._root, rules, ScanReport(), stop=stop):
+            if self._is_inner(entry.path.rpartition("/")[0], inner):
+                continue
+            wanted = committed.get(entry.path)
+            if wanted is not None and wanted in self._hashes(entry, algorithm, before):
+                same.add(entry.path)
+            else:
+                differing.append(entry.path)
+        return Compared(tuple(differing), frozenset(same))
+
+    def _is_inner(self, folder: str, known: dict[str, bool]) -> bool:
+        """Return whether the folder is in a repository inside the root. `known` has earlier results."""
+        if folder not in known:
+            above = self._is_inner(folder.rpartition("/")[0], known)
+            known[folder] = above or os.path.lexists(self._root / folder / ".git")
+        return known[folder]
+
+    def _hashes(
+        self, entry: FileEntry, algorithm: str, before: dict[str, tuple[FileEntry, frozenset[str]]]
+    ) -> frozenset[str]:
+        known = before.get(entry.path)
+        if known is not None and known[0] == entry:
+            self._known[entry.path] = known
+            return known[1]
+        is_settled = entry.mtime_ns < time.time_ns() - _SETTLED_NS
+        try:
+            content = read_bytes(self._root / entry.path)
+        except OSError:
+            return frozenset()
+        texts = {content, content.replace(b"\r\n", b"\n")}
+        hashes = frozenset(
+            hashlib.new(algorithm, b"blob %d\0" % len(text) + text).hexdigest() for text in texts
+        )
+        if is_settled:
+            self._known[entry.path] = (entry, hashes)
+        return hashes
