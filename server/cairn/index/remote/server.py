@@ -14,6 +14,7 @@ from attrs import field, frozen
 
 from cairn.errors import CairnError, InvalidRequestError, WireError
 from cairn.index.remote.wire import dumps, loads
+from cairn.text.uris import numeric
 
 PATH = "/team/v1"
 _SECONDS = 10.0
@@ -131,7 +132,9 @@ class TeamServer:
                 parts.hostname, parts.port, timeout=_CONNECT_SECONDS, context=ssl.create_default_context()
             )
         else:
-            connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=_CONNECT_SECONDS)
+            connection = http.client.HTTPConnection(
+                numeric(parts.hostname), parts.port, timeout=_CONNECT_SECONDS
+            )
         connection.connect()
         connection.sock.settimeout(_SECONDS)
         self._local.open = connection
