@@ -131,8 +131,8 @@ def _connected(base: str) -> Iterator[tuple[http.client.HTTPConnection, tuple[st
     ending.daemon = True
     ending.start()
     try:
-        host, port = opened.getpeername()[:2]
-        yield connection, (host, port)
+        connection.host, connection.port = opened.getpeername()[:2]  # This also sets the header `Host`.
+        yield connection, (connection.host, connection.port)
     finally:
         ending.cancel()
         connection.close()
