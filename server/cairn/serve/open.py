@@ -21,7 +21,7 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 from cairn.errors import CairnError, InvalidRequestError
 from cairn.text.uris import numeric
 
-_TIMEOUT_SECONDS = 10.0
+_TIMEOUT_SECONDS = 30.0
 _MOST_BYTES = 4_096
 _PORTS = {"http": 80, "https": 443}
 _LINK = re.compile(r"/ui/sign-in\?code=([\w-]{1,100})", re.ASCII)
@@ -111,7 +111,7 @@ def _own_link(base: str) -> str:
 
 @contextmanager
 def _connected(base: str) -> Iterator[tuple[http.client.HTTPConnection, tuple[str, int]]]:
-    """Connect without a proxy, for ten seconds. Yield the connection and its IP address and port.
+    """Connect without a proxy, for half a minute. Yield the connection and its IP address and port.
 
     The limit also holds for a server that sends byte by byte. Raises OSError.
     """

@@ -44,7 +44,7 @@ def pages_for(url: str, runner: Runner, settings: ServeSettings, callers: Caller
     """Return the pages of `engine` at `url`, for clients with a token that `callers` accepts."""
     seconds = _HOUR * settings.session_hours
     own = callers if isinstance(callers, Token) else None
-    file = _sessions_file(url, engine)
+    file = sessions_file(url, [folder.root for folder in engine.folders])
     sessions: Sessions = SignedSessions(own, seconds, file) if own else MemorySessions(seconds)
     links = Links(sessions)
     served = Served(runner, settings, has_several=lambda: own is None or len(engine.folders) > 1)
@@ -53,10 +53,10 @@ def pages_for(url: str, runner: Runner, settings: ServeSettings, callers: Caller
     return Pages(app, lambda: sign_in_address(links.make(own.value)) if own else "")
 
 
-def _sessions_file(url: str, engine: Engine) -> Path:
+def sessions_file(url: str, folders: Iterable[Path]) -> Path:
     """Return the file for the sessions of the server that shows these folders at this URL."""
-    server = json.dumps([url, *sorted(str(folder.root) for folder in engine.folders)])
-    digest = hashlib.blake2b(server.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    server = json.dumps([url, *sorted(map(str, folders))])
+    digest = hashlib.blake2b(server.encode(), digest_size=16).hexdigest()
     return data_dir() / "sessions" / f"{digest}.json"
 
 
