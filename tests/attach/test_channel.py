@@ -214,6 +214,16 @@ def test_malformed_record_is_ignored(bare_data_dir: Path, tmp_path: Path, conten
     assert read_record(tmp_path) is None
 
 
+@pytest.mark.skipif(
+    sys.platform == "win32" or os.getuid() != 0, reason="only root can give a file to another user"
+)
+def test_record_of_another_user_is_ignored(bare_data_dir: Path, tmp_path: Path) -> None:
+    workspace_dir(tmp_path).mkdir(parents=True)
+    write_record(tmp_path, Record("tcp:1", "known to the other user", 1, "", EDITOR, PROTOCOL))
+    os.chown(workspace_dir(tmp_path) / "engine.json", 65_534, -1)
+    assert read_record(tmp_path) is None
+
+
 @pytest.mark.parametrize("address", ["unix:/nowhere", "tcp:1", "tcp:x", "carrier-pigeon:9", ""])
 def test_unreachable_engine_is_an_error(address: str) -> None:
     with pytest.raises(AttachError):

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cairn.paths import workspace_dir
+from cairn.paths import read_private, workspace_dir
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -42,10 +42,9 @@ class Record(NamedTuple):
 
 
 def read_record(folder: Path) -> Record | None:
-    """Return the record of the folder's engine; None if there is none, or it cannot be read."""
+    """Return the record of the folder's engine; None if this user has none, or it cannot be read."""
     try:
-        with (workspace_dir(folder) / _NAME).open("rb") as file:
-            found = Record(**json.loads(file.read(_MOST_BYTES)))
+        found = Record(**json.loads(read_private(workspace_dir(folder) / _NAME, _MOST_BYTES)))
     except (OSError, ValueError, TypeError, RecursionError):
         return None
     is_sound = all(isinstance(each, str) for each in (found.address, found.token, found.version, found.kind))

@@ -96,7 +96,8 @@ def _page(link: str) -> Iterator[Path]:
     file = folder / f"{secrets.token_hex(8)}.html"
 
     def delete() -> None:
-        file.unlink(missing_ok=True)
+        with suppress(OSError):  # On Windows, the browser may be reading it.
+            file.unlink()
 
     atexit.register(delete)  # A thread may still wait at the end of the process.
     try:
