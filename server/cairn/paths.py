@@ -80,3 +80,14 @@ def write_private(path: Path, content: str | bytes) -> None:
         with suppress(OSError):
             fresh.unlink()
         raise
+
+
+def read_private(path: Path, most: int) -> bytes:
+    """Return at most `most` bytes of a regular file of this user. Raise OSError, also for any other file."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(handle)
+        is_own = sys.platform == "win32" or status.st_uid == os.getuid()
+        if not is_own or not stat.S_ISREG(status.st_mode):
+            raise PermissionError(f"{path} is not a regular file of this user")
+        return file.read(most)

@@ -22,7 +22,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from cairn.attach.channel import AttachError, opened
-from cairn.attach.records import BACKGROUND, EDITOR, SERVER, Record, read_record
+from cairn.attach.records import BACKGROUND, EDITOR, PROTOCOL, SERVER, Record, read_record, write_record
 from tests.serving import PATIENCE_SECONDS, serving
 
 from .daemon import run_daemon, wait_until
@@ -82,6 +82,19 @@ async def test_a_killed_engine_fails_no_answer(workspace: Path) -> None:
             await found(other)
             now = await recorded(workspace, lambda record: psutil.pid_exists(record.process_id))
             assert now.process_id != record.process_id
+
+
+async def test_an_engine_of_an_older_protocol_is_replaced(workspace: Path) -> None:
+    async with agent(workspace) as client:
+        await found(client)
+        older = await recorded(workspace)
+        write_record(workspace, older._replace(protocol=1))
+        async with agent(workspace) as other:
+            await found(other)
+            await gone(older.process_id)
+            now = await recorded(workspace, lambda record: record.process_id != older.process_id)
+            assert now.protocol == PROTOCOL
+        await found(client)
 
 
 async def test_the_next_engine_gets_the_roots(workspace: Path, tmp_path: Path) -> None:

@@ -97,9 +97,11 @@ async def test_remote_address_needs_allow_remote(host: str) -> None:
     assert resolved(host, allow_remote=True)
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-async def test_loopback_address_does_not_need_allow_remote(host: str) -> None:
-    assert resolved(host, allow_remote=False) in ("127.0.0.1", "::1")
+@pytest.mark.parametrize(
+    ("host", "address"), [("127.0.0.1", "127.0.0.1"), ("localhost", "127.0.0.1"), ("::1", "::1")]
+)
+async def test_loopback_address_does_not_need_allow_remote(host: str, address: str) -> None:
+    assert resolved(host, allow_remote=False) == address
 
 
 async def test_remote_guard_accepts_addresses_but_not_foreign_names() -> None:

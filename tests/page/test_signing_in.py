@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from cairn.serve.browser import _page as page_of
+from cairn.serve.open import is_unused
 from tests.harbour import write_files
 from tests.page.browsing import Browsing
 from tests.page.other_site import NAMES, OtherSite
@@ -51,6 +53,22 @@ def test_cairn_open_prints_a_link_that_signs_in(estuary: Site, browsing: Browsin
     page.goto(link)
     assert is_in(page)
     assert page.url == f"{estuary.url}/ui/"
+
+
+def test_private_file_leads_to_the_page(estuary: Site, browsing: Browsing) -> None:
+    # The browser sends no strict cookie to the page that follows, since a file begins the navigation.
+    context = browsing.context()
+    link = estuary.link()
+    with page_of(link) as file:
+        page = context.new_page()
+        page.goto("about:blank")
+        page.goto(file.as_uri())
+        expect(page.locator("#q")).to_be_visible()
+    assert page.url == f"{estuary.url}/ui/"
+    assert session_of(context)["sameSite"] == "Strict"
+    page.go_back()
+    assert page.url == "about:blank"
+    assert is_unused(link) is False
 
 
 # --- the token ---------------------------------------------------------------------------------------

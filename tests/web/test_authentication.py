@@ -9,6 +9,9 @@ import pytest
 from tests.serving import Served
 from tests.web.conftest import Browser, one_time_link, signed_in
 
+from cairn.attach.proof import fresh_nonce
+from cairn.web.identity import credentials
+
 SECRET = "/ui/?q=berth"
 
 
@@ -43,6 +46,40 @@ def test_second_use_of_link_ends_its_session(served: Served) -> None:
 @pytest.mark.parametrize("token", ["", "wrong", "Bearer"])
 def test_link_requires_token(served: Served, token: str) -> None:
     assert served.ask("/ui/link", method="POST", body=b"", token=token).status == 401
+
+
+def test_proof_of_a_client_is_valid_once_and_for_one_address(served: Served) -> None:
+    def proved(address: tuple[str, int]) -> str | None:
+        nonce = fresh_nonce()
+        answer = served.ask("/ui/identity", method="POST", body=b"", token="", headers={"Cairn-Nonce": nonce})
+        assert served.token not in str(answer)
+        return credentials(served.token, address, nonce, answer.body.decode())
+
+    def status(given: str) -> int:
+        sent = {"Authorization": f"Cairn {given}"}
+        return served.ask("/ui/link", method="POST", body=b"", headers=sent).status
+
+    given = proved(("127.0.0.1", served.port))
+    assert given is not None
+    assert status(f"{given[:-1]}{'0' if given[-1] != '0' else '1'}") == 401
+    assert [status(given), status(given)] == [201, 401]
+    assert proved(("::1", served.port)) is None
+    assert proved(("127.0.0.1", served.port + 1)) is None
+    for wrong in ("", "A" * 96, f"{fresh_nonce()}{'0' * 64}", "\xe4" * 96):
+        assert status(wrong) == 401
+
+
+def test_server_answers_no_request_for_a_proof_of_another_origin(served: Served) -> None:
+    for headers in ({}, {"Cairn-Nonce": ""}, {"Cairn-Nonce": "a", "Origin": "http://127.0.0.1:1"}):
+        answer = served.ask("/ui/identity", method="POST", body=b"", headers=headers)
+        assert answer.status in (403, 404)
+
+
+def test_state_of_a_link_needs_its_code(served: Served) -> None:
+    code = one_time_link(served).partition("code=")[2]
+    for given, state in ((code, b"unused"), (code[:-1], b"over"), ("", b"over"), ("\xff", b"over")):
+        assert served.ask("/ui/link-state", method="POST", body=given.encode("latin-1")).body == state
+    assert served.ask("/ui/link-state", method="POST", body=b"A" * 9_999).status == 413
 
 
 def test_person_signs_in_with_token_and_out_again(served: Served) -> None:

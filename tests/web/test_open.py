@@ -12,10 +12,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.serving import PATIENCE_SECONDS, Served, serving, wait_for
+from click.testing import CliRunner
+from tests.serving import PATIENCE_SECONDS, Served, serving
 from tests.web.conftest import Browser
 
 from cairn.operations.tokens import serve_token
+from cairn.paths import write_private
+from cairn.serve import browser
+from cairn.serve.command import open_page
 
 
 def command(*arguments: str | Path) -> list[str]:
@@ -82,18 +86,78 @@ def test_open_ignores_killed_server_and_takes_another_port(
                 assert enters(opened("--print", folder)), "a second command finds the first one's server"
 
 
+BROWSER = """#!{python}
+import os, re, sys, urllib.request
+page = urllib.request.urlopen(sys.argv[1]).read().decode()
+link = re.search('url=(http[^"]*)', page)[1]
+file = sys.argv[1].removeprefix("file://")
+modes = [oct(os.stat(each).st_mode & 0o777) for each in (file, os.path.dirname(file))]
+with open({seen!r}, "w") as seen:
+    print(*sys.argv, *modes, link, file=seen)
+urllib.request.urlopen(link)
+"""
+
+no_scripts = pytest.mark.skipif(os.name == "nt", reason="the browser is a script")
+
+
+def install_browser(program: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = folder / "browser"
+    file.write_text(program)
+    file.chmod(0o700)
+    monkeypatch.setenv("BROWSER", str(file))
+
+
+@no_scripts
 @pytest.mark.usefixtures("same_user")
-@pytest.mark.skipif(os.name == "nt", reason="the browser is a shell script")
-def test_open_starts_the_browser_with_the_link(
+def test_command_line_of_the_browser_does_not_contain_the_link(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = tmp_path / "seen"
+    install_browser(BROWSER.format(python=sys.executable, seen=str(seen)), tmp_path, monkeypatch)
+    assert opened(project) == ""
+    _, address, *modes, link = seen.read_text().split()
+    assert address.startswith("file:///")
+    assert modes == ["0o600", "0o700"]
+    assert not Path(address.removeprefix("file://")).exists()
+    assert not enters(link), "the browser has used it"
+
+
+@no_scripts
+@pytest.mark.usefixtures("same_user")
+def test_link_is_printed_if_the_browser_does_not_use_it(
     served: Served, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    browser, seen = tmp_path / "browser", tmp_path / "seen"
-    browser.write_text(f'#!/bin/sh\necho "$1" > {seen}\n')
-    browser.chmod(0o700)
-    monkeypatch.setenv("BROWSER", str(browser))
-    assert opened(project) == ""
-    assert wait_for(lambda: seen.exists() and seen.read_text().strip())
-    assert enters(seen.read_text())
+    monkeypatch.setattr(browser, "USE_SECONDS", 0.5)
+    abandoned = Path(served.addresses["tokenFile"]).parent / "links" / "abandoned.html"
+    write_private(abandoned, "of a killed command")
+    os.utime(abandoned, (0, 0))
+    install_browser("#!/bin/sh\nexit 0\n", tmp_path, monkeypatch)
+    shown = CliRunner().invoke(open_page, [str(project)])
+    assert "No browser has opened this link" in shown.stderr
+    assert enters(shown.stdout)
+    assert not [*abandoned.parent.iterdir()]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="snaps are for Linux")
+def test_browser_of_a_snap_gets_a_file_that_it_can_read(
+    bare_data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "xdg-settings"
+    program.write_text("#!/bin/sh\necho firefox_firefox.desktop\n")
+    program.chmod(0o700)
+    for name, value in (
+        ("PATH", f"{tmp_path}:{os.environ['PATH']}"),
+        ("HOME", str(tmp_path)),
+        ("BROWSER", ""),
+    ):
+        monkeypatch.setenv(name, value)
+    with browser._page("http://127.0.0.1:1/ui/sign-in?code=a") as page:
+        assert page.parent == bare_data_dir / "links"
+    (tmp_path / "snap" / "firefox" / "common").mkdir(parents=True)
+    with browser._page("http://127.0.0.1:1/ui/sign-in?code=a") as page:
+        assert page.parent == tmp_path / "snap" / "firefox" / "common" / "cairn"
+        assert page.stat().st_mode & 0o777 == 0o600
+    assert not page.exists()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,15 @@
-"""A connection to an engine of another process: one JSON message a line, the first of which is the request.
+"""A connection to an engine of another process: first both sides prove themselves, then the client asks.
 
-The request is an object with `cairn`, the number of this protocol; `token`, the token of the record; and
-`want`:
+A Unix socket is closed to other users. A port of loopback is not, and another user's program may listen at
+the port of an engine that has ended. So both sides prove that they know the token of the record. The token
+itself never travels, and it belongs to one engine, so that another engine cannot be made to prove itself for
+a program in between. Each message of this exchange has a fixed length:
+
+1. client: `cairn`, the number of this protocol, and a nonce;
+2. engine: a nonce of its own, and its proof;
+3. client: its proof.
+
+All further messages are JSON, one a line. The first one is the request, an object with `want`:
 
 - `hello`: the engine answers `{"ok": true}` and closes;
 - `mcp`: the engine answers `{"ok": true}`, and all further lines are MCP's, in both directions;
@@ -17,15 +25,20 @@ import json
 import os
 import socket
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from cairn.attach.records import Record
+from cairn.attach.proof import NONCE_LENGTH, PROOF_LENGTH, fresh_nonce, is_equal, proof
+from cairn.attach.records import PROTOCOL, Record
 from cairn.paths import data_dir
 
-PROTOCOL = 1
+CLIENT, ENGINE = "client", "engine"
+"""The roles of proofs. They differ, so that no side can send the other's proof back."""
+GREETING = b"cairn %d " % PROTOCOL
+GREETING_LENGTH = len(GREETING) + NONCE_LENGTH
 _CONNECT_SECONDS = 2.0
 _LONGEST_PATH = 100
 """The maximum length of a Unix socket's path in bytes; macOS allows 104."""
@@ -77,14 +90,16 @@ class Channel:
 def opened(record: Record, wish: dict[str, Any], seconds: float) -> tuple[Channel, dict[str, Any]]:
     """Connect to the engine of the record, send the request `wish`, and return the channel and the answer.
 
-    Raises SilentEngineError if there is no answer within `seconds`, and AttachError if the engine has ended
-    or does not answer in JSON.
+    Raises SilentEngineError if there is no answer within `seconds`, and AttachError if the engine has ended,
+    is of another version, does not know the record's token, or does not answer in JSON.
     """
+    if record.protocol != PROTOCOL:
+        raise AttachError(f"the process {record.process_id} is a Cairn of another version; restart it")
     try:
         connection = _connect(record.address)
     except (OSError, ValueError) as problem:
         raise AttachError(f"{record.address} cannot be reached: {problem}") from None
-    return _first_answer(Channel(connection, record), record, wish, seconds)
+    return _first_answer(connection, record, record, wish, seconds)
 
 
 def answers(record: Record, seconds: float) -> bool:
@@ -98,7 +113,7 @@ def answers(record: Record, seconds: float) -> bool:
 
 def dialogue(connection: socket.socket, record: Record, wish: dict[str, Any]) -> Channel:
     """Return a channel over an open connection once the engine has accepted `wish`. Raises AttachError."""
-    channel, answer = _first_answer(Channel(connection), record, wish, None)
+    channel, answer = _first_answer(connection, record, None, wish, None)
     if not answer.get("ok"):
         channel.close()
         raise AttachError(str(answer.get("error", "the engine refused")))
@@ -106,11 +121,17 @@ def dialogue(connection: socket.socket, record: Record, wish: dict[str, Any]) ->
 
 
 def _first_answer(
-    channel: Channel, record: Record, wish: dict[str, Any], seconds: float | None
+    connection: socket.socket,
+    record: Record,
+    reachable: Record | None,
+    wish: dict[str, Any],
+    seconds: float | None,
 ) -> tuple[Channel, dict[str, Any]]:
+    channel = Channel(connection, reachable)
     try:
+        _prove(connection, record.token, seconds)
         channel.set_timeout(seconds)
-        channel.send(json.dumps({"cairn": PROTOCOL, "token": record.token, **wish}).encode())
+        channel.send(json.dumps(wish).encode())
         answer = json.loads(channel.receive())
         if not isinstance(answer, dict):
             raise ValueError("it sent no JSON object")
@@ -122,6 +143,32 @@ def _first_answer(
         channel.close()
         raise AttachError(f"the process {record.process_id} does not answer: {problem}") from None
     return channel, answer
+
+
+def _prove(connection: socket.socket, token: str, seconds: float | None) -> None:
+    """Let the engine prove itself, and prove this process to it. Raises OSError, also for a wrong proof."""
+    own = fresh_nonce()
+    connection.settimeout(seconds)
+    connection.sendall(GREETING + own.encode())
+    answer = _received(connection, NONCE_LENGTH + PROOF_LENGTH, seconds).decode("ascii", "replace")
+    other, proved = answer[:NONCE_LENGTH], answer[NONCE_LENGTH:]
+    if not is_equal(proved, proof(token, ENGINE, own, other)):
+        raise ConnectionError("it is not the engine of the record")
+    connection.sendall(proof(token, CLIENT, own, other).encode())
+
+
+def _received(connection: socket.socket, length: int, seconds: float | None) -> bytes:
+    """Return the next `length` bytes. Raises OSError if they have not all arrived after `seconds`."""
+    ends = None if seconds is None else time.monotonic() + seconds
+    data = b""
+    while len(data) < length:
+        if ends is not None:
+            connection.settimeout(max(0.001, ends - time.monotonic()))
+        part = connection.recv(length - len(data))
+        if not part:
+            raise ConnectionError("it closed the connection")
+        data += part
+    return data
 
 
 def _connect(address: str) -> socket.socket:
@@ -147,7 +194,7 @@ def _connect(address: str) -> socket.socket:
 def listening(*, unix: bool = _HAS_UNIX_SOCKETS) -> tuple[socket.socket, str]:
     """Return a listening socket for this user's processes on this machine, and its address. Raises OSError.
 
-    The permissions of a Unix socket keep out other users. On Windows, the record's token does.
+    The permissions of a Unix socket keep out other users. On Windows, the proofs do.
     """
     if not unix:
         bound = socket.create_server(("127.0.0.1", 0))

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from cairn import __version__
 from cairn.attach.channel import AttachError, Channel, SilentEngineError, opened
-from cairn.attach.records import BACKGROUND, Record, read_record
+from cairn.attach.records import BACKGROUND, PROTOCOL, Record, read_record
 from cairn.paths import workspace_dir
 
 if TYPE_CHECKING:
     import subprocess
 
 LOG = "engine.log"
+_ENGINE = "cairn.serve.background"
+"""The module of background engines."""
 _CLAIM = "engine.starting"
 _START_SECONDS = 30.0
 """How long to wait for an engine to start, for a busy machine. An engine usually starts in about a second."""
@@ -65,6 +67,8 @@ def attach(folders: Sequence[Path], wish: dict[str, Any]) -> Channel:
         if code == 0 and now >= started_at + _RESTART_SECONDS and _claims_start(folders[0]):
             started, started_at = _start(folders), now
         time.sleep(_POLL_SECONDS)
+    for record in _other_engines(folders):  # The error of another attempt says why.
+        opened(record, {"want": "hello"}, _YIELD_SECONDS)[0].close()
     raise AttachError("no engine answered in time")
 
 
@@ -103,23 +107,38 @@ def ask_to_yield(folder: Path) -> Channel | None:
     """Ask the folder's background engine to give up the folder. Return None if there is no such engine.
 
     When this returns, the engine has released the folder. It serves its clients until the channel is closed.
+    An engine with an older protocol does not understand the request, so it is ended.
     """
     for record in _other_engines([folder]):
-        if record.kind == BACKGROUND:
-            with suppress(AttachError):
-                return opened(record, {"want": "yield"}, _YIELD_SECONDS)[0]
+        if record.kind != BACKGROUND:
+            continue
+        if record.protocol < PROTOCOL:
+            _end(record)
+            continue
+        with suppress(AttachError):
+            return opened(record, {"want": "yield"}, _YIELD_SECONDS)[0]
     return None
+
+
+def _end(record: Record) -> None:
+    """End the background engine of the record, if the process with its number is one."""
+    import psutil
+
+    with suppress(psutil.Error):
+        process = psutil.Process(record.process_id)
+        if _ENGINE in process.cmdline():
+            process.terminate()
+            process.wait(_YIELD_SECONDS)
 
 
 def _replace_older(folders: Sequence[Path]) -> None:
     """End background engines whose version is older than that of this process."""
     for folder in folders:
         record = read_record(folder)
-        if (
-            record is not None
-            and _numbers(record.version) < _numbers(__version__)
-            and (channel := ask_to_yield(folder))
-        ):
+        if record is None:
+            continue
+        is_older = record.protocol < PROTOCOL or _numbers(record.version) < _numbers(__version__)
+        if is_older and (channel := ask_to_yield(folder)):
             channel.close()
 
 
@@ -152,7 +171,7 @@ def _start(folders: Sequence[Path]) -> subprocess.Popen[bytes]:
     if sys.platform == "win32":
         detached = {"creationflags": subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP}
     # -P: the current folder may be a workspace with modules named like Python's own.
-    command = [sys.executable, "-P", "-m", "cairn.serve.background", "engine"]
+    command = [sys.executable, "-P", "-m", _ENGINE, "engine"]
     command += [str(folder.absolute()) for folder in folders]
     environment = {**os.environ}
     for name in ("CAIRN_DATA_DIR", "CAIRN_CONFIG_DIR"):

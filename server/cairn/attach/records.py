@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cairn.paths import workspace_dir
+from cairn.paths import read_private, workspace_dir
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 BACKGROUND, EDITOR, SERVER = "background", "editor", "server"
 """The kinds of processes that run engines. A background engine yields to the other kinds."""
 
+PROTOCOL = 2
+"""The number of the protocol of `cairn.attach.channel`. Records of protocol 1 do not contain it."""
 _NAME = "engine.json"
 _LOCK = "engine.lock"
 _MOST_BYTES = 4_096
@@ -31,22 +33,23 @@ class Record(NamedTuple):
     address: str
     """`unix:PATH`, or `tcp:PORT` on the loopback address."""
     token: str
-    """The secret that the first line of a connection must contain."""
+    """The secret that both sides of a connection prove to know."""
     process_id: int
     version: str
     kind: str
     """BACKGROUND, EDITOR or SERVER."""
+    protocol: int = 1
 
 
 def read_record(folder: Path) -> Record | None:
-    """Return the record of the folder's engine; None if there is none, or it cannot be read."""
+    """Return the record of the folder's engine; None if this user has none, or it cannot be read."""
     try:
-        with (workspace_dir(folder) / _NAME).open("rb") as file:
-            found = Record(**json.loads(file.read(_MOST_BYTES)))
+        found = Record(**json.loads(read_private(workspace_dir(folder) / _NAME, _MOST_BYTES)))
     except (OSError, ValueError, TypeError, RecursionError):
         return None
     is_sound = all(isinstance(each, str) for each in (found.address, found.token, found.version, found.kind))
-    return found if is_sound and isinstance(found.process_id, int) else None
+    is_sound = is_sound and isinstance(found.process_id, int) and isinstance(found.protocol, int)
+    return found if is_sound else None
 
 
 def write_record(folder: Path, record: Record) -> None:

@@ -17,6 +17,7 @@ from starlette.datastructures import Headers
 from cairn.errors import InvalidRequestError
 from cairn.http.errors import RefusedError
 from cairn.operations.tokens import Callers
+from cairn.text.uris import numeric
 
 _HTTP_PORT = 80
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -51,7 +52,7 @@ class Guard:
         """Raise RefusedError for a request with another host, or from a web page of another origin."""
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._is_here(hosts[0]):
-            raise RefusedError("wrongHost", f"Host must name this server, such as localhost:{self._port}.")
+            raise RefusedError("wrongHost", f"Host must name this server, such as 127.0.0.1:{self._port}.")
         for origin in headers.getlist("origin"):
             if not self._is_own(origin, hosts[0]):
                 raise RefusedError(
@@ -115,10 +116,11 @@ def _is_address(name: str) -> bool:
 
 
 def resolved(host: str, *, allow_remote: bool) -> str:
-    """Return the IP address to listen at.
+    """Return the IP address to listen at. For `localhost` that is 127.0.0.1, which clients use.
 
     Raises InvalidRequestError if other machines could reach it, unless `allow_remote` is set.
     """
+    host = numeric(host)
     try:
         found = socket.getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as problem:

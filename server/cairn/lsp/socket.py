@@ -49,19 +49,20 @@ class LspSocket:
         """Create a socket. `engine_for(caller, token)` makes a client's engine, by default over folders."""
         self._host, self._callers, self._presence = host, callers, presence
         self._engine_for = engine_for
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
         self._connections: set[asyncio.Task[None]] = set()
         self.editors = 0
         """Number of connected clients."""
 
     async def listen(self, listening: socket.socket) -> None:
         """Serve the connections of a bound socket; `close` closes it."""
-        self._server = await asyncio.start_server(self._connected, sock=listening, limit=_LINE_BYTES)
+        server = await asyncio.start_server(self._connected, sock=listening, limit=_LINE_BYTES)
+        self._servers.append(server)
 
     async def close(self) -> None:
         """Disconnect all clients. Return when their engines are stopped."""
-        if self._server is not None:
-            self._server.close()
+        for server in self._servers:
+            server.close()
         for connection in tuple(self._connections):
             connection.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)

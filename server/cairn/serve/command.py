@@ -139,7 +139,8 @@ def open_page(place: str, only_print: bool, port: int | None, as_json: bool) -> 
     the URL of a server, such as a team's, it opens the page of that server. The link signs in one browser,
     once.
     """
-    from cairn.serve.open import is_address, link_at, show, show_soon
+    from cairn.serve.browser import show, show_soon
+    from cairn.serve.open import is_address, link_at
 
     folder = Path(place)
     try:
@@ -149,7 +150,10 @@ def open_page(place: str, only_print: bool, port: int | None, as_json: bool) -> 
     if link:
         if as_json:
             print_json({"link": link})
-        elif only_print or not show(link):
+        elif only_print:
+            click.echo(link)
+        elif not show(link):
+            click.echo("No browser has opened this link. It signs in one browser, once:", err=True)
             click.echo(link)
         return
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import importlib
 import json
 import logging
@@ -22,9 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cairn import __version__
-from cairn.attach.channel import PROTOCOL, listening, remove_socket
+from cairn.attach.channel import CLIENT, ENGINE, GREETING, GREETING_LENGTH, listening, remove_socket
 from cairn.attach.finding import find
-from cairn.attach.records import BACKGROUND, Record
+from cairn.attach.proof import PROOF_LENGTH, fresh_nonce, is_equal, proof
+from cairn.attach.records import BACKGROUND, PROTOCOL, Record
 from cairn.attach.relay import MAX_LINE_BYTES, MOVE
 from cairn.engine.methods import CLI
 from cairn.engine.runner import answer as engine_answer
@@ -47,7 +47,11 @@ logger = logging.getLogger(__name__)
 Wish = dict[str, Any]
 
 _FIRST_SECONDS = 10.0
-"""The timeout for the first line of a connection."""
+"""The timeout for a client's proof, and for its request."""
+_MOST_UNPROVED = 64
+"""The maximum number of connections whose clients have not proved themselves. The oldest makes room."""
+_ACCEPT_SECONDS = 1.0
+"""The interval of attempts while no connection can be accepted, for example with too many open files."""
 _FOLLOW_SECONDS = 2.0
 """The interval of updates of the announced folders. Within it, a second editor takes over from the first."""
 _TAKEOVER_SECONDS = 3.0
@@ -76,10 +80,13 @@ class EngineSocket:
         if kind is not None:
             self._socket, address = listening()
         token = secrets.token_urlsafe(32)
-        self.announcements = Announcements(Record(address, token, os.getpid(), __version__, kind or ""))
+        record = Record(address, token, os.getpid(), __version__, kind or "", PROTOCOL)
+        self.announcements = Announcements(record)
         self.presence = Presence()
         self._host, self._open_folders, self._keep_seconds = host, open_folders, keep_seconds
         self._tasks: set[asyncio.Task[None]] = set()
+        self._unproved: dict[asyncio.Task[None], None] = {}
+        """The tasks of connections whose clients have not proved themselves, the oldest first."""
 
     async def serve(self, stop: asyncio.Event) -> None:
         """Answer until `stop` is set. Then withdraw the announcements and close all connections."""
@@ -91,25 +98,40 @@ class EngineSocket:
             ending.push_async_callback(self._pool.close)
             ending.push_async_callback(self._cancel_tasks)
             if self._socket is not None:
-                server = await _start_server(self._socket, self._connected)
                 ending.callback(remove_socket, self.announcements.record.address)
-                ending.callback(server.close)
                 ending.push_async_callback(asyncio.to_thread, self.announcements.end)
+                self._keep(self._accept(self._socket))
                 self._keep(self._follow())
             await stop.wait()
 
     def connect(self, connection: socket.socket) -> None:
-        """Answer a connection that this process makes to itself. Call this on the loop of `serve`."""
-
-        async def answer() -> None:
-            await self._answer(*await asyncio.open_connection(sock=connection, limit=MAX_LINE_BYTES))
-
-        self._keep(answer())
+        """Answer a connection. Call this on the loop of `serve`."""
+        if len(self._unproved) >= _MOST_UNPROVED:
+            oldest = next(iter(self._unproved))
+            del self._unproved[oldest]
+            oldest.cancel()
+        connection.setblocking(False)
+        task = self._keep(self._admit(connection))
+        self._unproved[task] = None
+        task.add_done_callback(lambda _: self._unproved.pop(task, None))
 
     async def _cancel_tasks(self) -> None:
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _accept(self, listening: socket.socket) -> None:
+        listening.setblocking(False)
+        with listening:
+            while True:
+                try:
+                    connection, _ = await asyncio.get_running_loop().sock_accept(listening)
+                except OSError as problem:
+                    logger.debug("no connection can be accepted: %s", problem)
+                    await asyncio.sleep(_ACCEPT_SECONDS)
+                    continue
+                self.connect(connection)
+                await asyncio.sleep(0)  # Others run, too, while many clients connect.
 
     async def _follow(self) -> None:
         while True:
@@ -121,19 +143,45 @@ class EngineSocket:
 
     # --- one connection ----------------------------------------------------------------------------
 
-    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._keep(self._answer(reader, writer))
-
-    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
+    def _keep(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _admit(self, connection: socket.socket) -> None:
+        """Answer the connection if its client proves itself. Until then, nothing of it is buffered."""
+        with contextlib.ExitStack() as refused:
+            refused.callback(connection.close)
+            try:
+                async with asyncio.timeout(_FIRST_SECONDS):
+                    is_proved = await self._prove(connection)
+            except (TimeoutError, OSError) as problem:
+                logger.debug("a connection was closed: %s", problem)
+                return
+            if not is_proved:
+                return
+            refused.pop_all()
+        self._unproved.pop(asyncio.current_task(), None)  # type: ignore[arg-type]
+        await self._answer(*await asyncio.open_connection(sock=connection, limit=MAX_LINE_BYTES))
+
+    async def _prove(self, connection: socket.socket) -> bool:
+        """Prove this engine to the client. Return whether the client proves itself. Raises OSError."""
+        greeting = await _received(connection, GREETING_LENGTH)
+        if not greeting.startswith(GREETING):
+            return False
+        token, own = self.announcements.record.token, fresh_nonce()
+        other = greeting.removeprefix(GREETING).decode("ascii", "replace")
+        answer = own + proof(token, ENGINE, other, own)
+        await asyncio.get_running_loop().sock_sendall(connection, answer.encode())
+        given = (await _received(connection, PROOF_LENGTH)).decode("ascii", "replace")
+        return is_equal(given, proof(token, CLIENT, other, own))
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(_FIRST_SECONDS):
-                wish = self._wish(await reader.readline())
-            if wish is None:
+                wish = json.loads(await reader.readline())
+            if not isinstance(wish, dict):
                 return
             answers = {
                 "hello": self._hello,
@@ -148,24 +196,13 @@ class EngineSocket:
                 return
             with self.presence.here():
                 await answer(wish, reader, writer)
-        except (TimeoutError, ConnectionError, ValueError, CairnError) as problem:
+        except (TimeoutError, ConnectionError, ValueError, RecursionError, CairnError) as problem:
             # The client reports the error itself and continues without this engine.
             logger.debug("a connection was closed: %s", problem)
         except Exception:
             logger.exception("a connection was closed")
         finally:
             writer.close()
-
-    def _wish(self, line: bytes) -> Wish | None:
-        """Return the request in a connection's first line; None if it is malformed or its token is wrong."""
-        try:
-            wish = json.loads(line)
-        except (ValueError, RecursionError):
-            return None
-        if not isinstance(wish, dict) or wish.get("cairn") != PROTOCOL:
-            return None
-        token = str(wish.get("token")).encode("utf-8", "replace")
-        return wish if hmac.compare_digest(token, self.announcements.record.token.encode()) else None
 
     async def _hello(self, wish: Wish, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await _send(writer, {"ok": True})
@@ -275,9 +312,12 @@ async def _send(writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
     await writer.drain()
 
 
-async def _start_server(
-    listening: socket.socket, connected: Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
-) -> asyncio.Server:
-    if listening.family == getattr(socket, "AF_UNIX", None):
-        return await asyncio.start_unix_server(connected, sock=listening, limit=MAX_LINE_BYTES)
-    return await asyncio.start_server(connected, sock=listening, limit=MAX_LINE_BYTES)
+async def _received(connection: socket.socket, length: int) -> bytes:
+    """Return the next `length` bytes. Raises OSError if the client closes the connection before."""
+    data = b""
+    while len(data) < length:
+        part = await asyncio.get_running_loop().sock_recv(connection, length - len(data))
+        if not part:
+            raise ConnectionError("the client closed the connection")
+        data += part
+    return data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
@@ -16,11 +17,12 @@ from starlette.types import ASGIApp
 from cairn.engine.engine import Engine
 from cairn.engine.runner import Runner
 from cairn.operations.tokens import Callers, Token
-from cairn.paths import workspace_dir
+from cairn.paths import data_dir, read_private, workspace_dir, write_private
 from cairn.settings.tree import ServeSettings
 from cairn.web.addresses import sign_in_address
 from cairn.web.app import pages_app
 from cairn.web.authentication import Authentication
+from cairn.web.identity import Identity
 from cairn.web.request import Served
 from cairn.web.sessions import Links, MemorySessions, Sessions, SignedSessions
 
@@ -38,15 +40,24 @@ class Pages:
     """Makes a one-time link and returns its path; "" if each reader has a separate token."""
 
 
-def pages_for(runner: Runner, settings: ServeSettings, callers: Callers, engine: Engine) -> Pages:
-    """Return the pages of `engine`, for clients with a token that `callers` accepts."""
+def pages_for(url: str, runner: Runner, settings: ServeSettings, callers: Callers, engine: Engine) -> Pages:
+    """Return the pages of `engine` at `url`, for clients with a token that `callers` accepts."""
     seconds = _HOUR * settings.session_hours
     own = callers if isinstance(callers, Token) else None
-    sessions: Sessions = SignedSessions(own, seconds) if own else MemorySessions(seconds)
+    file = sessions_file(url, [folder.root for folder in engine.folders])
+    sessions: Sessions = SignedSessions(own, seconds, file) if own else MemorySessions(seconds)
     links = Links(sessions)
     served = Served(runner, settings, has_several=lambda: own is None or len(engine.folders) > 1)
-    app = pages_app(served, Authentication(callers, sessions, links, seconds))
+    identity = Identity(own) if own else None
+    app = pages_app(served, Authentication(callers, sessions, links, seconds, identity))
     return Pages(app, lambda: sign_in_address(links.make(own.value)) if own else "")
+
+
+def sessions_file(url: str, folders: Iterable[Path]) -> Path:
+    """Return the file for the sessions of the server that shows these folders at this URL."""
+    server = json.dumps([url, *sorted(map(str, folders))])
+    digest = hashlib.blake2b(server.encode(), digest_size=16).hexdigest()
+    return data_dir() / "sessions" / f"{digest}.json"
 
 
 @contextmanager
@@ -57,10 +68,7 @@ def page_records(url: str, folders: Iterable[Path]) -> Iterator[None]:
     for folder in folders:
         path = workspace_dir(folder) / _RECORD
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            fresh = path.with_name(f"{_RECORD}.{os.urandom(4).hex()}")
-            fresh.write_text(json.dumps(record), encoding="utf-8")
-            fresh.replace(path)
+            write_private(path, json.dumps(record))
         except OSError as problem:
             logger.warning("`cairn open` will not find this server for %s: %s", folder, problem)
         else:
@@ -75,9 +83,9 @@ def page_records(url: str, folders: Iterable[Path]) -> Iterator[None]:
 
 
 def recorded_url(folder: Path) -> str:
-    """Return the URL of the running server that shows the folder; "" if there is none.
+    """Return the URL of this user's running server that shows the folder; "" if there is none.
 
-    A killed server leaves its record behind. The token must not be sent to another program at its port.
+    A killed server leaves its record behind, and another process may get its number.
     """
     record = _read(workspace_dir(folder) / _RECORD)
     number = record.get("processId")
@@ -86,17 +94,18 @@ def recorded_url(folder: Path) -> str:
 
 
 def _process_identity(number: int) -> dict[str, object]:
-    """Return the number and the start time of a process, which together identify it uniquely."""
+    """Return the number and the start time of a process of this user, which together identify it uniquely."""
     try:
-        return {"processId": number, "began": psutil.Process(number).create_time()}
-    except psutil.Error:
+        process = psutil.Process(number)
+        is_own = process.username() == psutil.Process().username()
+        return {"processId": number if is_own else None, "began": process.create_time()}
+    except (psutil.Error, ValueError):  # A negative number is a ValueError.
         return {"processId": None}
 
 
 def _read(path: Path) -> dict[str, object]:
     try:
-        with path.open("rb") as file:
-            found = json.loads(file.read(_MOST_BYTES))
-    except (OSError, ValueError):
+        found = json.loads(read_private(path, _MOST_BYTES))
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -46,8 +46,17 @@ _END_SECONDS = 3
 _LOOPBACK = "127.0.0.1"
 
 
+_OTHER_LOOPBACK = {"127.0.0.1": "::1", "0.0.0.0": "::1", "::1": "127.0.0.1", "::": "127.0.0.1"}
+_PORT_TRIES = 9
+"""The number of attempts to get a free port at both addresses of loopback."""
+
+
 class PortError(CairnError):
     """A port cannot be used."""
+
+
+class PortInUseError(PortError):
+    """Another program listens at the port."""
 
 
 @frozen
@@ -94,13 +103,16 @@ def serve(
     lsp_address = address if is_loopback(address) else _LOOPBACK
     with contextlib.ExitStack() as resources:
         try:
-            bound = _bound(address, own.port, "--port")
+            http = _listening(address, own.port, "--port")
         except PortError:
             if not or_free_port:
                 raise
-            bound = _bound(address, 0, "--port")
-        http = resources.enter_context(bound)
-        listening = resources.enter_context(_bound(lsp_address, own.lsp_port, "--lsp-port")) if lsp else None
+            http = _listening(address, 0, "--port")
+        for bound in http:
+            resources.enter_context(bound)
+        lsp_sockets = _listening(lsp_address, own.lsp_port, "--lsp-port") if lsp else ()
+        for bound in lsp_sockets:
+            resources.enter_context(bound)
         metrics, presence = PrometheusMetrics(), Presence()
         host = Host(settings.embedding, metrics)
         callers: Callers
@@ -121,7 +133,7 @@ def serve(
         release_freed_memory()
         connected = Gauge("cairn_lsp_connections", "Editors that are connected", registry=metrics.registry)
         connected.set_function(lambda: editors.editors)
-        serving = _Serving(own, callers, engine, editors, metrics, presence, http, listening, names)
+        serving = _Serving(own, callers, engine, editors, metrics, presence, http, lsp_sockets, names)
         asyncio.run(serving.run(on_ready))
 
 
@@ -133,12 +145,12 @@ class _Serving:
     editors: LspSocket
     metrics: PrometheusMetrics
     presence: Presence
-    http: socket.socket
-    lsp: socket.socket | None
+    http: Sequence[socket.socket]
+    lsp: Sequence[socket.socket]
     names: Sequence[str]
 
     async def run(self, on_ready: Callable[[Addresses], None]) -> None:
-        address, port = self.http.getsockname()[:2]
+        address, port = self.http[0].getsockname()[:2]
         url = f"http://{f'[{address}]' if ':' in address else address}:{port}"
         runner = Runner(lambda: self.engine)
         mcp = McpApp(
@@ -148,7 +160,7 @@ class _Serving:
             tools=self.engine.settings().agents.tools,
             structured=self.engine.settings().agents.structured,
         )
-        pages = pages_for(runner, self.settings, self.callers, self.engine)
+        pages = pages_for(url, runner, self.settings, self.callers, self.engine)
         served = Served(
             runner=runner,
             guard=Guard(self.callers, address, port, self.names),
@@ -165,10 +177,10 @@ class _Serving:
         idle_seconds = 60 * self.settings.idle_minutes
         async with mcp.run():
             with termination() as stop, contextlib.ExitStack() as recorded:
-                serving = asyncio.create_task(web.serve(sockets=[self.http]))
+                serving = asyncio.create_task(web.serve(sockets=[*self.http]))
                 try:
-                    if self.lsp is not None:
-                        await self.editors.listen(self.lsp)
+                    for each in self.lsp:
+                        await self.editors.listen(each)
                     await first_of(asyncio.shield(serving), web.listens.wait())
                     recorded.enter_context(page_records(url, [folder.root for folder in self.engine.folders]))
                     on_ready(self._addresses(url, pages.link()))
@@ -180,7 +192,7 @@ class _Serving:
             await asyncio.to_thread(runner.close)
 
     def _addresses(self, url: str, link: str) -> Addresses:
-        lsp_host, lsp_port = self.lsp.getsockname()[:2] if self.lsp else (None, None)
+        lsp_host, lsp_port = self.lsp[0].getsockname()[:2] if self.lsp else (None, None)
         return Addresses(
             url=url,
             api=url + API,
@@ -193,6 +205,28 @@ class _Serving:
             folders=tuple(folder.uri for folder in self.engine.folders),
             process_id=os.getpid(),
         )
+
+
+def _listening(address: str, port: int, option: str) -> tuple[socket.socket, ...]:
+    """Return listening sockets for the address and, if it has one, for the other loopback address.
+
+    Programs connect to either address for `localhost`. No other user may listen at the other one, for example
+    to get the token of a client. Raises PortError.
+    """
+    other = _OTHER_LOOPBACK.get(address)
+    for tries_left in reversed(range(_PORT_TRIES)):
+        bound = _bound(address, port, option)
+        if other is None:
+            break
+        try:
+            return bound, _bound(other, bound.getsockname()[1], option)
+        except PortInUseError:
+            bound.close()
+            if port or not tries_left:
+                raise
+        except PortError:  # The machine has no IPv6, so `localhost` leads nowhere else.
+            break
+    return (bound,)
 
 
 def _bound(address: str, port: int, option: str) -> socket.socket:
@@ -209,7 +243,7 @@ def _bound(address: str, port: int, option: str) -> socket.socket:
         return bound
     except OSError as problem:
         if problem.errno == errno.EADDRINUSE or getattr(problem, "winerror", 0) in (10013, 10048):
-            raise PortError(
+            raise PortInUseError(
                 f"Port {port} of {address} is in use, perhaps by another `cairn serve`; "
                 f"give another one with {option}, or {option} 0 for a free one."
             ) from None

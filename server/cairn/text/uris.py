@@ -1,4 +1,4 @@
-"""Convert paths to `file:` URIs below their folder's URI, and back, without reading the disk."""
+"""`file:` URIs of paths below their folder's URI, without reading the disk; and the hosts of URLs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,15 @@ def path_below(folder: str, uri: str) -> str | None:
     """Return the path in the folder of a `uri` that `file_uri` made; None if it is not in the folder."""
     inside = _inside(folder)
     return unquote(uri.removeprefix(inside), errors="surrogateescape") if uri.startswith(inside) else None
+
+
+def numeric(host: str) -> str:
+    """Return 127.0.0.1 for `localhost` and names below it, and any other host unchanged.
+
+    Programs may connect to [::1] for `localhost`, where another user may listen.
+    """
+    name = host.lower().removesuffix(".")
+    return "127.0.0.1" if name == "localhost" or name.endswith(".localhost") else host
 
 
 def _inside(folder: str) -> str:

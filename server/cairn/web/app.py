@@ -70,7 +70,9 @@ _VIEWS: dict[str, View] = {
 def pages_app(served: Served, authentication: Authentication) -> ASGIApp:
     routes = [
         Route(_below(addresses.STATIC) + "{name:path}", _static),
+        Route(_below(addresses.IDENTITY), authentication.identify, methods=["POST"]),
         Route(_below(addresses.LINK), authentication.link, methods=["POST"]),
+        Route(_below(addresses.LINK_STATE), authentication.link_state, methods=["POST"]),
         Route(_below(addresses.SIGN_IN), authentication.sign_in, methods=["GET", "POST"]),
         Route(_below(addresses.SIGN_OUT), authentication.sign_out, methods=["POST"]),
         *(Route(_below(path), partial(_view, served, authentication, view)) for path, view in _VIEWS.items()),

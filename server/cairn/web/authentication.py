@@ -15,6 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from cairn.http.errors import RefusedError
 from cairn.operations.tokens import Callers
 from cairn.web.addresses import LINK, ROOT, SEARCH, SIGN_IN, own_address, sign_in_address
+from cairn.web.identity import NONCE, SCHEME, Identity
 from cairn.web.preload import preload
 from cairn.web.rendering import plain_page
 from cairn.web.sessions import Links, Sessions
@@ -32,6 +33,8 @@ class Authentication:
     sessions: Sessions
     links: Links
     seconds: float
+    identity: Identity | None
+    """The proofs for this machine's token; None if each reader has a token."""
 
     def check_navigation(self, request: Request) -> None:
         """Raise RefusedError for a request from a page of another origin."""
@@ -52,14 +55,38 @@ class Authentication:
         """Return whether the browser sent no cookie because it followed a link of another site."""
         return request.headers.get("sec-fetch-site") in _ELSEWHERE and not self._cookie(request)
 
+    async def identify(self, request: Request) -> Response:
+        """Answer `POST /ui/identity` with a nonce, and the proof that this server knows the user's token."""
+        nonce = request.headers.get(NONCE, "")
+        if self.identity is None or not nonce:
+            raise RefusedError(
+                "notFound", "Only a server of folders proves itself, to a client with a nonce."
+            )
+        return Response(self.identity.answer(request.scope["server"], nonce), media_type="text/plain")
+
     async def link(self, request: Request) -> Response:
         """Answer `POST /ui/link` of a client that has the token with an address that signs in one browser."""
         preload()
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or await self.callers.caller(token.strip()) is None:
+        token = await self._token(request)
+        if token is None:
             raise RefusedError("unauthorized", f"Send {self.callers.remedy} as `Authorization: Bearer …`.")
-        address = sign_in_address(self.links.make(token.strip()))
+        address = sign_in_address(self.links.make(token))
         return Response(address, media_type="text/plain", status_code=201)
+
+    async def _token(self, request: Request) -> str | None:
+        """Return the token that the request contains or proves to know; None if it has no valid one."""
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        given = given.strip()
+        if scheme.lower() == "bearer":
+            return given if await self.callers.caller(given) is not None else None
+        if scheme.lower() != SCHEME or self.identity is None:
+            return None
+        return self.identity.proved_token(request.scope["server"], given)
+
+    async def link_state(self, request: Request) -> Response:
+        """Answer whether the link with the code in the body can be used; only the link's maker knows it."""
+        code = (await self._body(request)).decode("ascii", "replace")
+        return Response("unused" if self.links.is_unused(code) else "over", media_type="text/plain")
 
     async def sign_in(self, request: Request) -> Response:
         """Answer a `GET` with the code of a one-time link, or a `POST` of the form with the token."""
@@ -111,13 +138,17 @@ class Authentication:
         return request.cookies.get(cookie_name(request), "")
 
     async def _form(self, request: Request) -> dict[str, str]:
+        body = await self._body(request)
+        fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
+        return {name: values[0] for name, values in fields.items()}
+
+    async def _body(self, request: Request) -> bytes:
         body = bytearray()
         async for part in request.stream():
             body += part
             if len(body) > _MOST_FORM_BYTES:
                 raise RefusedError("tooLarge", f"The form has more than {_MOST_FORM_BYTES:,} bytes.")
-        fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
-        return {name: values[0] for name, values in fields.items()}
+        return bytes(body)
 
 
 def cookie_name(request: Request) -> str:

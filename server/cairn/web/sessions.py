@@ -5,22 +5,30 @@ A browser's cookie stands for the token but does not contain it, so it does not 
 
 from __future__ import annotations
 
-import hashlib
-import hmac
+import json
+import logging
 import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import TypeVar
 
 from attrs import define, field, frozen
 
+from cairn.attach.proof import fresh_nonce, is_equal, proof
 from cairn.operations.tokens import Token
+from cairn.paths import read_private, write_private
+
+logger = logging.getLogger(__name__)
 
 LINK_SECONDS = 600.0
 """How long an unused link is valid, in seconds."""
 _MOST_LINKS = 1_000
 _MOST_SESSIONS = 10_000
+_MOST_BYTES = 2_000_000
+"""The size limit of the file of ended sessions. With the most sessions it has 560,000."""
 
 V = TypeVar("V")
 Clock = Callable[[], float]
@@ -29,34 +37,76 @@ Clock = Callable[[], float]
 
 @define
 class SignedSessions:
-    """Sessions for this machine's own token. They survive a restart: the token signs the cookie."""
+    """Sessions for this machine's own token. They survive a restart: the token signs the cookie.
+
+    A private file has a salt of the signatures, and the sessions that were ended before their time. Each
+    server has its own file, so the cookie of one server opens no other one. Without a readable file, there is
+    a new salt, and all former sessions have ended.
+    """
 
     _token: Token
     _seconds: float
+    _file: Path
     _now: Clock = time.time
-    _ended: OrderedDict[str, None] = field(factory=OrderedDict, init=False)
+    _salt: str = field(factory=fresh_nonce, init=False, repr=False)
+    _ended: dict[str, float] = field(factory=dict, init=False)
+    """The Unix seconds until which the cookie of each ended session would be valid."""
+
+    def __attrs_post_init__(self) -> None:
+        self._forget_old_servers()
+        try:
+            kept = json.loads(read_private(self._file, _MOST_BYTES))
+            salt, ended = str(kept["salt"]), {str(cookie): float(at) for cookie, at in kept["ended"].items()}
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return
+        self._salt, self._ended = salt, ended
 
     def begin(self, token: str) -> str:
         """Begin a session and return the cookie's value."""
+        self._save()
         signed = f"{int(self._now() + self._seconds)}.{secrets.token_urlsafe(16)}"
         return f"{signed}.{self._signature(signed)}"
 
     def token(self, cookie: str) -> str | None:
         """Return the token of a session; None if it has ended or is unknown."""
         signed, _, signature = cookie.rpartition(".")
-        expected = self._signature(signed).encode()
-        if not hmac.compare_digest(signature.encode("utf-8", "surrogatepass"), expected):
+        if not is_equal(signature, self._signature(signed)):
             return None
-        expires = int(signed.partition(".")[0])
-        return self._token.value if expires > self._now() and cookie not in self._ended else None
+        return self._token.value if _end_of(signed) > self._now() and signed not in self._ended else None
 
     def end(self, cookie: str) -> None:
-        if self.token(cookie):
-            _put(self._ended, cookie, None, _MOST_SESSIONS)
+        if not self.token(cookie):
+            return
+        signed = cookie.rpartition(".")[0]
+        self._ended = {each: at for each, at in self._ended.items() if at > self._now()}
+        self._ended[signed] = _end_of(signed)
+        if len(self._ended) > _MOST_SESSIONS:
+            self._salt, self._ended = fresh_nonce(), {}  # This ends all sessions.
+        self._save()
 
     def _signature(self, signed: str) -> str:
-        data = f"page {signed}".encode("utf-8", "surrogatepass")
-        return hmac.new(self._token.value.encode(), data, hashlib.sha256).hexdigest()
+        return proof(self._token.value, "session", self._salt, signed)
+
+    def _save(self) -> None:
+        try:
+            write_private(self._file, json.dumps({"salt": self._salt, "ended": self._ended}))
+        except OSError as problem:
+            logger.warning(
+                "sessions end with this server, since %s cannot be written: %s", self._file, problem
+            )
+            with suppress(OSError):  # Otherwise a session that has ended could come back.
+                self._file.unlink()
+
+    def _forget_old_servers(self) -> None:
+        """Delete the files of servers whose last session began so long ago that all have ended."""
+        for file in self._file.parent.glob("*.json"):
+            with suppress(OSError):
+                if file.stat().st_mtime < self._now() - self._seconds:
+                    file.unlink()
+
+
+def _end_of(signed: str) -> int:
+    return int(signed.partition(".")[0])
 
 
 @define
@@ -105,6 +155,11 @@ class Links:
         _put(self._links, code, _Link(token, self._now() + LINK_SECONDS), _MOST_LINKS)
         return code
 
+    def is_unused(self, code: str) -> bool:
+        """Return whether the code can still begin a session."""
+        link = self._links.get(code)
+        return link is not None and not link.session and link.ends > self._now()
+
     def use(self, code: str) -> str | None:
         """Return the cookie's value of a new session; None for a code that is used, expired or unknown."""
         link = self._links.get(code)
@@ -112,7 +167,7 @@ class Links:
             return None
         if link.session:
             self._sessions.end(link.session)
-        if link.session or link.ends <= self._now():
+        if not self.is_unused(code):
             return None
         cookie = self._sessions.begin(link.token)
         self._links[code] = _Link(link.token, link.ends, cookie)

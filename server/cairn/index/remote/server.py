@@ -22,6 +22,7 @@ from cairn.errors import CairnError, InvalidRequestError, WireError
 from cairn.index.remote.answers import ANSWERS, check
 from cairn.index.remote.wire import MOST_BYTES, dumps, loads
 from cairn.schema import strict_json
+from cairn.text.uris import numeric
 
 PATH = "/team/v1"
 _SECONDS = 10.0
@@ -153,7 +154,9 @@ class TeamServer:
                 parts.hostname, parts.port, timeout=_CONNECT_SECONDS, context=ssl.create_default_context()
             )
         else:
-            connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=_CONNECT_SECONDS)
+            connection = http.client.HTTPConnection(
+                numeric(parts.hostname), parts.port, timeout=_CONNECT_SECONDS
+            )
         connection.connect()
         connection.sock.settimeout(_SECONDS)
         self._local.open = connection
