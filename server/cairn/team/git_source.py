@@ -13,6 +13,7 @@ from attrs import frozen
 from filelock import FileLock, Timeout
 
 from cairn.errors import InvalidRequestError, TeamError
+from cairn.paths import private_folder
 from cairn.team.git_address import Address, place_of, without_secrets
 from cairn.team.git_commands import configured, new_repository, over_network, run_git
 from cairn.team.work_folder import team_dir
@@ -114,8 +115,7 @@ def open_source(address: Address, work: Path, progress: Callable[[str], None]) -
     if address.folder is not None:
         yield _local(address.folder)
         return
-    clones = team_dir() / "clones"
-    clones.mkdir(parents=True, exist_ok=True)
+    clones = private_folder(team_dir() / "clones")
     digest = hashlib.blake2b(address.url.encode(), digest_size=8).hexdigest()
     clone = clones / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', address.name)[:40]}-{digest}.git"
     lock = FileLock(clone.with_suffix(".lock"))
@@ -196,8 +196,9 @@ def remote_refs(address: Address) -> set[str]:
     """Return the current branches and tags of a repository without fetching. Raise TeamError."""
     if address.folder is not None:
         return _local(address.folder).branches()
-    team_dir().mkdir(parents=True, exist_ok=True)
-    listed = over_network(address, team_dir(), "ls-remote", "--heads", "--tags", "--", address.url)
+    listed = over_network(
+        address, private_folder(team_dir()), "ls-remote", "--heads", "--tags", "--", address.url
+    )
     return {
         _short(line.partition("\t")[2]) for line in listed.split("\n") if line and not line.endswith("^{}")
     }
