@@ -36,7 +36,6 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_a_command_that_only_reads_closes_an_open_data_folder(data: Path, tmp_path: Path) -> None:
     (data / "workspaces").mkdir(parents=True)
     assert mode(data) == 0o755
-    run_cairn("config", "show", cwd=tmp_path)
     run_cairn("status", cwd=tmp_path)
     assert mode(data) == 0o700
 

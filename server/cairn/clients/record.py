@@ -46,7 +46,7 @@ def _file() -> Path:
 
 
 def _key(path: Path) -> str:
-    return str(path.resolve())
+    return str(files.real_path(path, None))
 
 
 def _all() -> dict[str, Any]:
