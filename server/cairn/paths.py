@@ -65,11 +65,12 @@ def _close(folder: Path) -> None:
     """
     if sys.platform == "win32":  # Other users cannot read a user's folders there.
         return
-    with suppress(OSError, RuntimeError):
+    with suppress(OSError):
         status = folder.stat()
         if status.st_uid != os.getuid() or not status.st_mode & 0o067 or status.st_mode & stat.S_ISVTX:
             return
-        if not Path.home().resolve().is_relative_to(folder.resolve()):
+        home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111 - Path.home can fail
+        if not home.is_relative_to(os.path.realpath(folder)):
             folder.chmod(stat.S_IMODE(status.st_mode) & 0o700)
 
 
