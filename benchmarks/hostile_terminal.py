@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Show thousands of hostile texts with every command on real terminals, and look for control characters.
 
-    python benchmarks/hostile_terminal.py FOLDER [--texts 10000] [--files 3] [--output FILE]
+    python benchmarks/hostile_terminal.py FOLDER [--texts 10000] [--files 1] [--pages 200] [--output FILE]
 
 It writes a repository into FOLDER, which must not exist: a file for every four texts, with hostile contents,
 name, symbol and commit subject. Then it runs every command line of `hostile_texts` with a terminal each for
 stdout and stderr: with and without a running engine, and with a team's server that refuses with hostile
-texts. With the engine, it also searches for every group of files, and shows every file. It exits with 1 if a
-terminal received anything but text and Cairn's own escape sequences.
+texts. With the engine, it also searches for every group of files, and shows `--pages` of them. It exits with
+1 if a terminal received anything but text and Cairn's own escape sequences.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ def main() -> int:
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--texts", type=int, default=10_000)
-    parser.add_argument("--files", type=int, default=3, help="files for which every command runs")
+    parser.add_argument("--files", type=int, default=1, help="files for which every command runs")
+    parser.add_argument("--pages", type=int, default=200, help="files to show whole")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     folder = options.folder.resolve()
@@ -88,37 +89,51 @@ def main() -> int:
     environment = environment_of(folder / "data")
     started = time.monotonic()
     subprocess.run([sys.executable, "-m", "cairn", "index", "-q", str(root)], env=environment, check=True)
-    figures = _all(root, files, texts, environment, options.files)
+    figures = run_all(root, files, texts, environment, options.files, options.pages)
     conditions = {**run_conditions(), "texts": len(texts), "seconds": round(time.monotonic() - started)}
     shutil.rmtree(folder)
-    shown = json.dumps({"conditions": conditions, **figures}, indent=2)
-    print(shown)
     if options.output:
+        shown = json.dumps({"conditions": conditions, **figures}, indent=2)
         options.output.write_text(f"{shown}\n", encoding="utf-8")
     return int(any(each["problems"] for each in figures.values()))
 
 
-def _all(
-    root: Path, files: Sequence[HostileFile], texts: Sequence[str], environment: dict[str, str], count: int
+def run_all(
+    root: Path,
+    files: Sequence[HostileFile],
+    texts: Sequence[str],
+    environment: dict[str, str],
+    file_count: int,
+    page_count: int,
 ) -> Figures:
-    alone, beside, team = Tally(root), Tally(root), Tally(root)
-    chosen = files[:: max(1, len(files) // count)][:count]
+    """Run all commands, and return the figures of each part. `root` is indexed already."""
+    figures: Figures = {}
+    chosen = files[:: max(1, len(files) // file_count)][:file_count]
+    some = "".join(texts[:40])
+
+    def keep(part: str, tally: Tally) -> None:
+        figures[part] = tally.figures()
+        print(part, json.dumps(figures[part], indent=2), flush=True)
+
     with hostile_server(texts) as url:
-        for number, file in enumerate(chosen):
-            text = "".join(texts[number * 40 : number * 40 + 40])
-            alone.run(questions(file) + other_commands(file, text, url), environment)
-        shared = {"CAIRN_TEAM__URL": url, "CAIRN_TEAM_TOKEN": "token"}
-        team.run([("status",), ("search", chosen[0].word), ("doctor",)] * 5, {**environment, **shared})
+        beside, alone, team = Tally(root), Tally(root), Tally(root)
         with serving(root, Path(environment["CAIRN_DATA_DIR"])):
-            for file in chosen:
-                beside.run(questions(file) + other_commands(file, texts[0], url), environment)
             for file in files[::GROUP]:
-                beside.run(
-                    [each for each in questions(file) if each[0] in ("search", "discover")], environment
-                )
-            for file in files:
+                asked = [each for each in questions(file) if each[0] in ("search", "discover")]
+                beside.run(asked, environment)
+            for file in files[:: max(1, len(files) // page_count)]:
                 beside.run(pages(file)[:1], environment)
-    return {"alone": alone.figures(), "team": team.figures(), "beside_engine": beside.figures()}
+            keep("beside an engine, questions", beside)
+            for file in chosen:
+                beside.run(questions(file) + other_commands(file, some, url), environment)
+            keep("beside an engine", beside)
+        for file in chosen:
+            alone.run(questions(file) + other_commands(file, some, url), environment)
+        keep("alone", alone)
+        shared = {"CAIRN_TEAM__URL": url, "CAIRN_TEAM_TOKEN": "token"}
+        team.run([("status",), ("search", chosen[0].word), ("doctor",)], {**environment, **shared})
+        keep("with a team's server", team)
+    return figures
 
 
 if __name__ == "__main__":

@@ -296,7 +296,7 @@ class Shown:
 _STYLES = "0|1|2|3|4|22|23|24|39|49|3[0-7]|4[0-7]|9[0-7]|10[0-7]"
 _OWN = rf"\x1b\[(?:(?:{_STYLES})(?:;(?:{_STYLES}))*)?m|\x1b\]8;(?:id=[0-9]+)?;(?P<link>[!-~]*)\x1b\\"
 _PROGRESS = r"\x1b\[38;5;[0-9]+m|\x1b\[1A|\x1b\[2K|\x1b\[\?25[lh]|\r"
-_CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+_CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 
 
 def foreign_controls(output: str, link: str, *, draws_progress: bool = False) -> list[str]:

@@ -122,7 +122,7 @@ def _folder_of(real: Path, project: Path | None, *, make: bool = False) -> Itera
 
     With `make`, missing folders are created.
     """
-    if make:
+    if make and (project is None or sys.platform == "win32"):
         real.parent.mkdir(parents=True, exist_ok=True)
     if sys.platform == "win32":
         yield _Place(str(real), None)
@@ -131,6 +131,9 @@ def _folder_of(real: Path, project: Path | None, *, make: bool = False) -> Itera
     folder = os.open(start, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for name in real.parent.relative_to(start).parts:
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(name, dir_fd=folder)
             inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | _NO_LINK, dir_fd=folder)
             os.close(folder)
             folder = inner

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any, BinaryIO, TextIO, cast
 
-_CONTROLS = re.compile(
+_CONTROLS = (
     "["
     "\x00-\x08\x0b-\x1f"  # C0 except tab and line feed: escape, bell, backspace, carriage return
     "\x7f-\x9f"  # DEL, and C1: one character instead of escape and a letter
@@ -21,11 +21,12 @@ _CONTROLS = re.compile(
     "\ud800-\udfff"  # bytes of file names that are not UTF-8, which some encodings would write as they are
     "]"
 )
+"""A pattern, which is compiled on its first use: that takes a millisecond, and only terminals need it."""
 
 
 def visible(text: str) -> str:
     """Return the text with U+FFFD in place of each character that could control a terminal."""
-    return _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n"))
+    return re.sub(_CONTROLS, "\ufffd", text.replace("\r\n", "\n"))
 
 
 class _GuardedBytes:
