@@ -14,6 +14,9 @@ def main() -> None:
     Commands that a running engine can answer, and `cairn mcp`, run before anything large is imported.
     """
     from cairn.attach.commands import answered
+    from cairn.startup.streams import guard_streams
+
+    guard_streams()
 
     command, *arguments = sys.argv[1:] or [""]
     code = answered(sys.argv[1:])

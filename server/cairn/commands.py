@@ -16,6 +16,7 @@ from cairn.cli.main import main as main
 from cairn.cli.team import team
 from cairn.errors import CairnError, InvalidRequestError
 from cairn.serve.command import open_page, openapi, serve, serve_team
+from cairn.startup.streams import unguarded
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
@@ -26,7 +27,7 @@ def lsp() -> None:
     """Serve an editor over stdin and stdout (LSP)."""
     from cairn.lsp.early import answer_initialize
 
-    stdout = sys.stdout.buffer
+    stdout = unguarded(sys.stdout).buffer
     sys.stdout = sys.stderr  # A stray print would break the protocol.
     first, answered = answer_initialize(sys.stdin.buffer, stdout)
 

@@ -10,17 +10,24 @@ import os
 import re
 import stat
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
 
 def data_dir() -> Path:
-    """Return the folder of indexes and models: `CAIRN_DATA_DIR`, or the platform's user cache folder."""
-    if override := os.environ.get("CAIRN_DATA_DIR"):
-        return Path(override)
-    import platformdirs  # Commands that ask a running engine must start fast.
+    """Return the folder of indexes and models: `CAIRN_DATA_DIR`, or the platform's user cache folder.
 
-    return Path(platformdirs.user_cache_dir("cairn"))
+    If it exists, it is closed to other users: earlier versions, and libraries that write there, left it open.
+    """
+    if override := os.environ.get("CAIRN_DATA_DIR"):
+        folder = Path(override)
+    else:
+        import platformdirs  # Commands that ask a running engine must start fast.
+
+        folder = Path(platformdirs.user_cache_dir("cairn"))
+    _close(folder)
+    return folder
 
 
 def config_dir() -> Path:
@@ -41,13 +48,7 @@ def workspace_dir(folder: Path) -> Path:
 
 
 def private_folder(folder: Path) -> Path:
-    """Create a folder that only this user can enter, with its missing parents, and return it. Raise OSError.
-
-    If the folder is in the data folder, the data folder is closed to other users, too.
-    """
-    data = data_dir()
-    if data in folder.parents and not folder.is_dir():
-        private_folder(data)
+    """Create a folder that only this user can enter, with missing parents, and return it. Raise OSError."""
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     for each in reversed(missing):
         each.mkdir(mode=0o700, exist_ok=True)
@@ -56,18 +57,33 @@ def private_folder(folder: Path) -> Path:
 
 
 def _close(folder: Path) -> None:
-    """Close a folder of this user to others. A folder that all may write, such as /tmp, stays open."""
+    """Close a folder of this user to others. This does nothing if it is missing or cannot be closed.
+
+    A group that can only pass through the folder keeps that right: the trial database needs it, if it runs as
+    another user. Folders that are certainly not Cairn's alone stay open: those that all may write, such as
+    /tmp, and the home folder and those above it.
+    """
     if sys.platform == "win32":  # Other users cannot read a user's folders there.
         return
-    status = folder.stat()
-    if status.st_uid == os.getuid() and status.st_mode & 0o077 and not status.st_mode & stat.S_ISVTX:
-        folder.chmod(stat.S_IMODE(status.st_mode) & 0o700)
+    with suppress(OSError):
+        status = folder.stat()
+        if status.st_uid != os.getuid() or not status.st_mode & 0o067 or status.st_mode & stat.S_ISVTX:
+            return
+        home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111 - Path.home can fail
+        if not home.is_relative_to(os.path.realpath(folder)):
+            folder.chmod(stat.S_IMODE(status.st_mode) & 0o700)
 
 
-def write_private(path: Path, content: str | bytes) -> None:
-    """Replace the content of a file, which only this user can read. A reader never finds half of it.
+_REPLACE_TRIES = 20
+_REPLACE_PAUSE_S = 0.01
+"""The pause between tries. On Windows, a file cannot be replaced while another process reads it."""
 
-    The folder of `path` is made with `private_folder`. Raise OSError.
+
+def write_private(path: Path, content: str | bytes, *, replace: bool = True) -> None:
+    """Write a file that only this user can read. Another process finds all of its old or new content.
+
+    Without `replace`, a file that exists stays as it is. The folder is made with `private_folder`. The file's
+    time is exact, so that a change in its time shows each change of its content. Raise OSError.
     """
     private_folder(path.parent)
     fresh = path.with_name(f"{path.name}.{os.urandom(8).hex()}")
@@ -75,11 +91,32 @@ def write_private(path: Path, content: str | bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
-        fresh.replace(path)
+        now = time.time_ns()  # The file system's own times have steps of milliseconds.
+        os.utime(fresh, ns=(now, now))
+        if replace:
+            _replace(fresh, path)
+            return
+        with suppress(FileExistsError):
+            if sys.platform == "win32":
+                fresh.rename(path)  # On Windows, this does not replace a file.
+            else:
+                path.hardlink_to(fresh)
+        fresh.unlink(missing_ok=True)
     except BaseException:
         with suppress(OSError):
             fresh.unlink()
         raise
+
+
+def _replace(fresh: Path, path: Path) -> None:
+    for tries_left in reversed(range(_REPLACE_TRIES)):
+        try:
+            fresh.replace(path)
+            return
+        except PermissionError:
+            if sys.platform != "win32" or not tries_left:
+                raise
+            time.sleep(_REPLACE_PAUSE_S)
 
 
 def read_private(path: Path, most: int) -> bytes:

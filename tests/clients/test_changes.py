@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cairn.cli.main import cli
+from cairn.clients import files
 from cairn.clients.applying import NotWrittenError, apply
 from cairn.clients.planning import Change, Request, plan_install, plan_uninstall
 from cairn.clients.table import BY_NAME, CLIENTS, Client, Machine, Scope
@@ -297,17 +298,182 @@ def test_claude_code_writes_its_user_settings_itself(tmp_path: Path) -> None:
     home.mkdir()
     variables = {"PATH": str(programs), "HOME": str(home)}
     request = Request([BY_NAME["claude"]], "user", tmp_path, Machine("linux", home, variables))
+    (home / ".claude.json").write_text('{"projects": {}}')
     (change,) = plan_install(request, "/old/cairn")
     assert change.diff.startswith("$ claude mcp add-json --scope user cairn ")
     assert install(request, "/old/cairn") == ["added"]
+    mine = {"command": "/old/cairn", "args": ["mcp"], "env": {"KEY": "s3cret"}}
+    (home / ".claude.json").write_text(json.dumps({"projects": {}, "mcpServers": {"cairn": mine}}))
+    (change,) = plan_install(request, "cairn")
+    assert '"env": {"KEY": "…"}' in change.diff
     assert install(request, "cairn") == ["updated"]
     assert install(request, "cairn") == ["present"]
-    expected = {"command": "cairn", "args": ["mcp"], "alwaysLoad": True}
+    expected = {"command": "cairn", "args": ["mcp"], "env": {"KEY": "s3cret"}, "alwaysLoad": True}
     assert settings_in(home / ".claude.json") == {"projects": {}, "mcpServers": {"cairn": expected}}
     assert uninstall(request) == ["removed"]
     command.write_text("#!/bin/sh\necho broken >&2; exit 3\n")
     with pytest.raises(NotWrittenError, match="broken"):
         install(request)
+
+
+# --- links of a project, and secrets ----------------------------------------------------------------
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="links and modes are those of POSIX")
+OUTSIDE = '{"theme": "dark"}'
+LINKS: Mapping[str, tuple[str, str]] = {
+    "a file": (".mcp.json", "../outside/settings.json"),
+    "a missing file": (".mcp.json", "../outside/new.json"),
+    "a chain": (".mcp.json", "chain.json"),
+    "a folder": (".vscode", "../outside"),
+    "a missing folder": (".vscode", "../outside/new"),
+    "a shell's settings": (".mcp.json", "../home/.bashrc"),
+    "git's folder": (".mcp.json", ".git/settings.json"),
+    "a folder in git's folder": (".vscode", ".git/hooks"),
+    "a device": (".mcp.json", "/dev/zero"),
+    "instructions": ("AGENTS.md", "../outside/settings.json"),
+    "a client's instructions": ("CLAUDE.md", "/dev/zero"),
+}
+
+
+def everything_in(folder: Path) -> dict[str, str]:
+    return {str(each): each.read_text() for each in sorted(folder.rglob("*")) if each.is_file()}
+
+
+@posix
+@pytest.mark.parametrize("name", LINKS)
+def test_links_out_of_a_project_are_refused(name: str, tmp_path: Path) -> None:
+    link, target = LINKS[name]
+    request = request_for(tmp_path, "vscode" if link == ".vscode" else "claude", "project", force=True)
+    outside, git = tmp_path / "outside", request.folder / ".git" / "hooks"
+    outside.mkdir()
+    git.mkdir(parents=True)
+    for folder in (outside, git.parent):
+        (folder / "settings.json").write_text(OUTSIDE)
+        (folder / "mcp.json").write_text(OUTSIDE)
+    (request.machine.home / ".bashrc").write_text("echo hello\n")
+    (request.folder / "chain.json").symlink_to(outside / "settings.json")
+    (request.folder / link).symlink_to(target)
+    before = [everything_in(each) for each in (outside, request.machine.home, git.parent)]
+    changes = [*plan_install(request, "cairn", instruct=True), *plan_uninstall(request)]
+    refused = [change for change in changes if "leads out of the project" in change.message]
+    assert refused
+    assert {(change.state, change.diff) for change in refused} == {("uneditable", "")}
+    for change in changes:
+        if change.state == "added":
+            apply(change, request.machine)
+    assert [everything_in(each) for each in (outside, request.machine.home, git.parent)] == before
+
+
+@posix
+def test_links_inside_a_project_are_followed(tmp_path: Path) -> None:
+    request = request_for(tmp_path, "vscode", "project")
+    (request.folder / "editors").mkdir()
+    (request.folder / ".vscode").symlink_to("editors")
+    (request.folder / "editors" / "mcp.json").symlink_to("shared.json")
+    assert install(request) == ["added"]
+    assert "cairn" in settings_in(request.folder / "editors" / "shared.json")["servers"]
+    assert uninstall(request) == ["removed"]
+    assert (request.folder / ".vscode").is_symlink()
+
+
+@posix
+@pytest.mark.parametrize("is_removal", [False, True])
+def test_a_link_made_after_planning_is_refused(is_removal: bool, tmp_path: Path) -> None:
+    request = request_for(tmp_path, "vscode", "project")
+    folder, outside = request.folder / ".vscode", tmp_path / "outside"
+    if is_removal:
+        install(request)
+    else:
+        folder.mkdir()
+    changes = plan_uninstall(request) if is_removal else plan_install(request, "cairn")
+    folder.rename(outside)
+    before = everything_in(outside)
+    folder.symlink_to(outside)
+    with pytest.raises(NotWrittenError, match="leads out of the project"):
+        done(changes, request.machine)
+    assert everything_in(outside) == before
+    # The path was checked before the link was made.
+    with (
+        pytest.raises(OSError, match=r"directory|links"),
+        files._folder_of(folder / "mcp.json", request.folder),
+    ):
+        pass
+
+
+@posix
+def test_links_in_a_circle_and_pipes_are_left_alone(tmp_path: Path) -> None:
+    request = request_for(tmp_path, "cursor", "project")
+    (request.folder / ".cursor").mkdir()
+    os.mkfifo(request.folder / ".cursor" / "mcp.json")
+    (request.folder / "AGENTS.md").symlink_to("AGENTS.md")
+    assert install(request, instruct=True) == ["unreadable", "unreadable"]
+
+
+@posix
+def test_new_settings_are_private_and_instructions_are_shared(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        request = request_for(tmp_path, "codex", "project")
+        install(request, instruct=True)
+        modes = [
+            stat.S_IMODE(each.stat().st_mode) for each in (file_of(request), request.folder / "AGENTS.md")
+        ]
+        assert modes == [0o600, 0o644]
+        file_of(request).chmod(0o666)
+        os.umask(0o077)
+        uninstall(request_for(tmp_path, "codex", "project"))
+        file_of(request).parent.mkdir(exist_ok=True)
+        file_of(request).write_text('model = "x"\n')
+        file_of(request).chmod(0o664)
+        install(request)
+        assert stat.S_IMODE(file_of(request).stat().st_mode) == 0o664
+    finally:
+        os.umask(before)
+
+
+SECRETS = {
+    "cursor": (
+        '{"mcpServers": {"a": {"command": "sh", "args": ["--key", "s3cret-1"], "env": {"KEY": "s3cret-2"}},'
+        ' "b": {"url": "https://me:s3cret-3@host/x?k=s3cret-4", "headers": {"A": "s3cret-5 \\" s3cret"}}}'
+        ' /* s3cret-6 */, "x": ["s3cret-7"]} // s3cret-8'
+    ),
+    "codex": (
+        'model = "x" # s3cret-1\n[mcp_servers]\na = { env = { K = "s3cret-2", L = \'s3cret\' } } # s3cret'
+    ),
+}
+MINE = (
+    {"command": "/old/cairn", "args": ["mcp"], "env": {"KEY": "s3cret-1"}},
+    {"command": "other", "args": ["--key", "s3cret-1", "--key=s3cret-2", "https://me:s3cret-3@host/"]},
+    {"url": "https://me:s3cret-1@host/s3cret-2-s3cret/mcp?key=s3cret-3#s3cret-4", "headers": {"A": "s3cret"}},
+    {"command": ["other", "s3cret"]},
+    "s3cret",
+)
+
+
+@pytest.mark.parametrize("client", SECRETS)
+def test_no_plan_shows_the_secrets_of_other_servers(client: str, tmp_path: Path) -> None:
+    request = request_for(tmp_path, client)
+    path = file_of(request)
+    path.parent.mkdir()
+    path.write_text(SECRETS[client])
+    changes = plan_install(request, "cairn")
+    assert '"cairn"' in changes[0].diff
+    done(changes, request.machine)
+    changes += plan_uninstall(request)
+    assert changes[1].state == "removed"
+    assert "s3cret" not in "".join(f"{change.diff} {change.message}" for change in changes)
+
+
+@pytest.mark.parametrize("entry", MINE)
+@pytest.mark.parametrize("force", [False, True])
+def test_no_plan_shows_the_secrets_of_the_servers_entry(entry: object, force: bool, tmp_path: Path) -> None:
+    request = request_for(tmp_path, "gemini", force=force)
+    file_of(request).parent.mkdir()
+    for indent in (None, 2):
+        file_of(request).write_text(json.dumps({"mcpServers": {"cairn": entry}}, indent=indent))
+        for change in (*plan_install(request, "cairn"), *plan_uninstall(request)):
+            assert change.diff or change.message
+            assert "s3cret" not in change.diff + change.message
 
 
 # --- the paragraph ---------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 import pytest
+from hostile_texts import run_on_terminals
 
 from cairn.commands import cli
 
@@ -181,49 +182,11 @@ def test_text_of_the_workspace_is_printed_as_it_is(workspace: Path) -> None:
 def test_a_terminal_gets_colour_and_links_unless_it_refuses_them(
     indexed_harbour: Path, environment: dict[str, str], colour: bool, other_escapes: bool
 ) -> None:
-    shown = show_on_terminal("search", "moor_ship", "-n", "1", cwd=indexed_harbour, **environment)
+    shown = run_on_terminals(("search", "moor_ship", "-n", "1"), indexed_harbour, environment).stdout
     assert ("\x1b[32m" in shown) is colour
     assert ("\x1b" in shown) is other_escapes
     assert (f"{indexed_harbour.as_uri()}/src/harbour/berths.py" in shown) is other_escapes
     assert "src/harbour/berths.py" in shown
-
-
-@pytest.mark.skipif(not HAS_TERMINALS, reason="there are no pseudo-terminals")
-@bare
-def test_a_file_cannot_steer_the_terminal(workspace: Path) -> None:
-    (workspace / "evil.py").write_text('def evil_title():\n    return "\x1b]0;owned\x07"\n')
-    assert "\x1b]0;owned" not in show_on_terminal("search", "evil_title", cwd=workspace)
-    assert "\x1b]0;owned" not in show_on_terminal("page", "evil.py", cwd=workspace)
-    assert "\x1b]0;owned" in run_cairn("page", "evil.py", cwd=workspace).stdout  # a copy is exact
-
-
-def show_on_terminal(*arguments: str, cwd: Path, **environment: str) -> str:
-    """Return the output of a command on a terminal of 40 columns."""
-    import pty  # Windows has no such module
-
-    ours, theirs = pty.openpty()
-    neutral = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "cairn", *arguments],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        cwd=cwd,
-        env={**neutral, "TERM": "xterm-256color", "COLUMNS": "40", **environment},
-    )
-    os.close(theirs)
-    written = b""
-    while True:
-        try:
-            part = os.read(ours, 65_536)
-        except OSError:  # the end of a terminal on Linux
-            break
-        if not part:
-            break
-        written += part
-    os.close(ours)
-    assert process.wait(timeout=60) == 0, written
-    return written.decode()
 
 
 @bare

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -10,11 +11,17 @@ from pathlib import Path
 import pytest
 from tests.postgres import execute
 
+from cairn.paths import data_dir, private_folder
 from cairn.team import trial
 
 
-def test_trial_goes_up_and_down_and_keeps_its_data(server_folder: Path) -> None:
-    folder = server_folder / "trial"
+def test_trial_goes_up_and_down_and_keeps_its_data(
+    server_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = private_folder(server_folder)
+    monkeypatch.setenv("CAIRN_DATA_DIR", str(data))
+    folder = trial.trial_folder()
+    assert folder == data / "team-trial"
     nothing = trial.state(folder)
     assert (nothing.exists, nothing.running, nothing.url) == (False, False, None)
     assert trial.down(folder) == nothing
@@ -29,6 +36,11 @@ def test_trial_goes_up_and_down_and_keeps_its_data(server_folder: Path) -> None:
     execute(first.url, "CREATE TABLE kept AS SELECT '[1,2]'::vector AS a")
     assert trial.up(folder) == first == trial.state(folder)
 
+    # Only PostgreSQL's account can pass through the data folder. The trial of an earlier version, whose data
+    # folder was open to all and is closed by now, can be stopped and started as well.
+    assert sys.platform == "win32" or stat.S_IMODE(data_dir().stat().st_mode) & 0o067 == 0
+    data.chmod(0o755)
+    assert sys.platform == "win32" or stat.S_IMODE(data_dir().stat().st_mode) == 0o700
     stopped = trial.down(folder)
     assert (stopped.exists, stopped.running, stopped.url) == (True, False, first.url)
     assert trial.down(folder) == stopped

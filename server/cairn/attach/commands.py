@@ -67,7 +67,7 @@ def _print(answer: dict[str, Any]) -> int:
         if not text:
             continue
         try:
-            stream.buffer.write(text.encode(stream.encoding or "utf-8", "replace"))
+            stream.write(text)
             stream.flush()
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

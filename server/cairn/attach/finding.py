@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cairn import __version__
 from cairn.attach.channel import AttachError, Channel, SilentEngineError, opened
 from cairn.attach.records import BACKGROUND, PROTOCOL, Record, read_record
-from cairn.paths import workspace_dir
+from cairn.paths import private_folder, workspace_dir
 
 if TYPE_CHECKING:
     import subprocess
@@ -153,7 +153,7 @@ def _claims_start(folder: Path) -> bool:
         if abs(time.time() - claim.stat().st_mtime) > _RESTART_SECONDS:
             claim.unlink()
     try:
-        claim.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(claim.parent)
         os.close(os.open(claim, os.O_CREAT | os.O_EXCL))
     except FileExistsError:
         return False
@@ -178,7 +178,7 @@ def _start(folders: Sequence[Path]) -> subprocess.Popen[bytes]:
         if environment.get(name):
             environment[name] = str(Path(environment[name]).absolute())
     try:
-        data.mkdir(parents=True, exist_ok=True)
+        private_folder(data)
         with (data / LOG).open("ab") as log:
             return subprocess.Popen(
                 command,

@@ -7,12 +7,11 @@ record can outlive its process; it is stale if its address accepts no connection
 from __future__ import annotations
 
 import json
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cairn.paths import read_private, workspace_dir
+from cairn.paths import private_folder, read_private, workspace_dir, write_private
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -54,12 +53,7 @@ def read_record(folder: Path) -> Record | None:
 
 def write_record(folder: Path, record: Record) -> None:
     """Replace the folder's record, readable by this user alone. Raises OSError."""
-    path = workspace_dir(folder) / _NAME
-    fresh = path.with_name(f"{_NAME}.{os.urandom(4).hex()}")
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        json.dump(record._asdict(), file)
-    fresh.replace(path)
+    write_private(workspace_dir(folder) / _NAME, json.dumps(record._asdict()))
 
 
 def remove_record(folder: Path, record: Record) -> None:
@@ -79,7 +73,7 @@ def acquire_lock(folder: Path) -> BaseFileLock | None:
     data = workspace_dir(folder)
     lock = filelock.FileLock(data / _LOCK, thread_local=False)
     try:
-        data.mkdir(parents=True, exist_ok=True)
+        private_folder(data)
         lock.acquire(blocking=False)
     except (filelock.Timeout, OSError):
         return None

@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, NoReturn
 
 from cairn.attach.channel import AttachError, Channel, answers
 from cairn.attach.greeting import Greeting
+from cairn.startup.streams import guarded_bytes
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
 """The maximum length of a client's message in bytes, as in MCP's SDK. Stages take 500,000 characters."""
@@ -276,7 +277,7 @@ def relay(attach: Callable[[list[str]], Channel], greeting: Greeting | None) -> 
 
     This ends the process, since threads may be waiting for pipes.
     """
-    real = os.fdopen(os.dup(1), "wb")
+    real = guarded_bytes(os.fdopen(os.dup(1), "wb"))
     os.dup2(2, 1)  # Accidental prints would break the protocol.
     sys.stdout = sys.stderr
     carrier = Relay(attach, real, greeting)

@@ -7,7 +7,7 @@ from functools import partial
 
 from rich.text import Text
 
-from cairn.cli.console import has_colour, shown, write
+from cairn.cli.console import has_colour, write
 from cairn.text.verbatim import lines_of
 
 _THEME = "ansi_dark"
@@ -17,7 +17,7 @@ _TAB = 4
 
 def write_code(text: str, path: str, language: str, first: int, indent: int = 4) -> None:
     """Print lines of the file at `path`. `first` is the 1-based number of the first line."""
-    lines = lines_of(shown(text))
+    lines = lines_of(text)
     width = len(str(first + len(lines) - 1))
     plain = (Text(line.expandtabs(_TAB)) for line in lines)
     shown_lines = _highlighted(lines, path, language) if has_colour() else plain

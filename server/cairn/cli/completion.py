@@ -9,6 +9,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
+from cairn.startup.streams import visible
 from cairn.text.nearest import nearest
 
 VARIABLE = "_CAIRN_COMPLETE"
@@ -25,7 +26,7 @@ def completion(context: click.Context, shell: str) -> None:
     """
     script = get_completion_class(shell)
     assert script is not None  # click supports these three shells.
-    click.echo(script(context.find_root().command, {}, "cairn", VARIABLE).source())
+    print(script(context.find_root().command, {}, "cairn", VARIABLE).source())
 
 
 class ChunkTypeName(click.ParamType):  # type: ignore[type-arg]  # no generic before click 8.5
@@ -43,7 +44,7 @@ class ChunkTypeName(click.ParamType):  # type: ignore[type-arg]  # no generic be
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        return [CompletionItem(name) for name in _chunk_types() if name.startswith(incomplete)]
+        return _items(_chunk_types(), incomplete)
 
 
 def directories(_context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -64,20 +65,26 @@ def paths_in_folders(
     names = {f"{place.name}/" if place.is_dir() else place.name for place in found}
     begin = f"{inside}/" if inside else ""
     hidden = begun.startswith(".")
-    return [
-        CompletionItem(begin + name)
-        for name in sorted(names)
-        if name.startswith(begun) and (hidden or not name.startswith("."))
-    ]
+    offered = (name for name in sorted(names) if hidden or not name.startswith("."))
+    return _items((begin + name for name in offered), incomplete)
 
 
 def _completed_by(values: Callable[[click.Context], Iterable[str]]) -> Callable[..., list[CompletionItem]]:
     """Return a completer of an argument. It offers the values that begin with the typed text."""
 
     def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(value) for value in values(context) if value.startswith(incomplete)]
+        return _items(values(context), incomplete)
 
     return complete
+
+
+def _items(values: Iterable[str], begun: str) -> list[CompletionItem]:
+    """Return the values that begin with the typed text, without those that could control the terminal."""
+    return [
+        CompletionItem(value)
+        for value in values
+        if value.startswith(begun) and "\n" not in value and visible(value) == value
+    ]
 
 
 @_completed_by

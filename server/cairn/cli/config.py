@@ -57,7 +57,7 @@ def path(folder: Path, as_json: bool) -> None:
 
     def shown(_: object) -> None:
         for file in files:
-            click.echo(str(file) if file.exists() else f"{file} (not there)")
+            print(file if file.exists() else f"{file} (not there)")
 
     show_answer([{"path": str(file), "exists": file.exists()} for file in files], shown, as_json)
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rich import markup
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.markup import escape as escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.segment import Segment
 from rich.text import Text
 
 from cairn.cli.output import display
 from cairn.engine import progress_text
+from cairn.startup.streams import guard_streams, unguarded, visible
 from cairn.text.counts import counted
 
 if TYPE_CHECKING:
@@ -24,8 +27,22 @@ _MEASURED_COLUMNS = 60
 """The minimum width of a terminal, in columns, for progress bars."""
 
 
-_CONTROLS = {code: 0xFFFD for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
-"""Control characters, with which a file could control the terminal, and their replacement U+FFFD."""
+_LINK = re.compile(r"file://[!-Z^-~]*")
+"""Matches addresses to which the terminal may link: of files, without control characters and brackets."""
+
+
+class _Console(Console):
+    """A console that writes its own escape sequences past the guard of the stream, and no others."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            if segment.control or not self.file.isatty():
+                yield segment
+                continue
+            style = segment.style
+            if style is not None and style.link and not _LINK.fullmatch(style.link):
+                style = style.update_link(None)
+            yield Segment(visible(segment.text), style)
 
 
 def _console(*, stderr: bool = False) -> Console:
@@ -36,7 +53,8 @@ def _console(*, stderr: bool = False) -> Console:
     elif display.color == "never":
         forced = {"color_system": None}
     # Emoji are off, since `:key:` in a line of code is not one.
-    return Console(highlight=False, soft_wrap=True, emoji=False, stderr=stderr, **forced)
+    file = unguarded(sys.stderr if stderr else sys.stdout)
+    return _Console(highlight=False, soft_wrap=True, emoji=False, file=file, **forced)
 
 
 def has_colour() -> bool:
@@ -59,23 +77,12 @@ def warn(*texts: str | None) -> None:
 
 def write_exactly(text: str) -> None:
     """Print a text for a program or a model, exactly. rich would replace its tabs by spaces."""
-    exact = shown(text)
-    sys.stdout.write(exact if exact.endswith("\n") else f"{exact}\n")
-
-
-def shown(text: str) -> str:
-    """Return the text. On a terminal, its control characters are replaced."""
-    return text.translate(_CONTROLS) if sys.stdout.isatty() else text
-
-
-def escape(text: str) -> str:
-    """Escape markup in a text, and control characters as `shown` does."""
-    return markup.escape(shown(text))
+    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
 
 
 def link(uri: str, text: str, style: str = "") -> str:
     """On a terminal, return the text as a link to the file, which works from any directory."""
-    link = f"link={markup.escape(uri)}" if sys.stdout.isatty() and "]" not in uri else ""
+    link = f"link={uri}" if sys.stdout.isatty() and _LINK.fullmatch(uri) else ""
     marks = " ".join(filter(None, (style, link)))
     return f"[{marks}]{escape(text)}[/]" if marks else escape(text)
 
@@ -96,6 +103,7 @@ def progress_bars() -> Iterator[Callable[[IndexingProgress], None]]:
         *(() if is_narrow else (TextColumn("{task.fields[detail]}"),)),
     )
     with Progress(*columns, console=console, transient=True, disable=not _shows_progress()) as bars:
+        guard_streams()  # rich has replaced the streams, and its replacement interprets escape sequences.
         files = bars.add_task("Reading files", total=None, detail="")
         texts = bars.add_task("Making vectors", total=None, visible=False, detail="")
         most_queued = 0
@@ -128,4 +136,5 @@ def waiting(message: str) -> Iterator[None]:
         yield
         return
     with _console(stderr=True).status(message):
+        guard_streams()
         yield

@@ -16,7 +16,7 @@ from cairn.cli.completion import VARIABLE, completion
 from cairn.cli.config import config
 from cairn.cli.indexing import index, pause, reindex, resume, status
 from cairn.cli.install import install, uninstall
-from cairn.cli.output import EXIT_CODES, FAILED, INTERRUPTED, leave_stdout, make_encodable, print_error
+from cairn.cli.output import EXIT_CODES, FAILED, INTERRUPTED, leave_stdout, print_error
 from cairn.cli.question import Question, answer_question
 from cairn.cli.questions import call, context, discover, page, related, search
 from cairn.cli.references import callees, callers
@@ -49,7 +49,6 @@ for command in (
 
 def main() -> None:
     """Run the command line. An error prints a line that says what to do, and sets a non-zero exit code."""
-    make_encodable()
     try:
         try:
             code = cli.main(prog_name="cairn", complete_var=VARIABLE, standalone_mode=False) or 0

@@ -182,13 +182,6 @@ def asks_for_json(arguments: Sequence[str]) -> bool:
     return "--json" in options or arguments[:1] == ["call"]
 
 
-def make_encodable() -> None:
-    """Make stdout and stderr replace characters that their encoding (of an old Windows console, C) lacks."""
-    for stream in (sys.stdout, sys.stderr):
-        if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
-            reconfigure(errors="replace")
-
-
 def leave_stdout() -> None:
     """Discard further output to a stdout that the reader has closed, as in `cairn search … | head`."""
     nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 import subprocess
 
 from cairn.clients import files, record
+from cairn.clients.editing import UneditableSettingsError, UnreadableSettingsError
+from cairn.clients.hidden import own_command_shown
 from cairn.clients.planning import WRITES, Change
 from cairn.clients.table import Machine
 from cairn.errors import CairnError
@@ -25,26 +26,29 @@ def apply(change: Change, machine: Machine) -> None:
         return
     if change.commands:
         for command in change.commands:
-            _run(command, machine)
+            _run(command, change, machine)
         return
     try:
-        if files.read(path) != change.before:
+        if files.read(path, change.project) != change.before:
             raise NotWrittenError(f"{path} was changed in the meantime; run this again")
         if change.after is None:
-            files.delete(path, with_folder=change.made.folder)
+            files.delete(path, change.project, with_folder=change.made.folder)
         else:
-            files.write(path, change.after)
+            # A client's settings may get a token later; instructions are for everyone.
+            files.write(path, change.after, change.project, new_mode=0o600 if change.client else 0o666)
         if change.state == "added":
             record.remember(path, change.made)
         elif change.state == "removed":
             record.forget(path)
+    except (UneditableSettingsError, UnreadableSettingsError) as problem:
+        raise NotWrittenError(f"{path}: {problem}") from None
     except OSError as problem:
         raise NotWrittenError(f"{path}: {problem.strerror or problem}") from None
 
 
-def _run(command: tuple[str, ...], machine: Machine) -> None:
+def _run(command: tuple[str, ...], change: Change, machine: Machine) -> None:
     program = machine.find(command[0])
-    shown = shlex.join(command)
+    shown = own_command_shown(command, change.known)
     if program is None:
         raise NotWrittenError(f"`{shown}` cannot be run: there is no {command[0]} on the PATH")
     try:

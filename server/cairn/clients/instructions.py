@@ -9,7 +9,14 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from cairn.clients.editing import BLANKS, blanks_before, newline_of
+from cairn.clients import files
+from cairn.clients.editing import (
+    BLANKS,
+    UneditableSettingsError,
+    UnreadableSettingsError,
+    blanks_before,
+    newline_of,
+)
 from cairn.clients.table import Client
 
 SHARED = "AGENTS.md"
@@ -91,16 +98,15 @@ def files_to_clean(clients: Sequence[Client], folder: Path) -> list[Path]:
 def _name(client: Client, folder: Path) -> str:
     own = folder / client.instructions
     try:
-        reads_shared = _IMPORT.search(own.read_text(encoding="utf-8")) is not None
-    except FileNotFoundError:
-        reads_shared = client.else_agents_md
-    except (OSError, UnicodeDecodeError):
+        text = files.read(own, folder)
+        reads_shared = client.else_agents_md if text is None else _IMPORT.search(text) is not None
+    except (OSError, UnreadableSettingsError, UneditableSettingsError):
         reads_shared = False
     return SHARED if reads_shared else client.instructions
 
 
-def _each_once(files: Iterable[Path]) -> list[Path]:
+def _each_once(paths: Iterable[Path]) -> list[Path]:
     found: dict[Path, Path] = {}
-    for file in files:
-        found.setdefault(file.resolve(), file)
+    for file in paths:
+        found.setdefault(files.real_path(file, None), file)
     return [*found.values()]

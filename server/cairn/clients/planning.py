@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import shlex
 from collections.abc import Sequence
 from pathlib import Path, PureWindowsPath
 from typing import Literal
@@ -13,6 +12,7 @@ from attrs import evolve, field, frozen
 
 from cairn.clients import files, instructions, record
 from cairn.clients.editing import Editor, UneditableSettingsError, UnreadableSettingsError
+from cairn.clients.hidden import command_shown, own_command_shown, strings_in, url_shown, without_values
 from cairn.clients.jsonc import JsoncEditor
 from cairn.clients.record import Made
 from cairn.clients.table import NAME, Client, Entry, Machine, Scope, command_line
@@ -44,18 +44,31 @@ class Change:
     """The levels around the entry that are empty or missing, now or before the entry was written."""
     commands: tuple[tuple[str, ...], ...] = ()
     """The client's own commands, which change the file instead of Cairn."""
+    project: Path | None = None
+    """The folder that contains the file; None if the file is the user's own, and may be anywhere."""
+    known: frozenset[str] = frozenset()
+    """The values that may be shown. All others in the same lines may be keys and tokens."""
 
     @property
     def diff(self) -> str:
-        """The changes as lines of a unified diff without a heading, or the commands to run."""
+        """The changes as lines of a unified diff without a heading and context, or the commands to run."""
         if self.commands:
-            return "".join(f"$ {shlex.join(command)}\n" for command in self.commands)
+            return "".join(f"$ {own_command_shown(command, self.known)}\n" for command in self.commands)
         if self.state not in WRITES:
             return ""
         before, after = ((text or "").splitlines() for text in (self.before, self.after))
-        # Lines of context are left out: they may contain the keys and tokens of other servers.
-        lines = difflib.unified_diff(before, after, lineterm="", n=0)
-        return "".join(f"{line}\n" for line in [*lines][2:])
+        # By default, difflib ignores frequent lines of long files, and shows unchanged ones as changed.
+        matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+        lines: list[str] = []
+        for tag, first, last, new_first, new_last in matcher.get_opcodes():
+            if tag != "equal":
+                place = f"@@ -{first + 1},{last - first} +{new_first + 1},{new_last - new_first} @@"
+                changed = [f"-{line}" for line in before[first:last]]
+                changed += [f"+{line}" for line in after[new_first:new_last]]
+                # Files of instructions belong to no client, and have no values.
+                hidden = (without_values(line, self.known) if self.client else line for line in changed)
+                lines += [place, *hidden]
+        return "".join(f"{line}\n" for line in lines)
 
 
 @frozen
@@ -86,12 +99,13 @@ def plan_uninstall(request: Request) -> list[Change]:
 def _planned(request: Request, client: Client, command: str | None) -> Change:
     """Plan the change of one client's settings: to an entry with `command`, or for None to no entry."""
     path = client.file(request.scope, request.folder, request.machine)
-    change = Change(client.name, client.title, path, "absent")
+    project = request.folder if request.scope == "project" else None
+    change = Change(client.name, client.title, path, "absent", project=project)
     if path is None:
         message = f"{client.title} has no settings of a project; use --scope user"
         return evolve(change, state="unsupported", message=message)
     try:
-        change = evolve(change, before=files.read(path))
+        change = evolve(change, before=files.read(path, project))
         if command is None:
             return _removal(request, client, path, change)
         return _addition(request, client, path, change, command)
@@ -109,7 +123,9 @@ def _addition(request: Request, client: Client, path: Path, change: Change, comm
     existing = _entry(editor.parse(text), keys)
     ours = existing if isinstance(existing, dict) and _differs_in_place_only(existing, wanted) else None
     note = client.project_note if request.scope == "project" else client.user_note
-    change = evolve(change, state="added" if existing is None else "updated", message=note)
+    known = frozenset(strings_in([wanted, client.preamble, command_line(ours)]))
+    state: State = "added" if existing is None else "updated"
+    change = evolve(change, state=state, message=note, known=known)
     if ours is not None:
         # Other changes by the user stay, but the path of the command is replaced.
         wanted = {**wanted, **ours, "command": wanted["command"]}
@@ -147,6 +163,10 @@ def _removal(request: Request, client: Client, path: Path, change: Change) -> Ch
     if own:
         return evolve(change, state="removed", commands=own)
     made = record.recall(path)
+    if _starts_cairn(existing):
+        own_values = client.server(request.scope, request.folder, command_line(existing)[0])
+        known = frozenset(strings_in([own_values, client.preamble, command_line(existing)]))
+        change = evolve(change, known=known)
     after = editor.restore(editor.remove(text, keys), made.hollows, client.preamble)
     return evolve(change, state="removed", after=after, made=made)
 
@@ -169,13 +189,16 @@ def _own_commands(
 
 def _instructed(request: Request, *, remove: bool = False) -> list[Change]:
     wanted = instructions.files_to_clean if remove else instructions.files_to_write
-    return [_with_instructions(path, remove) for path in wanted(request.clients, request.folder)]
+    found = wanted(request.clients, request.folder)
+    return [_with_instructions(path, request.folder, remove) for path in found]
 
 
-def _with_instructions(path: Path, remove: bool) -> Change:
-    change = Change("", path.name, path, "absent")
+def _with_instructions(path: Path, project: Path, remove: bool) -> Change:
+    change = Change("", path.name, path, "absent", project=project)
     try:
-        change = evolve(change, before=files.read(path))
+        change = evolve(change, before=files.read(path, project))
+    except UneditableSettingsError as problem:
+        return evolve(change, state="uneditable", message=f"{problem}; it is left alone")
     except (UnreadableSettingsError, OSError) as problem:
         return evolve(change, state="unreadable", message=f"{problem}; it is left alone")
     text = change.before or ""
@@ -204,9 +227,12 @@ def _entry(settings: object, keys: Sequence[str]) -> object:
 
 
 def _shown(entry: object) -> str:
-    """Return what an entry starts or connects to. The rest of the entry may contain keys and tokens."""
+    """Return what an entry starts or connects to, without what may be keys and tokens."""
     url = entry.get("url") if isinstance(entry, dict) else None
-    return shlex.join(command_line(entry)) or (url if isinstance(url, str) else "an entry without a command")
+    words = command_line(entry)
+    if words:
+        return command_shown(words)
+    return url_shown(url) if isinstance(url, str) else "an entry without a command"
 
 
 def _starts_cairn(entry: object) -> bool:

@@ -13,7 +13,7 @@ from attrs import asdict, field, frozen
 
 from cairn.clients import files
 from cairn.clients.editing import UnreadableSettingsError
-from cairn.paths import data_dir
+from cairn.paths import data_dir, write_private
 
 
 @frozen
@@ -46,7 +46,7 @@ def _file() -> Path:
 
 
 def _key(path: Path) -> str:
-    return str(path.resolve())
+    return str(files.real_path(path, None))
 
 
 def _all() -> dict[str, Any]:
@@ -58,4 +58,4 @@ def _all() -> dict[str, Any]:
 
 
 def _keep(known: dict[str, Any]) -> None:
-    files.write(_file(), json.dumps(known, indent=2) + "\n")
+    write_private(_file(), json.dumps(known, indent=2) + "\n")

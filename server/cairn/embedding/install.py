@@ -23,6 +23,7 @@ from cairn.embedding.default_model import prepare_default
 from cairn.embedding.embedder import load_embedder
 from cairn.embedding.model_files import DEFAULT_NAME, GRAPH_FILE, TOKENIZER_FILE, InstalledModel
 from cairn.errors import ModelError
+from cairn.paths import private_folder
 from cairn.settings.tree import EmbeddingSettings
 
 # The tolerance for unit length: the rows that a graph normalises in float32 are off by some 1e-7.
@@ -128,7 +129,7 @@ def _staging_folder(report: Callable[[str], None]) -> Iterator[Path]:
     (and reports it) while another installation runs. Raise ModelError if a write fails here or inside."""
     models = model_files.models_dir()
     try:
-        models.mkdir(parents=True, exist_ok=True)
+        private_folder(models)
         with _acquired(FileLock(models / _LOCK_FILE), report):
             for leftover in models.glob(f"{_PARTIAL_PREFIX}*"):
                 # The owner is dead, since it does not have the lock. Its pip may still write here for a

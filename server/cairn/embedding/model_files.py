@@ -20,7 +20,7 @@ import attrs
 from attrs import frozen
 
 from cairn.errors import ModelError
-from cairn.paths import data_dir
+from cairn.paths import data_dir, write_private
 from cairn.settings.layers import overlay
 
 DEFAULT_NAME = "all-MiniLM-L6-v2"
@@ -142,9 +142,7 @@ def active_name() -> str:
 
 
 def activate(name: str) -> None:
-    fresh = models_dir() / f"{_ACTIVE_FILE}.new"
-    fresh.write_text(name, encoding="utf-8")
-    fresh.replace(models_dir() / _ACTIVE_FILE)
+    write_private(models_dir() / _ACTIVE_FILE, name)
 
 
 def check_name(name: str) -> None:

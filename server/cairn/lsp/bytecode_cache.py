@@ -11,17 +11,16 @@ import hashlib
 import importlib.util
 import logging
 import marshal
-import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 import attr._make
 
-from cairn.paths import data_dir
+from cairn.paths import data_dir, write_private
 
 logger = logging.getLogger(__name__)
 
@@ -71,15 +70,10 @@ def _read(path: Path) -> dict[bytes, CodeType]:
 
 def _write(path: Path, cached: dict[bytes, CodeType]) -> None:
     body = marshal.dumps(cached)
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fresh.write_bytes(_digest(body) + body)
-        fresh.replace(path)
+        write_private(path, _digest(body) + body)
     except OSError as problem:
         logger.debug("%s cannot be written: %s", path, problem)
-        with suppress(OSError):
-            fresh.unlink()
 
 
 def _digest(data: bytes) -> bytes:

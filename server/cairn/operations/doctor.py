@@ -21,7 +21,7 @@ import cairn
 from cairn.errors import ModelError
 from cairn.operations.examination import REINSTALL, Check, Examination, megabytes, note, problem, run_checks
 from cairn.operations.folder_checks import folder_checks
-from cairn.paths import data_dir
+from cairn.paths import data_dir, private_folder
 from cairn.settings.layers import Layers
 from cairn.settings.sources import user_file
 
@@ -77,7 +77,7 @@ def _data_folder() -> Check | str:
     folder = data_dir()
     remedy = "Free space there, or set CAIRN_DATA_DIR to a writable folder."
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"cairn")
     except OSError as error:

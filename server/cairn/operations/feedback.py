@@ -27,7 +27,7 @@ from attrs import frozen
 from cairn.errors import CairnError
 from cairn.index.store.database import remove_set_aside, set_aside
 from cairn.operations.places import require_directory
-from cairn.paths import workspace_dir
+from cairn.paths import private_folder, workspace_dir
 from cairn.protocol.feedback import FeedbackAction
 from cairn.retrieval.feedback_values import DAY_S, Choice, Learned, learn
 
@@ -196,7 +196,7 @@ class FeedbackStore:
             raise _unavailable(self.path, problem) from problem
 
     def _change(self, change: Callable[[apsw.Connection], T]) -> T:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(self.path.parent)
         with _opened(self.path, _WRITE_MS, create=True) as db:
             if not _is_usable(db):
                 db.execute(_SCHEMA)

@@ -5,12 +5,9 @@ The phase is in a small file in the workspace's data folder. Each process checks
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import json
 import os
-import tempfile
-import time
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -18,13 +15,11 @@ from attrs import frozen
 
 from cairn.errors import CairnError, InvalidRequestError
 from cairn.operations.kill_switch import OFF, VECTORS
+from cairn.paths import write_private
 
 OVERRIDE_NAME = "retrieval.json"
 _MOST_BYTES = 10_000
 """The maximum number of bytes to read. A file from `write_override` has about 80."""
-_REPLACE_TRIES = 20
-_REPLACE_PAUSE_S = 0.01
-"""The pause between tries. On Windows, a file cannot be replaced while another process reads it."""
 
 
 class OverrideUnavailableError(CairnError):
@@ -92,37 +87,12 @@ def write_override(data: Path, phase: int | None, by: str) -> None:
     since = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     content = json.dumps({"phase": phase, "since": since, "by": by}).encode() + b"\n"
     try:
-        data.mkdir(parents=True, exist_ok=True)
-        _put_in_place(data, content)
+        write_private(data / OVERRIDE_NAME, content)
     except OSError as problem:
         raise OverrideUnavailableError(
             f"The phase cannot be kept in {data / OVERRIDE_NAME} ({problem.strerror or problem}). "
             "Free space there, or set CAIRN_DATA_DIR to a writable folder."
         ) from problem
-
-
-def _put_in_place(data: Path, content: bytes) -> None:
-    """Replace the file atomically, so that a reader finds either the old or the new content."""
-    handle, name = tempfile.mkstemp(prefix=f"{OVERRIDE_NAME}.", dir=data)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        # The file system's own times have steps of milliseconds, so two files of one size could have the same
-        # identity.
-        now = time.time_ns()
-        os.utime(name, ns=(now, now))
-        for tries_left in reversed(range(_REPLACE_TRIES)):
-            try:
-                Path(name).replace(data / OVERRIDE_NAME)
-                return
-            except PermissionError:
-                if not tries_left:
-                    raise
-                time.sleep(_REPLACE_PAUSE_S)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise
 
 
 def _is_phase(value: Any) -> TypeGuard[int]:

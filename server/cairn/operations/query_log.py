@@ -24,6 +24,7 @@ from attrs import asdict, frozen
 import cairn
 from cairn import protocol
 from cairn.operations.kill_switch import PhaseChange
+from cairn.paths import private_folder
 from cairn.settings.tree import LogSettings
 
 logger = logging.getLogger(__name__)
@@ -93,7 +94,7 @@ class QueryLog:
             try:
                 self._write(whole)
             except FileNotFoundError:
-                self._data.mkdir(parents=True, exist_ok=True)
+                private_folder(self._data)
                 self._write(whole)
         except OSError as problem:
             with self._counting:

@@ -4,7 +4,6 @@ Without the token, other users of the machine, and web pages in its browsers, co
 
 from __future__ import annotations
 
-import contextlib
 import hmac
 import os
 import re
@@ -17,7 +16,7 @@ from typing import Protocol
 from attrs import field, frozen
 
 from cairn.errors import CairnError
-from cairn.paths import data_dir
+from cairn.paths import data_dir, write_private
 
 _SHAPE = re.compile(r"[A-Za-z0-9_-]{43}")
 """The pattern of 32 bytes in URL-safe base64."""
@@ -68,35 +67,11 @@ def serve_token(*, new: bool = False) -> Token:
     """Return the token, created if missing or if `new`. Raise TokenError if other users had access to it."""
     path = token_path()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if new:
-            _written_beside(path).replace(path)
-        elif not path.exists():
-            _put(_written_beside(path), path)
+        if new or not path.exists():
+            write_private(path, secrets.token_urlsafe(32), replace=new)
         return Token(_read(path), path)
     except OSError as problem:
         raise TokenError(f"The token in {path} cannot be read or written: {problem.strerror}.") from problem
-
-
-def _written_beside(path: Path) -> Path:
-    """Write a new token to a temporary file, so that no process reads half of one."""
-    made = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-    handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="ascii") as file:
-        file.write(secrets.token_urlsafe(32))
-    return made
-
-
-def _put(made: Path, path: Path) -> None:
-    """Rename the file to `path`, unless another process has created `path` first."""
-    try:
-        with contextlib.suppress(FileExistsError):
-            if sys.platform == "win32":
-                made.rename(path)  # On Windows, this does not replace a file.
-            else:
-                path.hardlink_to(made)
-    finally:
-        made.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> str:

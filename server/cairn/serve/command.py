@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cairn.cli.output import answers, print_json
+from cairn.cli.output import answers, print_json, to_stderr
 from cairn.errors import CairnError, InvalidRequestError
 
 if TYPE_CHECKING:
@@ -151,17 +151,17 @@ def open_page(place: str, only_print: bool, port: int | None, as_json: bool) -> 
         if as_json:
             print_json({"link": link})
         elif only_print:
-            click.echo(link)
+            print(link)
         elif not show(link):
-            click.echo("No browser has opened this link. It signs in one browser, once:", err=True)
-            click.echo(link)
+            to_stderr("No browser has opened this link. It signs in one browser, once:")
+            print(link)
         return
 
     def on_ready(addresses: Addresses) -> None:
         if as_json:
             _print_json(addresses)
             return
-        click.echo(f"Cairn shows {', '.join(addresses.folders)} until Ctrl-C\n  {addresses.link}")
+        print(f"Cairn shows {', '.join(addresses.folders)} until Ctrl-C\n  {addresses.link}", flush=True)
         if not only_print:
             show_soon(addresses.link)
 
@@ -194,7 +194,7 @@ def openapi(as_json: bool) -> None:
 def _print_json(addresses: Addresses) -> None:
     from cairn.schema.convert import unstructure
 
-    click.echo(json.dumps(unstructure(addresses), ensure_ascii=False))
+    print(json.dumps(unstructure(addresses), ensure_ascii=False), flush=True)
 
 
 def _print_text(addresses: Addresses) -> None:
@@ -204,10 +204,11 @@ def _print_text(addresses: Addresses) -> None:
     what = ", ".join(addresses.folders) or "a team's database"
     token = f"token in {addresses.token_file}" if addresses.token_file else "tokens by `cairn team grant`"
     once = " (signs in once; `cairn open` makes more)" if addresses.link else ""
-    click.echo(
+    print(
         f"Cairn serves {what}\n"
         f"  Page  {addresses.link or addresses.page}{once}\n"
         f"  REST  {addresses.api} (described in {addresses.url}/openapi.json)\n"
         f"  MCP   {addresses.mcp}\n{lsp}"
-        f"  {token}"
+        f"  {token}",
+        flush=True,
     )

@@ -1,1 +1,1 @@
-"""Memory, threads and signals of a process, for fast starts, low latency and clean ends."""
+"""Memory, threads, signals and output streams of a process, for fast starts, low latency and clean ends."""

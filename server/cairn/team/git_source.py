@@ -14,6 +14,7 @@ from attrs import frozen
 from filelock import FileLock, Timeout
 
 from cairn.errors import InvalidRequestError, TeamError
+from cairn.paths import private_folder
 from cairn.team.git_address import Address, place_of, without_secrets
 from cairn.team.git_commands import over_network
 from cairn.team.work_folder import team_dir
@@ -128,8 +129,7 @@ def open_source(address: Address, work: Path, progress: Callable[[str], None]) -
     if address.folder is not None:
         yield _local(address.folder)
         return
-    clones = team_dir() / "clones"
-    clones.mkdir(parents=True, exist_ok=True)
+    clones = private_folder(team_dir() / "clones")
     digest = hashlib.blake2b(address.url.encode(), digest_size=8).hexdigest()
     clone = clones / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', address.name)[:40]}-{digest}.git"
     lock = FileLock(clone.with_suffix(".lock"))

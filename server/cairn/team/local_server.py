@@ -21,6 +21,7 @@ import psutil
 from filelock import FileLock
 
 from cairn.errors import TeamError
+from cairn.paths import private_folder
 from cairn.team.postgres_programs import Programs, find_programs, server_account
 
 HOST = "127.0.0.1"
@@ -188,6 +189,8 @@ class LocalServer:
     def _programs(self) -> Programs:
         if self._found_programs is None:
             self._found_programs = find_programs(self.folder)
+            if account := self._found_programs.account:
+                account.open_way(self.folder)
         return self._found_programs
 
     def _read(self, name: str) -> str:
@@ -207,8 +210,12 @@ class LocalServer:
             )
         account = server_account()
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self.folder.chmod(0o700 if account is None else 0o755)
+            if account is None:
+                private_folder(self.folder)
+            else:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                self.folder.chmod(0o755)
+                account.open_way(self.folder)
         except OSError as problem:
             raise TeamError(
                 f"The server's folder cannot be created: {problem}. Give another folder."

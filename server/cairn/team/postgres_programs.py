@@ -19,6 +19,7 @@ from pathlib import Path
 from attrs import frozen
 
 from cairn.errors import TeamError
+from cairn.paths import data_dir
 
 INSTALL_COMMAND = "pip install 'cairn-ls[team-trial]'"
 _UNPRIVILEGED = "nobody"
@@ -33,9 +34,21 @@ class Account:
 
     def can_reach(self, path: Path) -> bool:
         """Return whether the account may read `path` and enter each folder above it."""
-        return self._may(path, stat.S_IROTH) and all(
-            self._may(parent, stat.S_IXOTH) for parent in path.parents
-        )
+        return self._may(path, stat.S_IROTH) and self.can_enter(path.parent)
+
+    def can_enter(self, folder: Path) -> bool:
+        return all(self._may(each, stat.S_IXOTH) for each in (folder, *folder.parents))
+
+    def open_way(self, folder: Path) -> None:
+        """If `folder` is in the data folder, let the account pass through the closed folders above it.
+
+        Its group gets the right to enter them, but not to list them. Raise OSError.
+        """
+        data = data_dir().resolve()
+        for each in folder.parents:
+            if sys.platform != "win32" and each.is_relative_to(data) and not self._may(each, stat.S_IXOTH):
+                os.chown(each, -1, self.gid)
+                each.chmod(0o710)
 
     def _may(self, path: Path, right_of_others: int) -> bool:
         """Return whether the account has a right on `path`, given as the mode bit for other users."""

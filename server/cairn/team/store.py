@@ -23,6 +23,7 @@ from cairn.index.postgres.failures import explained, place
 from cairn.index.postgres.schema import prepare
 from cairn.index.postgres.shards import ShardServer, add_shard
 from cairn.index.postgres.urls import VARIABLE, store_urls
+from cairn.paths import write_private
 from cairn.team import trial
 from cairn.team.locks import owner_connection
 
@@ -204,10 +205,7 @@ def start_trial() -> tuple[trial.TrialState, OwnedStore]:
     file = _server_file()
     password = _password_in(file) or secrets.token_urlsafe(24)
     store.make_login(SERVER_LOGIN, password)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    made = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(made, "w", encoding="utf-8") as opened:
-        opened.write(_with_login(state.url, SERVER_LOGIN, password) + "\n")
+    write_private(file, _with_login(state.url, SERVER_LOGIN, password) + "\n")
     store.prepare(SERVER_LOGIN)
     return state, store
 

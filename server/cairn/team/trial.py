@@ -32,12 +32,10 @@ class TrialState:
 
 def trial_folder() -> Path:
     """Return the server's folder, in the data folder or, if its account cannot enter that, in /var/lib."""
-    folder = data_dir() / "team-trial"
+    data = data_dir()
     account = server_account()
-    if account is None:
-        return folder
-    nearest = next(path for path in (folder, *folder.resolve().parents) if path.exists())
-    return folder if account.can_reach(nearest) else _FOLDER_OF_ROOT
+    nearest = next(path for path in data.resolve().parents if path.exists())
+    return data / "team-trial" if account is None or account.can_enter(nearest) else _FOLDER_OF_ROOT
 
 
 def up(folder: Path) -> TrialState:

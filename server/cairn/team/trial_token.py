@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from cairn.index.remote.token import FILE
+from cairn.paths import write_private
 from cairn.settings.sources import user_file
 from cairn.team.store import OwnedStore
 
@@ -21,12 +21,12 @@ def ensure_trial_token(store: OwnedStore, folder: Path) -> Path:
     usual, own = user_file().with_name(FILE), folder / FILE
     for file in (usual, own):
         if not file.exists():
-            _write(file, store.token(READER, "the trial on this machine"))
+            write_private(file, store.token(READER, "the trial on this machine") + "\n")
             return file
         if store.knows(_read(file)):
             return file
     own.unlink()
-    _write(own, store.token(READER, "the trial on this machine"))
+    write_private(own, store.token(READER, "the trial on this machine") + "\n")
     return own
 
 
@@ -35,10 +35,3 @@ def _read(file: Path) -> str:
         return file.read_text(encoding="ascii", errors="replace").strip()
     except OSError:  # The path belongs to another user, or is a folder.
         return ""
-
-
-def _write(file: Path, token: str) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    made = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(made, "w", encoding="ascii") as opened:
-        opened.write(token + "\n")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from cairn.paths import data_dir
+from cairn.paths import data_dir, private_folder
 
 
 def team_dir() -> Path:
@@ -22,13 +22,13 @@ def team_dir() -> Path:
 def work_folder() -> Iterator[Path]:
     """Create an empty folder for this run, and delete it at the end. First delete those of killed runs."""
     parent = team_dir() / "work"
-    parent.mkdir(parents=True, exist_ok=True)
+    private_folder(parent)
     for left in parent.glob("*.lock"):
         _delete_if_left(left)
     folder = parent / secrets.token_hex(8)
     lock = FileLock(folder.with_suffix(".lock"))
     with lock:
-        folder.mkdir(mode=0o700)
+        private_folder(folder)
         try:
             yield folder
         finally:

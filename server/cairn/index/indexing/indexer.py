@@ -21,6 +21,7 @@ from cairn.index.store.database import DAMAGE, DATABASE_NAME, UNWRITABLE, set_in
 from cairn.index.store.lock import is_locked, note_holder, writer_lock
 from cairn.index.store.requests import RequestKind, leave_request
 from cairn.index.store.writer import IndexWriter
+from cairn.paths import private_folder
 from cairn.settings.tree import Settings
 
 logger = logging.getLogger(__name__)
@@ -129,7 +130,7 @@ class Indexer:
         self._become(Role.STOPPED)
 
     def _write_or_read(self) -> None:
-        self.data.mkdir(parents=True, exist_ok=True)
+        private_folder(self.data)
         try:
             acquired = writer_lock(self.data).acquire(blocking=False)
         except filelock.Timeout:

@@ -14,6 +14,8 @@ from pathlib import Path
 import filelock
 from attrs import frozen
 
+from cairn.paths import write_private
+
 logger = logging.getLogger(__name__)
 
 _NAME = "writer.lock"
@@ -56,10 +58,8 @@ def note_holder(data: Path) -> None:
     """Describe this process in the file beside the lock. A failure is only logged."""
     command = next((word for word in sys.argv[1:2] if _COMMAND.fullmatch(word)), "")
     note = {"pid": os.getpid(), "command": f"cairn {command}".strip(), "since": time.time()}
-    fresh = data / f"{_NOTE}.new"
     try:
-        fresh.write_text(json.dumps(note), encoding="utf-8")
-        fresh.replace(data / _NOTE)
+        write_private(data / _NOTE, json.dumps(note))
     except OSError as problem:
         logger.debug("%s is not written: %s", data / _NOTE, problem)
 

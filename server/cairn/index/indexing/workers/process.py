@@ -20,6 +20,7 @@ from cairn.index.indexing.reading import ReadRequest, ReadResult, read_file
 from cairn.index.store.writer import IndexedFile
 from cairn.index.vectors.recipe import StaticRecipe
 from cairn.startup.interpreter import exempt_from_collection
+from cairn.startup.streams import guard_streams
 
 _NICENESS = 5
 """The niceness of worker processes gives editing and queries priority. On Windows, `start` sets it."""
@@ -48,6 +49,7 @@ def set_up_child_process() -> tuple[BinaryIO, BinaryIO]:
             os.nice(_NICENESS)
     # The streams of `sys` are not used: with PYTHONUNBUFFERED, a signal can cut a write short.
     pipes = open(0, "rb", closefd=False), open(1, "wb", closefd=False)  # noqa: SIM115 - open to the end
+    guard_streams()
     sys.stdout = sys.stderr  # a stray print would break the protocol
     return pipes
 
