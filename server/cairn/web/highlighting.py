@@ -86,7 +86,7 @@ class Highlighting:
             current.reset(before)
 
     @contextlib.contextmanager
-    def until_cancelled(self) -> Iterator[None]:
+    def stopped_when_cancelled(self) -> Iterator[None]:
         """Stop when the task inside the context is cancelled."""
         try:
             yield
@@ -123,8 +123,11 @@ class Highlighting:
             _drop_own_process()
         finally:
             with self._lock:
+                was_killed = self._is_stopped and self._process is not None
                 self._process = None
                 self._seconds_left -= used
+            if was_killed:
+                _drop_own_process()
             batches.put(None)
 
 
@@ -140,13 +143,15 @@ _started: set[subprocess.Popen[bytes]] = set()
 
 def close() -> None:
     """End all processes."""
-    while _started:
-        end(_started.pop())
+    for process in list(_started):
+        end(process)
 
 
 def _own_process() -> subprocess.Popen[bytes]:
     """Return this thread's process, and start it if necessary. Raises one of LOST."""
-    if getattr(_own, "process", None) is None:
+    process = getattr(_own, "process", None)
+    if process is None or process.poll() is not None:
+        _drop_own_process()
         process = _own.process = start(_PROGRAM, in_background=False)
         _started.add(process)
         assert process.stdout

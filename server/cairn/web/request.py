@@ -84,5 +84,5 @@ class PageRequest:
 
 
 async def _highlighted(work: Callable[[], T], colours: Highlighting) -> T:
-    with colours.until_cancelled():
+    with colours.stopped_when_cancelled():
         return await asyncio.to_thread(colours.run, work)

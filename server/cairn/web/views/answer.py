@@ -90,7 +90,7 @@ async def answer_events(request: PageRequest) -> Response:
     colours = Highlighting()
 
     async def run(tell: Any) -> str:
-        with colours.until_cancelled():  # A disconnect cancels this.
+        with colours.stopped_when_cancelled():  # A disconnect cancels this.
             answered = await request.streamed_answer("discover", params, tell)
             shown = partial(_found, request, answered)
             return await asyncio.to_thread(lambda: rendered("found.html", **colours.run(shown)))
