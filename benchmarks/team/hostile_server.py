@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Let a hostile team server answer a clone, and check that it opens no file, writes none, and breaks nothing.
 
-    python benchmarks/team/hostile_server.py --source REPOSITORY --folder FOLDER [--answers 20000] [--rounds 50]
-      [--seed 7] [--output FILE]
+    python benchmarks/team/hostile_server.py --source REPOSITORY --folder FOLDER [--answers 20000]
+      [--rounds 50] [--seed 7] [--output FILE]
 
 A real `cairn serve` over a real store has an index of a clone of REPOSITORY. Between it and the clone stands
 a server that changes most of its answers: values, records, rows and pages of the catalogue, bytes, sizes,

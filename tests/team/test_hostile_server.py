@@ -76,7 +76,7 @@ def answering(reply: Reply, status: int = 200, pause: float = 0.0) -> Iterator[s
         server.shutdown()
 
 
-# --- locate ------------------------------------------------------------------------------------------------
+# --- locate ------------------------------------------------------------------------------------
 
 _COMMITS = ["a" * 40, "b" * 40]
 _LOCATED: dict[str, Any] = {
@@ -187,7 +187,7 @@ def test_a_response_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) 
         TeamServer(url, "token").locate(_COMMITS)
 
 
-# --- catalogues ----------------------------------------------------------------------------------------------
+# --- catalogues --------------------------------------------------------------------------------
 
 
 def catalogue(change: str = "", path: str = "src/berths.py", head: dict[str, Any] | None = None) -> bytes:
@@ -249,7 +249,7 @@ def test_catalogue_with_a_path_outside_is_refused(path: str) -> None:
         "CREATE TRIGGER extra AFTER INSERT ON meta BEGIN SELECT randomblob(9); END",
         "DROP TABLE copies",
         "ALTER TABLE files ADD COLUMN extra",
-        "UPDATE sqlite_schema SET sql = replace(sql, 'INTEGER NOT NULL', 'TEXT NOT NULL') WHERE name = 'files'",
+        "UPDATE sqlite_schema SET sql = replace(sql, 'INTEGER NOT', 'TEXT NOT') WHERE name = 'files'",
         "PRAGMA user_version = 7",
         "UPDATE paths_fts_data SET block = x'00' WHERE id > 10",
     ],
@@ -292,7 +292,7 @@ def test_catalogue_that_unpacks_to_very_much_is_refused_and_deleted(bare_data_di
     assert not list((bare_data_dir / "team").iterdir())
 
 
-# --- reads ---------------------------------------------------------------------------------------------------
+# --- reads -------------------------------------------------------------------------------------
 
 _CHUNK = Chunk(0, 0, 2, "def moor(): ...", ChunkType.CODE)
 _STORED = StoredChunk(1, "src/berths.py", "source", "c", _CHUNK, "00")

@@ -25,7 +25,7 @@ _FENCE = re.compile(_CONTAINERS + r"(?:(`{3,})(?=[^`]*$)|(~{3,}))(.*)$")
 _COMMENTS = (("<!--", "-->"), ("{/*", "*/}"))
 # HTML elements whose text is not Markdown if they are at the start of a line.
 _VERBATIM = re.compile(r"[ \t]*<(pre|script|style|textarea)\b", re.IGNORECASE)
-_ANCHOR = re.compile(r"\s*<a\s+(?:name|id)=[^>]*>\s*(?:</a>)?\s*$")
+_ANCHOR = re.compile(r"\s*<a\s+(?:name|id)=[^>]*>\s*+(?:</a>)?\s*+$")
 # A line that cannot be a setext heading, because another element starts on it.
 _NOT_A_TITLE = re.compile(r"[ \t]*+(?:[#>|<]|[-*+][ \t]|\d{1,9}[.)][ \t]|[-=*_ \t]+$)| {4}|\t")
 
@@ -33,7 +33,9 @@ _NOT_A_TITLE = re.compile(r"[ \t]*+(?:[#>|<]|[-*+][ \t]|\d{1,9}[.)][ \t]|[-=*_ \
 TITLE_LIMIT = 300
 # The lines between two `---` are metadata if they match this pattern, and otherwise text between two rules.
 _METADATA = re.compile(r"^[\"']?[\w.-]+[\"']?[ \t]*[:=]", re.MULTILINE)
-_TITLE_KEY = re.compile(r"""^title\s*[:=]\s*(?:"([^"]*)"|'([^']*)'|(.*?))\s*$""", re.MULTILINE)
+_TITLE_KEY = re.compile(
+    r"""^title\s*+[:=]\s*+(?:"([^"]*)"[^\S\n]*+$|'([^']*)'[^\S\n]*+$|(.*)$)""", re.MULTILINE
+)
 
 
 def markdown_elements(lines: Lines) -> list[Element]:
@@ -159,6 +161,6 @@ def _front_matter(lines: Lines) -> FrontMatter | None:
             if not lines[1].strip() or not _METADATA.search(lines.text(1, index)):
                 return None
             found = _TITLE_KEY.search(lines.text(1, index))
-            title = next(filter(None, found.groups()), "") if found else ""
+            title = next(filter(None, found.groups()), "").rstrip() if found else ""
             return FrontMatter(0, index + 1, plain_title(title))
     return None

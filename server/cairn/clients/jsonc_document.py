@@ -14,8 +14,8 @@ from attrs import frozen
 
 from cairn.clients.editing import UneditableSettingsError, UnreadableSettingsError, line_at
 
-_STRING = r'"(?:\\.|[^"\\])*"'
-_COMMENT = re.compile(rf"{_STRING}|(//[^\r\n]*|/\*.*?\*/)", re.DOTALL)
+_STRING = r'"(?:\\.|[^"\\])*+"?'  # An unclosed string extends to the end.
+_COMMENT = re.compile(rf"{_STRING}|(//[^\r\n]*|/\*.*?(?:\*/|\Z))", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"{_STRING}|(,)(?=[ \t\r\n]*[}}\]])", re.DOTALL)
 _BLANKS = re.compile(r"[ \t\r\n]*")
 

@@ -15,6 +15,8 @@ from attrs import frozen
 
 MAX_LINES = 14
 """The maximum number of lines of a head. A longer head is a table of parameters, not worth quoting."""
+_MAX_CHARACTERS = 1_000
+"""The maximum length of a head and of its lines. The patterns take quadratic time for longer ones."""
 _ENDS_AT_LINE_END = frozenset(
     "ruby rb kotlin kt kts swift elixir ex exs go lua scala sc julia jl nim crystal haskell hs".split()
 )
@@ -94,6 +96,8 @@ def head_below(lines: Sequence[str], first: int, language: str) -> Head | None:
         return None
     last, column, sign = end
     text = _TRAILING.sub("", _quoted(lines, start, last, column))
+    if len(text) > _MAX_CHARACTERS:
+        return None
     while not _ELIXIR_HEAD.match(text) and (annotation := _ANNOTATION.match(text)):
         text = text[annotation.end() :]
     is_inner = bool(lines[start][:1].isspace())
@@ -127,6 +131,8 @@ def _skip_annotations(lines: Sequence[str], first: int, language: str) -> int | 
     elixir = language in ("elixir", "ex", "exs")
     while number < min(len(lines), first + MAX_LINES):
         line = lines[number].strip()
+        if len(line) > _MAX_CHARACTERS:
+            return None
         if not line:
             blank += 1
             if blank > 1:
@@ -157,7 +163,7 @@ def _end_of_head(lines: Sequence[str], start: int, language: str) -> tuple[int, 
     depth = 0
     for number in range(start, min(len(lines), start + MAX_LINES)):
         line = lines[number].rstrip()
-        if PREPROCESSOR.match(line):
+        if len(line) > _MAX_CHARACTERS or PREPROCESSOR.match(line):
             return None
         for column, character in enumerate(line):
             if character in "([":

@@ -16,8 +16,8 @@ MIN_WORD_SHARE = 0.7
 
 _LETTER = re.compile(r"[^\W\d_]")
 _CODE_WORD = re.compile(r"[{}=;]|\w\(\w*\)?,|\A[<>|&+/\\^~@$%-]+\Z")
-_QUOTED = re.compile(r"(`+).+?\1|\]\([^)\s]*\)")
-_STATEMENT_OF_CODE = re.compile(r"\w\([^)]*[=\"']|\s#\s|[;{}]\Z|\s(?:=|==|!=|:=|\+=|&&|\|\|)\s")
+_QUOTED = re.compile(r"(?<!`)(`++).+?\1|\]\([^)\s]*\)")
+_STATEMENT_OF_CODE = re.compile(r"\w\([^)]{0,300}[=\"']|\s#\s|[;{}]\Z|\s(?:=|==|!=|:=|\+=|&&|\|\|)\s")
 _MARKUP = re.compile(r"!\[|</?[A-Za-z][^>]*>|&[a-z]+;|\|\s")
 _COMMENT = ("//", "/*", "# ", "-- ", ";; ")
 _LEAD_IN = ("?", ":", "...", "…")

@@ -22,7 +22,7 @@ _ABBREVIATIONS = (
     "approx ca cf cr dr e.g eg eq fig i.e ie incl lit max min n.b p.ex pp prof resp sr sra st vs viz"
 )
 _OPAQUE = re.compile(
-    r"(?P<ticks>`+)(?:(?!(?P=ticks)).)+(?P=ticks)"
+    r"(?<!`)(?P<ticks>`++)(?:(?!(?P=ticks)).)+(?P=ticks)"
     r"|\]\([^)\s]*\)"  # This is the address of a Markdown link.
     r"|<[^<>\s][^<>]*>"  # These are autolinks and inline HTML.
     r"|\[(?:\.{3}|…)\]"  # This is an omission in a quotation.
@@ -40,7 +40,7 @@ _INSIDE = re.compile(
     rf"|(?<![\w.])(?:{'|'.join(map(re.escape, _ABBREVIATIONS.split()))})\.(?=\s)",
     re.IGNORECASE,
 )
-_END_WITHIN = re.compile(r"[.!?…]+[)\]\"'”’»*_`]+(?=\s|\Z)")
+_END_WITHIN = re.compile(r"(?<![.!?…])[.!?…]++[)\]\"'”’»*_`]++(?=\s|\Z)")
 _LAST_LETTER = re.compile(r"(?<=\w)\s(?:&\s)?[A-Z](?=\.\s+(?:`|(?P<next>[A-Z]\w*)))")
 _SPACE = re.compile(r"\s")
 _INNER = re.compile(r"\S(?:.*\S)?", re.DOTALL)

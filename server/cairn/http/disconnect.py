@@ -15,12 +15,13 @@ from cairn.startup.ending import first_of
 async def unless_disconnected(request: Request, work: Coroutine[Any, Any, Any]) -> Any:
     """Return the result of `work`; cancel it and raise ClientDisconnect if the client disconnects."""
     task = asyncio.ensure_future(work)
-    await first_of(task, _disconnected(request.receive))
+    await first_of(task, disconnected(request.receive))
     if task.cancelled():
         raise ClientDisconnect
     return task.result()
 
 
-async def _disconnected(receive: Callable[[], Awaitable[Message]]) -> None:
+async def disconnected(receive: Callable[[], Awaitable[Message]]) -> None:
+    """Wait until the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -28,6 +28,8 @@ _OVERVIEW = re.compile(
 _OF_THIS_PROJECT = re.compile(
     rf"(?P<asks>(?:{_ASKS})?)(?P<project>{_THIS_PROJECT})", re.VERBOSE | re.IGNORECASE
 )
+_LONGEST_QUESTION = 300
+"""The maximum length in characters of a question for an overview. Its subject has at most three words."""
 _NON_LETTERS = re.compile(r"[\W_]+")
 _EXTENSION = re.compile(r"\.(?:js|ts|py|rs|go|rb|net)\Z", re.IGNORECASE)
 _FOLDERS_OF_DOCUMENTS = frozenset({"doc", "docs", "documentation", "source", "src", "en"})
@@ -59,7 +61,7 @@ _OWNERSHIP = re.compile(r"\b(?:trademarks?|copyright(?:ed)?|licen[cs]ed|sponsor\
 def subject_of(text: str) -> str:
     """Return the subject of a question for an overview ("what is X", "explain X") as the user wrote it; ""
     for other questions. `text` is the question in English."""
-    found = _OVERVIEW.fullmatch(text)
+    found = _OVERVIEW.fullmatch(text) if len(text) <= _LONGEST_QUESTION else None
     return "" if found is None or question_kinds(text) else found["subject"].rstrip(".")
 
 

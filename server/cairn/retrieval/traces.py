@@ -29,7 +29,7 @@ _FRAMES = tuple(
     )
 )
 _NOISE = re.compile(
-    r"^\s*(?:Traceback \(most recent call last\):|goroutine \d+ \[[^\]]*\]:|Caused by:|stack backtrace:|\.\.\. \d+ more"  # noqa: E501
+    r"^[^\S\n]*+(?:Traceback \(most recent call last\):|goroutine \d+ \[[^\]]*\]:|Caused by:|stack backtrace:|\.\.\. \d+ more"  # noqa: E501
     r"|\[?Previous exception[^\n]*|File\b\s*$|During handling of the above exception[^\n]*|[\^~\s]+$)",
     re.MULTILINE,
 )

@@ -40,6 +40,7 @@ from cairn.settings.layers import Layers
 from cairn.settings.tree import ServeSettings
 from cairn.startup.ending import first_of, termination
 from cairn.startup.interpreter import release_freed_memory, shorten_switch_interval
+from cairn.web import highlighting
 
 _END_SECONDS = 3
 """Timeout for running requests when the server stops."""
@@ -133,6 +134,7 @@ def serve(
         release_freed_memory()
         connected = Gauge("cairn_lsp_connections", "Editors that are connected", registry=metrics.registry)
         connected.set_function(lambda: editors.editors)
+        resources.callback(highlighting.close)
         serving = _Serving(own, callers, engine, editors, metrics, presence, http, lsp_sockets, names)
         asyncio.run(serving.run(on_ready))
 

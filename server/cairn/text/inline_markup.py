@@ -11,6 +11,7 @@ from __future__ import annotations
 import html
 import re
 from bisect import bisect_left
+from collections import Counter
 
 from attrs import define, field, frozen
 
@@ -25,7 +26,7 @@ _TAGS = (
 )
 _LABEL = r"(?:[^\[\]`]|(?P<{0}>`+)[^`]+(?P={0})|!?\[[^\[\]]*\](?:\([^()]*\))?)*?"
 """The text between a link's brackets, which may contain code, brackets and an image."""
-_ADDRESS = r"\(\s*(?:<[^<>\n]*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"
+_ADDRESS = r"\(\s*+(?:<[^<>\n]*>|[^\s()]*+(?:\([^\s()]*+\)[^\s()]*+)*+)(?:\s++(?:\"[^\"]*\"|'[^']*'))?\s*+\)"
 
 _CONSTRUCT = re.compile(
     r"(?=[\\:`!\[<{&h])(?:"  # a quick skip of characters that begin no construct
@@ -34,10 +35,10 @@ _CONSTRUCT = re.compile(
     r"|(?<![\w:]):(?:[A-Za-z][\w+.-]*:)+`(?P<role>[^`]+)`(?!`)"
     r"|(?<!`)`(?P<named>[^`<>]+?)\s*<[^`<>]+>`__?(?!\w)"
     r"|(?<!`)`(?P<reference>[^`]+)`__?(?!\w)"
-    r"|(?P<code>(?P<ticks>`+).+?(?<!`)(?P=ticks)(?!`))"
+    r"|(?P<code>(?<!`)(?P<ticks>`++).+?(?<!`)(?P=ticks)(?!`))"
     r"|(?P<comment><!--.*?-->)"
     rf"|(?P<image>!\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\](?:{_ADDRESS}|\[[^\[\]]*\]))"
-    r"|(?P<footnote>\[\^[^\]\s]+\](?!:)|\[(?:\d+|\#[\w-]*|\*|[A-Z][\w-]*\d)\]_(?!\w))"
+    r"|(?P<footnote>\[\^[^\[\]\s]+\](?!:)|\[(?:\d+|\#[\w-]*|\*|[A-Z][\w-]*\d)\]_(?!\w))"
     rf"|(?<![A-Za-z0-9_\])])\[(?P<link>{_LABEL.format('inner')})\]"
     rf"(?P<address>(?:{_ADDRESS}|\[[^\[\]]*\])(?:\{{:?\s*[.#][^{{}}]*\}})?)"
     r"|\[(?P<lone>`[^`\[\]]+`)\](?![\[(])"
@@ -102,6 +103,8 @@ class _Edits:
     _replaced: list[tuple[int, int, str]] = field(factory=list)
     _opaque: list[tuple[int, int]] = field(factory=list)
     _constructs: list[tuple[int, int]] = field(factory=list)
+    _open_marks: Counter[str] = field(factory=Counter)
+    """How many marks of each kind are open. Searching for one in vain would take quadratic time."""
 
     def apply(self) -> Stripped:
         pieces: list[str] = []
@@ -165,6 +168,7 @@ class _Edits:
                 start = self._close(openers, run[0][0], start, end)
             if start < end and self._opens(start, end):
                 openers.append(_Marks(run[0][0], start, end))
+                self._open_marks[run[0][0]] += 1
 
         if note := _NOTE.search(self.source):
             self._replaced.append((*note.span(), ""))
@@ -172,14 +176,16 @@ class _Edits:
     def _close(self, openers: list[_Marks], mark: str, start: int, end: int) -> int:
         """Pair the marks `[start, end)` with open ones. Return the start of the marks that stay unpaired."""
         while start < end:
-            index = next((i for i in reversed(range(len(openers))) if openers[i].mark == mark), None)
-            if index is None:
+            if not self._open_marks[mark]:
                 break
+            index = next(i for i in reversed(range(len(openers))) if openers[i].mark == mark)
             opener = openers[index]
             count = min(opener.end - opener.start, end - start)
             inside = self.source[opener.end : start]
             if mark == "_" and _IDENTIFIER.fullmatch(inside) and (count > 1 or "_" in inside):
                 break
+            for dropped in openers[index + 1 :]:
+                self._open_marks[dropped.mark] -= 1
             del openers[index + 1 :]
             self._replaced.append((opener.end - count, opener.end, ""))
             self._replaced.append((start, start + count, ""))
@@ -187,6 +193,7 @@ class _Edits:
             start += count
             if opener.start == opener.end:
                 openers.pop()
+                self._open_marks[mark] -= 1
         return start
 
     def _opens(self, start: int, end: int) -> bool:

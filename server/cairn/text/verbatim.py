@@ -6,6 +6,7 @@ markup, and with whitespace collapsed. A text of several parts, joined by `OMISS
 
 from __future__ import annotations
 
+import functools
 import io
 import re
 from collections.abc import Iterable
@@ -51,10 +52,16 @@ def stands_in(text: str, lines: Iterable[str]) -> bool:
     The lines may contain the text as it is, like code, or without inline markup. `*`, `_`, `~`, `\\` and the
     end of a block comment are ignored, because an emphasis may begin or end on another line.
     """
-    bare = [without_mark(line) for line in lines]
-    readings = {_folded(" ".join(bare)), _folded(strip_inline("\n".join(bare)).text)}
+    readings = _readings(tuple(lines))
     parts = [_folded(without_mark(part)) for part in text.split(OMISSION)]
     return all(parts) and any(_in_order(parts, reading) for reading in readings)
+
+
+@functools.lru_cache(16)  # A long line contains many sentences.
+def _readings(lines: tuple[str, ...]) -> frozenset[str]:
+    """Return the lines, joined, as they are and without inline markup."""
+    bare = [without_mark(line) for line in lines]
+    return frozenset((_folded(" ".join(bare)), _folded(strip_inline("\n".join(bare)).text)))
 
 
 def _folded(text: str) -> str:

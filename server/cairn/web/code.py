@@ -1,4 +1,4 @@
-"""Highlights source code as lines of HTML with Pygments, which knows 500 languages and is installed for rich.
+"""Shows source code as lines of HTML with colours.
 
 Only this module builds markup without a template. All text passes through `escape`.
 """
@@ -9,30 +9,14 @@ import functools
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 
 from markupsafe import Markup, escape
-from pygments.lexer import Lexer
-from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
-from pygments.lexers.special import TextLexer
-from pygments.token import STANDARD_TYPES, _TokenType
-from pygments.util import ClassNotFound
+
+from cairn.web.highlighting import TEXT_SECONDS, Highlighting, Text, Token, current
 
 MOST_COLOURED = 200_000
-"""The maximum length of a highlighted text in characters: Pygments takes about a second per million."""
-_ALIASES = {
-    "csharp": "csharp",
-    "objc": "objective-c",
-    "jsx": "jsx",
-    "tsx": "tsx",
-    "vimdoc": "text",
-    "proto": "protobuf",
-    "requirements": "text",
-    "gitignore": "text",
-}
-"""Pygments' names of languages by Cairn's names, where they differ."""
-_COLOURED = re.compile(r"k.?|c[^s].?|c|s.?|m.?|g[ehsu]|n[abcdefot]|bp|fm|il|ld|dl|ow")
-"""The classes that have a colour in base.css. Half of all tokens, such as names, have none."""
+"""The maximum length of a highlighted text in characters. The rest of a longer one would rarely have colours,
+which take 2 to 8 s per million characters."""
 _BEGINS = r"(?:(?<![^\W\d_])|(?<=[a-z0-9])(?=[A-Z]))"
 _CACHED_TEXTS = 512
 _MOST_CACHED_CHARACTERS = 20_000
@@ -58,22 +42,52 @@ def streamed_lines(
     text: str, language: str, path: str, terms: Sequence[str] = (), most: int | None = None
 ) -> Iterator[Markup]:
     """Yield the lines that `code_lines` returns, so that the first can be sent before the rest is
-    highlighted. Lines after the first `most` may be incomplete or missing."""
-    if len(text) <= _MOST_CACHED_CHARACTERS:
-        return _lines(_cached_tokens(text, language, path, most), terms)
-    return _lines(_tokens(text, language, path), terms)
+    highlighted. Text after the first `most` lines, and what takes too long, has no colours."""
+    text = _with_plain_ends(text)
+    tokens: Iterable[Token] = ()
+    if len(text) <= MOST_COLOURED:
+        wanted = Text(text, language, path.rpartition("/")[2], most)
+        tokens = _short(wanted) if len(text) <= _MOST_CACHED_CHARACTERS else _colours().tokens(wanted)
+    return _lines(_parts(text, tokens), terms)
+
+
+def _colours() -> Highlighting:
+    return current.get(None) or Highlighting()
+
+
+class _Interrupted(Exception):  # noqa: N818 - it carries a result, which is then not cached
+    """The response ended before a text had its tokens."""
+
+    def __init__(self, tokens: tuple[Token, ...]) -> None:
+        super().__init__()
+        self.tokens = tokens
+
+
+def _short(text: Text) -> tuple[Token, ...]:
+    try:
+        return _cached_tokens(text)
+    except _Interrupted as interrupted:
+        return interrupted.tokens
 
 
 @functools.lru_cache(_CACHED_TEXTS)
-def _cached_tokens(text: str, language: str, path: str, most: int | None) -> tuple[tuple[str, str], ...]:
-    """Return the tokens of the first `most` lines. Marks are added later, since they change during typing."""
-    tokens, ends = [], 0
-    for token in _tokens(text, language, path):
-        tokens.append(token)
-        ends += token[1].count("\n")
-        if most is not None and ends >= most:
-            break
-    return tuple(tokens)
+def _cached_tokens(text: Text) -> tuple[Token, ...]:
+    """Return the tokens. Marks are added later, since they change during typing. A text that took its whole
+    time would take it again. Raises _Interrupted if the response ended before."""
+    colours = _colours()
+    tokens = tuple(colours.tokens(text, TEXT_SECONDS))
+    if colours.is_over:
+        raise _Interrupted(tokens)
+    return tokens
+
+
+def _parts(text: str, tokens: Iterable[Token]) -> Iterator[tuple[str, str]]:
+    """Yield the class and the text of each token, and then the rest of the text."""
+    end = 0
+    for name, length in tokens:
+        start, end = end, end + length
+        yield name, text[start:end]
+    yield "", text[end:]
 
 
 def _lines(tokens: Iterable[tuple[str, str]], terms: Sequence[str]) -> Iterator[Markup]:
@@ -89,34 +103,8 @@ def _lines(tokens: Iterable[tuple[str, str]], terms: Sequence[str]) -> Iterator[
         yield Markup("".join(line))
 
 
-def _tokens(text: str, language: str, path: str) -> Iterator[tuple[str, str]]:
-    """Yield the class and the text of each token."""
-    lexer = _lexer(language, path.rpartition("/")[2]) if len(text) <= MOST_COLOURED else TextLexer()
-    # `get_tokens` would strip lines and expand tabs.
-    for _, kind, value in lexer.get_tokens_unprocessed(_with_plain_ends(text)):
-        yield _class(kind), value
-
-
 def _with_plain_ends(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-@functools.lru_cache(256)
-def _lexer(language: str, name: str) -> Lexer:
-    with suppress(ClassNotFound):
-        return get_lexer_by_name(_ALIASES.get(language, language))
-    with suppress(ClassNotFound):
-        return get_lexer_for_filename(name)
-    return TextLexer()
-
-
-@functools.lru_cache(1024)
-def _class(kind: _TokenType) -> str:
-    """Return the CSS class of a kind of token or its nearest ancestor; "" for a class without a colour."""
-    while kind not in STANDARD_TYPES and kind.parent is not None:
-        kind = kind.parent
-    name = STANDARD_TYPES.get(kind, "")
-    return name if _COLOURED.fullmatch(name) else ""
 
 
 def _span(text: str, name: str, marked: re.Pattern[str] | None) -> str:

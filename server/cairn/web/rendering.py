@@ -6,7 +6,7 @@ import functools
 import gzip
 import secrets
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,11 @@ import jinja2
 from attrs import frozen
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 import cairn
+from cairn.http.disconnect import disconnected
+from cairn.startup.ending import first_of
 from cairn.text.counts import counted
 from cairn.web import addresses
 from cairn.web.request import PageRequest
@@ -53,16 +56,32 @@ def page(request: PageRequest, template: str, *, status: int = 200, **values: An
     return _response(request.http, template, status, signed_in=True, **values)
 
 
-def streamed_page(request: PageRequest, template: str, **values: Any) -> Response:
-    """Return a page that is sent while it is rendered. Rendering must not fail: the status is sent first."""
+class _StreamedPage(StreamingResponse):
+    """A response that calls `stop` as soon as the browser disconnects, even while a thread renders a part."""
+
+    def __init__(self, pieces: Iterable[bytes], stop: Callable[[], None], headers: dict[str, str]) -> None:
+        super().__init__(pieces, headers=headers, media_type="text/html")
+        self._stop = stop
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def stopped() -> None:
+            await disconnected(receive)
+            self._stop()
+
+        await first_of(super().__call__(scope, receive, send), stopped())
+
+
+def streamed_page(request: PageRequest, template: str, stop: Callable[[], None], **values: Any) -> Response:
+    """Return a page that is sent while it is rendered. Rendering must not fail: the status is sent first. If
+    the browser disconnects, `stop` is called, so that work on the rest can end."""
     values |= {"signed_in": True, "theme": _theme(request.http)}
     stream = _templates().get_template(template).stream(values)
     stream.enable_buffering(_PARTS)
     pieces = (piece.encode() for piece in stream)
     if not _accepts_gzip(request):
-        return StreamingResponse(pieces, media_type="text/html")
+        return _StreamedPage(pieces, stop, {})
     headers = {"content-encoding": "gzip", "vary": "accept-encoding"}
-    return StreamingResponse(_compressed(pieces), media_type="text/html", headers=headers)
+    return _StreamedPage(_compressed(pieces), stop, headers)
 
 
 def page_around(request: PageRequest, template: str, late: Awaitable[str], **values: Any) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ from cairn.engine.runner import Runner
 from cairn.http.disconnect import unless_disconnected
 from cairn.http.guard import is_loopback_host
 from cairn.settings.tree import ServeSettings
+from cairn.web.highlighting import Highlighting
 
 T = TypeVar("T")
 Cancelled = Callable[[], bool]
@@ -74,3 +76,13 @@ class PageRequest:
         running = self.served.runner.work(work, workspace=self.repository, seconds=seconds)
         found: T = await unless_disconnected(self.http, running)
         return found
+
+    async def highlight(self, work: Callable[[], T], colours: Highlighting | None = None) -> T:
+        """Run work that highlights texts on a thread, until the browser disconnects."""
+        found: T = await unless_disconnected(self.http, _highlighted(work, colours or Highlighting()))
+        return found
+
+
+async def _highlighted(work: Callable[[], T], colours: Highlighting) -> T:
+    with colours.stopped_when_cancelled():
+        return await asyncio.to_thread(colours.run, work)

@@ -128,7 +128,7 @@ def _manifest_name(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
         name = _READERS[path.suffix](text)
-    except (OSError, ValueError, AttributeError, TypeError, ElementTree.ParseError):
+    except (OSError, ValueError, RecursionError, AttributeError, TypeError, ElementTree.ParseError):
         return ""
     return name.rstrip("/").rpartition("/")[2] if isinstance(name, str) else ""
 

@@ -256,19 +256,24 @@ def _translated(body: str, anchored: bool) -> str | None:
     None if nothing can match it: it is empty, or has an unclosed bracket."""
     # git's abbreviation for zero directories needs a plain slash.
     body = re.sub(r"(?<![^/])\*\*+\\/", "**/*/", body)
-    pieces: list[str | None] = []
+    pieces: list[str] = []
     for piece in _PIECE.finditer(body):
+        if piece["unfinished"]:
+            return None  # Each further bracket would be searched to the end, too.
         if stars := piece["stars"]:
             pieces.append(_STAR if len(stars) == 1 else _DEEP)
         elif members := piece["members"]:
-            pieces.append(_bracket(piece["negated"], members))
+            bracket = _bracket(piece["negated"], members)
+            if bracket is None:
+                return None
+            pieces.append(bracket)
         elif plain := piece["plain"]:
             pieces.append(re.escape(plain))
         else:
-            pieces.append(r"[^\x2f]" if piece["any"] else None)
-    if not pieces or None in pieces:
+            pieces.append(r"[^\x2f]")
+    if not pieces:
         return None
-    translated = "".join(filter(None, pieces))
+    translated = "".join(pieces)
     parts = [
         part if anchored and part == _DEEP else part.replace(_DEEP, _STAR) for part in translated.split("/")
     ]

@@ -27,7 +27,7 @@ def namespace_of(language: str, source: bytes) -> str:
 
 
 def _slashed(name: str) -> str:
-    return re.sub(r"\s*(?:::|[.\\])\s*", "/", name.replace("`", "").strip()).strip("/")
+    return re.sub(r"(?<!\s)\s*+(?:::|[.\\])\s*+", "/", name.replace("`", "").strip()).strip("/")
 
 
 _JVM = re.compile(rb"^[ \t]*package[ \t]+([\w.`]+)", re.MULTILINE)
@@ -42,7 +42,7 @@ _NAMESPACES = {
 
 
 _COMMENT = re.compile(r"#[^\n]*")
-_PY_FROM = re.compile(r"\s*from\s+(\.*)\s*([\w.]*)\s+import\s+(.*)", re.DOTALL)
+_PY_FROM = re.compile(r"\s*from\s++(\.*+)\s*+((?:(?!import\b)[\w.]++)?+)\s*+(?<=\s)import\s++(.*)", re.DOTALL)
 _AS = re.compile(r"([\w.*]+)(?:\s+as\s+(\w+))?")
 
 
@@ -65,13 +65,13 @@ def _python(text: str) -> Iterator[Import]:
 
 
 _JS_MODULE = re.compile(r"(?:\bfrom|\bimport|\brequire\()\s*[\"'`]([^\"'`\n]+)[\"'`]")
-_JS_NAMED = re.compile(r"\{([^}]*)\}")
+_JS_NAMED = re.compile(r"\{([^{}]*)\}")
 _JS_AS = re.compile(r"(?:\btype\s+)?([\w$]+)\s*(?:(?:\bas\b|:)\s*([\w$]+))?")
 _JS_STAR = re.compile(r"\*(?:\s*as\s+([\w$]+))?")
 _JS_DEFAULT = re.compile(r"import\s+(?:type\s+)?([\w$]+)\s*(?:,|from\b)")
 _JS_REQUIRED = re.compile(r"(?:module\.)?([\w$.]+)\s*=\s*require\([^)]*\)(?:\.([\w$]+))?")
 _JS_LOCAL_EXPORT = re.compile(r"(?:export\s+default\s+|export\s*=\s*|module\.exports\s*=\s*)([\w$]+)\s*;?\Z")
-_JS_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_JS_COMMENT = re.compile(r"//[^\n]*|/\*.{0,2000}?\*/", re.DOTALL)
 DEFAULT = "default"
 """The member name of a module's default export."""
 
@@ -101,7 +101,7 @@ def _javascript(text: str) -> Iterator[Import]:
         yield Import(star[1] or "*", spec)
 
 
-_GO_SPEC = re.compile(r"(?:([\w.]+)[ \t]+)?[\"`]([^\"`\n]+)[\"`]")
+_GO_SPEC = re.compile(r"(?:(?<![\w.])([\w.]++)[ \t]++)?[\"`]([^\"`\n]+)[\"`]")
 _GO_VERSION = re.compile(r"v\d+\Z")
 
 
@@ -152,7 +152,7 @@ def _rust(text: str) -> Iterator[Import]:
 
 
 _JVM_IMPORT = re.compile(
-    r"import\s+(?:static\s+)?([\w.`]+?)(?:\.([*_])|\.\{([^}]*)\})?(?:\s+as\s+(\w+))?\s*;?\s*\Z"
+    r"import\s++(?:static\s++)?([\w.`]+?)(?:\.([*_])|\.\{([^}]*)\})?(?:\s++as\s++(\w+))?\s*+;?\s*+\Z"
 )
 _SCALA_AS = re.compile(r"([\w$]+|_|\*)\s*(?:(?:=>|as)\s*(\w+))?")
 
@@ -188,7 +188,7 @@ def _csharp(text: str) -> Iterator[Import]:
 
 
 _PHP_USE = re.compile(
-    r"use\s+(?:function\s+|const\s+)?\\?([\w\\]+?)(?:\\?\{([^}]*)\})?(?:\s+as\s+(\w+))?\s*;?\s*\Z"
+    r"use\s++(?:function\s++|const\s++)?\\?([\w\\]+?)(?:\\?\{([^}]*)\})?(?:\s++as\s++(\w+))?\s*+;?\s*+\Z"
 )
 _PHP_MEMBER = re.compile(r"([\w\\]+)(?:\s+as\s+(\w+))?")
 

@@ -22,11 +22,10 @@ import apsw
 from attrs import astuple, frozen
 
 from cairn.index.indexing.folder_state import Intervals
-from cairn.index.indexing.workers.process import set_up_child_process
-from cairn.index.indexing.workers.start import LOST, end, exchange, start
 from cairn.index.store.database import open_reader
 from cairn.index.store.meta import raise_generation, read_facts
 from cairn.index.store.writer import IndexWriter
+from cairn.startup.child_process import LOST, NICENESS, end, exchange, set_up_child_process, start
 
 logger = logging.getLogger(__name__)
 
@@ -171,7 +170,7 @@ def _counted_apart(process: subprocess.Popen[bytes], index: Path) -> LinkCounts 
 def serve() -> None:
     """Read the path of an index from the input, count, and write the counts to the output. The process ends
     early when its input is closed."""
-    requests, answers = set_up_child_process()
+    requests, answers = set_up_child_process(NICENESS)
     path = pickle.load(requests)
     threading.Thread(target=_end_with, args=(requests,), daemon=True).start()
     db = open_reader(path)

@@ -24,6 +24,8 @@ _MAX_PHRASE = 6
 _MAX_MEANINGS = 4
 _LONG = 6
 """The minimum length of a word that is unambiguous without accents, unlike "donde", "ou" and "que"."""
+_MOST_LETTERS = 60
+"""The maximum length of a German compound. Every division of a word is tried."""
 _FEWEST_LETTERS = 4
 """The minimum number of letters of a word that is inflected, and of each part of a German compound."""
 _ASKING = re.compile(r"(?:what|which|where|why|how|who|when)\b")
@@ -88,7 +90,7 @@ class Lexicon:
                     return found
             if found := self.stemmed.get(self._stem(plain)):
                 return found
-        parts = self._compound(lowered)
+        parts = self._compound(lowered) if len(word) <= _MOST_LETTERS else ()
         return WordMeaning((" ".join(part.words[0] for part in parts),)) if parts else None
 
     def _compound(self, word: str) -> list[WordMeaning]:

@@ -130,14 +130,14 @@ _MOSTLY = 0.2
 """The minimum share of non-ASCII letters in a foreign sentence with English words. It is low for Chinese."""
 
 UNTRANSLATED = re.compile(
-    r"""`+[^`]+`+ | "[^"]*" | “[^”]*” | (?<!\w)'[^'\n]{2,80}'(?!\w) | https?://[^\s\u3000-\uffef]+
-        | [@$#.]*[A-Za-z_]\w*(?:(?:::|[./\\:\#]|->)[\w*]+)+(?:\(\))? | /[\w./*-]+
-        | \w*[A-Za-z0-9]_\w* | _+[A-Za-z]\w* | \w*\d\w* | \b\w+\(\) | \b[a-z]+[A-Z]\w* | \b[A-Z]{2,}s?\b | \b[A-Z][a-z]+[A-Z]\w*""",  # noqa: E501
+    r"""(?<!`)`++[^`]+`+ | "[^"]*" | “[^”]*” | (?<!\w)'[^'\n]{2,80}'(?!\w) | https?://[^\s\u3000-\uffef]+
+        | (?<![A-Za-z_@$#.])[@$#.]*+[A-Za-z_]\w*(?:(?:::|[./\\:\#]|->)[\w*]+)+(?:\(\))? | /[\w./*-]+
+        | (?<!\w)\w*[A-Za-z0-9]_\w* | _+[A-Za-z]\w* | (?<!\w)\w*\d\w* | \b\w+\(\) | \b[a-z]+[A-Z]\w* | \b[A-Z]{2,}s?\b | \b[A-Z][a-z]+[A-Z]\w*""",  # noqa: E501
     re.VERBOSE | re.ASCII,
 )
 """Matches quotes, paths, and names that are clearly code. These belong to no language."""
 _CAPITALISED = re.compile(r"(?<=[^\W\d_] )[A-ZÀ-Þ]\w*")
-_SENTENCE_END = re.compile(r"[.?!:;]+(?=\s|\Z)|[\n。？！；：…]")
+_SENTENCE_END = re.compile(r"(?<![.?!:;])[.?!:;]++(?=\s|\Z)|[\n。？！；：…]")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -185,11 +185,12 @@ def _counts(text: str) -> Counter[Language]:
 
 
 def _read(masked: str) -> Iterator[Sentence]:
-    start = 0
+    start = checked = 0
     for end in (*(match.end() for match in _SENTENCE_END.finditer(masked)), len(masked)):
-        if _LETTER.search(masked, start, end):
+        if _LETTER.search(masked, checked, end):
             yield Sentence(start, end, *_language(masked[start:end]))
             start = end
+        checked = end
 
 
 def _language(sentence: str) -> tuple[Language | None, bool]:

@@ -53,7 +53,7 @@ _SEPARATOR = re.compile(r"\.|::|#|->")
 _COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|\w_\w|^_+\w")
 _QUOTED = re.compile(r"`{1,2}([^`\n]{2,100})`{1,2}")
 _DEFINED = re.compile(
-    r"^\s*(?:class|def|function|fn|func|struct|enum|interface)\s+(\w+)|^\s*(\w+)\s*[:+*/|&-]?=[^=]|\bas\s+(\w+)|\bfor\s+(\w+)\s+in\b",
+    r"^[^\S\n]*+(?:class|def|function|fn|func|struct|enum|interface)\s+(\w+)|^[^\S\n]*+(\w+)\s*[:+*/|&-]?=[^=]|\bas\s+(\w+)|\bfor\s+(\w+)\s+in\b",
     re.MULTILINE,
 )
 _IMPORT = re.compile(r"\bimport\s+([\w, ]+)")

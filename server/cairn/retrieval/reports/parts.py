@@ -64,7 +64,7 @@ _CODE_LINE = re.compile(
         (?:from\s+[\w.]+\s+)?import\s+[\w.{*(] | (?:async\s+)?def\s+\w+ | class\s+\w+ | @\w[\w.]* | return\b | raise\s+\w
         | with\s+\w.*: | for\s+\w.*: | if\s.*:$ | else:$ | try:$ | except\b.*: | assert\s | \#include
         | (?:let|const|var|fn|func|pub|use|package)\s+\w.*[;{(=]
-        | [\w.\[\]'", ]{1,80}\s[-+*/|&]?=\s\S | [\w.]+\(.*\)?[,;]?$ | [\w.]+\(.*\).*[;{)]$ | [})\]]+[;,)]*$
+        | [\w.\[\]'", ]{1,80}\s[-+*/|&]?=\s\S | [\w.]+\(.*\)?[,;]?$ | [\w.]+\(.*\).*[;{)]$ | [})\]]++[;,)]*+$
     )""",  # noqa: E501
     re.VERBOSE,
 )
@@ -81,8 +81,8 @@ _TRACKER = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _VERSION = re.compile(
-    r"""^\s*[-*•]?\s*(?:
-        [\w .@/()+-]{1,40}?(?:\s*(?:==|=>|:|=)\s*|\s+)\(?v?\d+(?:\.\w+)+[^\s.]*[^.]{0,60}                    # numpy: 1.17.3
+    r"""^\s*+[-*•]?\s*+(?:
+        [\w .@/()+-]{1,40}?(?:\s*+(?:==|=>|:|=)\s*+|\s++)\(?v?\d++(?:\.\w++)++[^\s.]*+[^.]{0,60}                    # numpy: 1.17.3
         | [\w .-]{1,30}:\s*(?:None|N/A|\(none\)|True|False)                                                  # xlrd: None
         | (?:python|os|operating\ system|platform|machine|processor|kernel|browser|compiler|system|byteorder|LANG|LC_ALL|LOCALE
            |rustc|node|npm|go\ version|java|openjdk|host|binary|commit-\w+|release|LLVM\ version|executable|blas|cpu)\b[^.]{0,12}[:=(].*
@@ -117,7 +117,7 @@ def _sorted_lines(text: str) -> Iterator[tuple[str, str]]:
             yield "prose", line.strip()
 
 
-_HEADING = re.compile(r"^\s*(?:#{1,6}\s+(?P<marked>.+?)\s*#*|\*\*(?P<bold>[^*\n]{2,60})\*\*:?)\s*$")
+_HEADING = re.compile(r"^\s*(?:#{1,6}\s+(?P<marked>\S.*)|\*\*(?P<bold>[^*\n]{2,60})\*\*:?\s*$)")
 _PLAIN_HEADING = re.compile(r"^\s*([A-Z][\w /]{2,40}):?\s*$")
 _ABOUT_MACHINE = re.compile(
     r"\b(?:versions?|environments?|system|platform|operating|dependencies|installed|installation|packages|setup|pip list|pip freeze|conda"  # noqa: E501
@@ -139,7 +139,7 @@ _FORM = re.compile(
 def _heading(line: str) -> str:
     """Return the text of a heading in any markup, or "". A heading without markup must be usual in forms."""
     if marked := _HEADING.match(line):
-        return (marked["marked"] or marked["bold"]).strip(" :*")
+        return (marked["bold"] or marked["marked"].rstrip().rstrip("#")).strip(" :*")
     plain = _PLAIN_HEADING.match(line)
     heading = plain[1].strip() if plain else ""
     return heading if _FORM.match(heading) or _ABOUT_MACHINE.search(heading) else ""

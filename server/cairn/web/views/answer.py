@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from attrs import frozen
@@ -24,6 +25,7 @@ from cairn.web.addresses import (
     numbered,
     repository_name,
 )
+from cairn.web.highlighting import Highlighting
 from cairn.web.passages import CodeLine, all_lines
 from cairn.web.question import Question, chosen
 from cairn.web.rendering import page, rendered, wants_fragment
@@ -73,7 +75,7 @@ async def answer(request: PageRequest) -> Response:
     }
     if question.text and given.get("whole"):
         answered = await request.answer("discover", _params(question, budget))
-        values["found"] = await asyncio.to_thread(_found, request, answered)
+        values["found"] = await request.highlight(partial(_found, request, answered))
     return page(request, "answer.html", **values)
 
 
@@ -85,14 +87,19 @@ async def answer_events(request: PageRequest) -> Response:
     if wants_fragment(request.http):
         return Response()  # EventSource hides the status of a refused request, so the script requests it.
 
+    colours = Highlighting()
+
     async def run(tell: Any) -> str:
-        answered = await request.streamed_answer("discover", params, tell)
-        return await asyncio.to_thread(lambda: rendered("found.html", **_found(request, answered)))
+        with colours.stopped_when_cancelled():  # A disconnect cancels this.
+            answered = await request.streamed_answer("discover", params, tell)
+            shown = partial(_found, request, answered)
+            return await asyncio.to_thread(lambda: rendered("found.html", **colours.run(shown)))
 
     def progress(stage: protocol.DiscoverProgress) -> str:
         if stage.excerpts is None:
             return ""
-        return rendered("excerpts.html", excerpts=_excerpts(request, stage.excerpts))
+        excerpts = colours.run(partial(_excerpts, request, stage.excerpts))
+        return rendered("excerpts.html", excerpts=excerpts)
 
     def problem(refusal: RefusedError) -> str:
         return rendered("problem.html", message=refusal.message)

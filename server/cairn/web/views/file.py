@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import re
 from collections.abc import Iterator, Sequence
@@ -24,6 +23,7 @@ from cairn.text.languages import PROSE_LANGUAGES
 from cairn.text.verbatim import lines_of, lines_with_ends
 from cairn.web.addresses import FILE, FILE_PANEL, address, editor_address, file_address, repository_name
 from cairn.web.code import MOST_COLOURED, streamed_lines
+from cairn.web.highlighting import Highlighting
 from cairn.web.passages import CodeLine
 from cairn.web.rendering import fragment, page, streamed_page, wants_fragment
 from cairn.web.request import Cancelled, PageRequest
@@ -55,7 +55,9 @@ async def file(request: PageRequest) -> Response:
         return await _not_shown(request, path, marked, problem)
     if found.file.page.path != path:  # The requested path is not in normal form.
         return RedirectResponse(file_address(found.file.page.path, marked, request.repository), 303)
-    return streamed_page(request, "file.html", **await asyncio.to_thread(_values, request, found, marked))
+    colours = Highlighting()
+    values = await request.highlight(partial(_values, request, found, marked), colours)
+    return streamed_page(request, "file.html", colours.stop, **values)
 
 
 async def file_panel(request: PageRequest) -> Response:
@@ -65,7 +67,7 @@ async def file_panel(request: PageRequest) -> Response:
     if not wants_fragment(request.http):
         return RedirectResponse(f"{file_address(path, lines or (1, 1), request.repository)}&panel=1", 303)
     found = await request.work(partial(_found, path=path, lines=lines, history="history" in given))
-    values = await asyncio.to_thread(panel_values, request, found.file, found.around, found.history)
+    values = await request.highlight(partial(panel_values, request, found.file, found.around, found.history))
     return fragment("file_panel.html", **values)
 
 

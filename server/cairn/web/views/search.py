@@ -84,8 +84,7 @@ async def _found(request: PageRequest, question: Question) -> dict[str, Any]:
     answer: protocol.SearchAnswer = await request.answer("search", question.params())
     return {
         "answer": answer,
-        # Highlighting is too slow for the event loop.
-        "rows": await asyncio.to_thread(lambda: [_row(request, result) for result in answer.results]),
+        "rows": await request.highlight(lambda: [_row(request, result) for result in answer.results]),
         "offered": offered(question, answer.results),
         "more": question.longer() if len(answer.results) == question.limit else None,
         "milliseconds": round(1_000 * (time.perf_counter() - started)),

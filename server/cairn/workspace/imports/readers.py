@@ -46,9 +46,10 @@ _PY_STRINGS = {
     "'''": re.compile(r"'''[^']*(?:'{1,2}[^']+)*'''"),
 }
 _PY_FROM = _by_line(
-    r"[ \t]*from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+c?import[ \t]*(\([^)]{0,2000}\)|(?:[^\n;#\\]|\\\r?\n)+)"
+    r"[ \t]*from[ \t]++(\.*+)[ \t]*+((?:(?!c?import\b)[\w.]++)?+)[ \t]*+(?<=[ \t])c?import[ \t]*+"
+    r"(\([^)]{0,2000}\)|(?:[^\n;#\\]|\\\r?\n)+)"
 )
-_PY_IMPORT = _by_line(r"[ \t]*c?import[ \t]+([^\n;#(]+)")
+_PY_IMPORT = _by_line(r"[ \t]*c?import[ \t]++([^\n;#(]+)")
 _PY_MEMBER = re.compile(r"(?:^|,|\()\s*(\w+|\*)")
 _PY_COMMENT = re.compile(r"#[^\n]*")
 
@@ -186,7 +187,7 @@ def _types(tag: str, text: str) -> Iterator[str]:
 
 # Rust
 
-_RS_USE = _by_line(r"([ \t]*)(?:pub(?:\([^)\n]*\))?[ \t]+)?(?:use|extern crate)[ \t]+([^;=(]{1,2000});")
+_RS_USE = _by_line(r"([ \t]*)(?:pub(?:\([^)\n]*\))?[ \t]++)?(?:use|extern crate)[ \t]++([^;=(]{1,2000});")
 _RS_MOD = _by_line(r"[ \t]*(?:pub(?:\([^)\n]*\))?[ \t]+)?mod[ \t]+(\w+)[ \t]*;")
 _RS_PATH = re.compile(r"crate((?:::\w+)+)")
 _RS_ALIAS = re.compile(r"\bas\s+\w+")
@@ -350,13 +351,13 @@ _READERS: dict[str, _SpecReader] = {
     **dict.fromkeys(("jinja2", "twig"), _TEMPLATE),
     "lua": _pattern(
         "lua",
-        r"^[ \t]*(?:local[ \t]+[\w, ]+=[ \t]*|return[ \t]+)?require[ \t]*\(?[ \t]*[\"']([\w./-]+)[\"']",
+        r"^[ \t]*(?:local[ \t]++[\w, ]++=[ \t]*+|return[ \t]++)?require[ \t]*+\(?[ \t]*+[\"']([\w./-]+)[\"']",
         ".",
     ),
     "haskell": _pattern("hs", r"^import[ \t]+(?:safe[ \t]+)?(?:qualified[ \t]+)?([A-Z][\w.]*)", "."),
     "perl": _pattern("pl", r"^[ \t]*(?:use|require)[ \t]+([A-Z]\w*(?:::\w+)*)", "::"),
     "proto": _pattern("file", r"^[ \t]*import[ \t]+(?:public[ \t]+|weak[ \t]+)?\"([^\"\n]+)\""),
-    "solidity": _pattern("file", r"^[ \t]*import[ \t]+(?:[^\"';]*from[ \t]+)?[\"']([^\"'\n]+)"),
+    "solidity": _pattern("file", r"^[ \t]*import[ \t]++(?:[^\"';]{0,1500}from[ \t]++)?[\"']([^\"'\n]+)"),
     "zig": _pattern("file", r"@import\(\"([^\"\n]+\.zig)\"\)", relative=True),
     "julia": _pattern("file", r"^[ \t]*include\([ \t]*\"([^\"\n]+)\"", relative=True),
     "r": _pattern("file", r"^[ \t]*source\([ \t]*[\"']([^\"'\n]+)"),

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import psutil
 
+from cairn.startup.child_process import processor_seconds
+
 _EVERY_SECONDS = 2.0
 """How often other programs' CPU use is measured. More often would react to a single short process."""
 _BUSY = ("user", "nice", "system", "irq", "softirq", "steal", "interrupt", "dpc")
@@ -74,11 +76,8 @@ class Turns:
 def busy_seconds_of_others(own: Iterable[int]) -> float:
     """Return the CPU seconds used on this machine by all processes but this one and `own` (ids)."""
     times = psutil.cpu_times()
-    return sum(getattr(times, name, 0.0) for name in _BUSY) - time.process_time() - sum(map(_seconds_of, own))
-
-
-def _seconds_of(process: int) -> float:
-    with contextlib.suppress(psutil.Error):
-        times = psutil.Process(process).cpu_times()
-        return float(times.user + times.system)
-    return 0.0
+    return (
+        sum(getattr(times, name, 0.0) for name in _BUSY)
+        - time.process_time()
+        - sum(map(processor_seconds, own))
+    )

@@ -14,9 +14,9 @@ from typing import cast
 
 from cairn.index.indexing.reading import ReadRequest, ReadResult, record_of
 from cairn.index.indexing.workers.cores import Turns, busy_seconds_of_others
-from cairn.index.indexing.workers.start import LOST, end, exchange, start
 from cairn.index.store.writer import IndexedFile
 from cairn.index.vectors.recipe import StaticRecipe
+from cairn.startup.child_process import LOST, end, exchange, start
 
 _PROGRAM = "from cairn.index.indexing.workers.process import serve; serve()"
 _BATCH_BYTES, _BATCH_FILES = 200_000, 64

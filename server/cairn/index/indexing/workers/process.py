@@ -8,22 +8,16 @@ import gc
 import itertools
 import os
 import pickle
-import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
 
 from attrs import evolve
 
 from cairn.index.indexing.reading import ReadRequest, ReadResult, read_file
 from cairn.index.store.writer import IndexedFile
 from cairn.index.vectors.recipe import StaticRecipe
+from cairn.startup.child_process import NICENESS, send, set_up_child_process
 from cairn.startup.interpreter import exempt_from_collection
-from cairn.startup.streams import guard_streams
-
-_NICENESS = 5
-"""The niceness of worker processes gives editing and queries priority. On Windows, `start` sets it."""
 
 _COLLECT_EVERY = 50
 """The number of batches between two garbage collections. Automatic collections took a tenth of the time,
@@ -41,22 +35,9 @@ def prepare(root: Path, recipe: StaticRecipe | None, request: ReadRequest) -> Re
     return evolve(reading, file=file.prepared(recipe.vectors if recipe else None, request.indexed))
 
 
-def set_up_child_process() -> tuple[BinaryIO, BinaryIO]:
-    """Set up signals and priority of a child process; return its pipes for requests and for results."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the parent process
-    if sys.platform != "win32":
-        with contextlib.suppress(OSError):
-            os.nice(_NICENESS)
-    # The streams of `sys` are not used: with PYTHONUNBUFFERED, a signal can cut a write short.
-    pipes = open(0, "rb", closefd=False), open(1, "wb", closefd=False)  # noqa: SIM115 - open to the end
-    guard_streams()
-    sys.stdout = sys.stderr  # a stray print would break the protocol
-    return pipes
-
-
 def serve(prepare: Prepare = prepare) -> None:
     """Handle requests until the input ends. The first pickle sent is True, once everything is imported."""
-    requests, answers = set_up_child_process()
+    requests, answers = set_up_child_process(NICENESS)
     with exempt_from_collection():
         import cairn.chunking.chunker
         import cairn.chunking.references.packing
@@ -64,15 +45,10 @@ def serve(prepare: Prepare = prepare) -> None:
 
     gc.disable()
     with contextlib.suppress(EOFError, BrokenPipeError):
-        _send(answers, True)
+        send(answers, True)
         for batches in itertools.count(1):
             root, recipe, batch = pickle.load(requests)
-            _send(answers, [prepare(root, recipe, request) for request in batch])
+            send(answers, [prepare(root, recipe, request) for request in batch])
             if batches % _COLLECT_EVERY == 0:
                 gc.collect()
     os._exit(0)  # an ordinary exit would flush a pipe that may be closed
-
-
-def _send(answers: BinaryIO, answer: object) -> None:
-    answers.write(pickle.dumps(answer, pickle.HIGHEST_PROTOCOL))
-    answers.flush()
