@@ -44,7 +44,7 @@ Reply = Callable[[str], bytes]
 
 
 @contextmanager
-def answering(reply: Reply, status: int = 200, pause: float = 0.0) -> Iterator[str]:
+def replying(reply: Reply, status: int = 200, pause: float = 0.0) -> Iterator[str]:
     """Serve `reply` on a port of this machine, with a pause after each byte, and yield the URL."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -86,7 +86,7 @@ _LOCATED: dict[str, Any] = {
 
 
 def test_located_commit_of_those_asked_for_is_accepted() -> None:
-    with answering(lambda _: json.dumps(_LOCATED).encode()) as url:
+    with replying(lambda _: json.dumps(_LOCATED).encode()) as url:
         located = TeamServer(url, "token").locate(_COMMITS)
     assert located is not None
     assert located.commit == "b" * 40
@@ -118,7 +118,7 @@ def test_located_commit_of_those_asked_for_is_accepted() -> None:
 )
 def test_located_snapshots_that_were_not_asked_for_are_refused(changed: dict[str, Any]) -> None:
     with (
-        answering(lambda _: json.dumps(_LOCATED | changed).encode()) as url,
+        replying(lambda _: json.dumps(_LOCATED | changed).encode()) as url,
         pytest.raises(TeamUnavailableError, match="does not answer as a team's server"),
     ):
         TeamServer(url, "token").locate(_COMMITS)
@@ -126,7 +126,7 @@ def test_located_snapshots_that_were_not_asked_for_are_refused(changed: dict[str
 
 @pytest.mark.parametrize("body", [b"[" * 100_000, b'{"snapshot": NaN}', b" " * 10_000 + b"null", b"\xff"])
 def test_other_answers_to_locate_are_refused(body: bytes) -> None:
-    with answering(lambda _: body) as url, pytest.raises(TeamUnavailableError):
+    with replying(lambda _: body) as url, pytest.raises(TeamUnavailableError):
         TeamServer(url, "token").locate(_COMMITS)
 
 
@@ -137,7 +137,7 @@ def test_commit_that_is_an_option_writes_no_file(
     victim = tmp_path / "bashrc"
     victim.write_text("kept")
     located = _LOCATED | {"commit": f"--output={victim}", "behind": 0}
-    with answering(lambda path: json.dumps(located).encode() if "locate" in path else catalogue()) as url:
+    with replying(lambda path: json.dumps(located).encode() if "locate" in path else catalogue()) as url:
         monkeypatch.setenv("CAIRN_TEAM__URL", url)
         monkeypatch.setenv("CAIRN_TEAM_TOKEN", "token")
         engine = Engine({})
@@ -157,7 +157,7 @@ def test_status_of_a_clone_prints_no_traceback(
     repository = harbour(tmp_path / "harbour")
     monkeypatch.setenv("CAIRN_TEAM_TOKEN", "token")
     for body in (b"[" * 100_000, b'{"error": {"message": "\\u001b]0;owned\\u0007"}}', dumps({"a": 1})):
-        with answering(lambda _, body=body: body, 500 if b"error" in body else 200) as url:  # type: ignore[misc]
+        with replying(lambda _, body=body: body, 500 if b"error" in body else 200) as url:  # type: ignore[misc]
             monkeypatch.setenv("CAIRN_TEAM__URL", url)
             done = subprocess.run(
                 [sys.executable, "-m", "cairn", "status", str(repository.folder)],
@@ -172,7 +172,7 @@ def test_status_of_a_clone_prints_no_traceback(
 
 def test_an_error_of_the_server_becomes_a_printable_sentence() -> None:
     error = json.dumps({"error": {"message": "\x1b]52;c;aGk=\x07 two\nlines " + "x" * 1_000}}).encode()
-    with answering(lambda _: error, 503) as url, pytest.raises(TeamUnavailableError) as refused:
+    with replying(lambda _: error, 503) as url, pytest.raises(TeamUnavailableError) as refused:
         TeamServer(url, "token").locate(_COMMITS)
     assert str(refused.value).isprintable()
     assert len(str(refused.value)) < 500
@@ -181,7 +181,7 @@ def test_an_error_of_the_server_becomes_a_printable_sentence() -> None:
 def test_a_response_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(team_server, "_ANSWER_SECONDS", 0.3)
     with (
-        answering(lambda _: b" " * 100_000, pause=0.01) as url,
+        replying(lambda _: b" " * 100_000, pause=0.01) as url,
         pytest.raises(TeamUnavailableError, match="does not answer"),
     ):
         TeamServer(url, "token").locate(_COMMITS)

@@ -28,6 +28,7 @@ from cairn.retrieval.rarity import term_shares
 from cairn.settings.contained import contained
 from cairn.settings.layers import CHARACTERS
 from cairn.settings.tree import Leg
+from cairn.workspace.builtin_rules import may_contain_secrets
 from cairn.workspace.collections import TAGS, FileKind
 
 # Discovery is imported on use, because a search, often an editor's first request, does not need it.
@@ -168,11 +169,15 @@ class OpenWorkspace(Request):
         return installed.count if installed else estimate_tokens
 
     def _tokenizer_file(self, named: str) -> Path:
-        """Return the path. Raise ValueError if it is neither in the workspace nor in the user's settings."""
+        """Return the path. Raise ValueError if it is neither in the workspace nor in the user's settings, and
+        if it may hold secrets of the workspace."""
         trees = [folder.settings.without_workspace_file() for folder in self.folders] or [self.settings]
         if all(named != tree.discovery.render.tokenizer for tree in trees):
             roots = [root for folder in self.folders for root in (folder.root, folder.shown)]
-            return contained(named, roots)
+            file = contained(named, roots)
+            if may_contain_secrets(file.as_posix()):
+                raise ValueError("such files may hold secrets")
+            return file
         path = Path(named).expanduser()
         if path.exists() and not path.is_file():
             raise ValueError("it is not a regular file")

@@ -247,7 +247,7 @@ def _like(folder: Folder, path: str) -> str:
 def _listed(places: Sequence[Place]) -> str:
     """List the contents of the deepest existing folder of a path."""
     folder, path = places[0]
-    above = path
+    above = path.strip("/")  # The folder of "/" is "/" again.
     while above := posixpath.dirname(above):
         if has_below(folder.reader, above):
             break

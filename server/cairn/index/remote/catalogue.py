@@ -149,7 +149,7 @@ def _opened(file: Path) -> tuple[str, apsw.Connection]:
 
 def _check_database(database: apsw.Connection) -> None:
     if database.pragma("user_version") != SCHEMA_VERSION or _tables(database) != _own_tables():
-        raise ValueError("The catalogue is of another version, or is no catalogue.")
+        raise ValueError("The tables are not those of this version.")
     if database.execute("PRAGMA quick_check(1)").get != "ok":
         raise ValueError("The catalogue is damaged.")
     for table in ("paths_fts", "subjects_fts"):
