@@ -342,7 +342,6 @@ def readers() -> dict[str, Operation]:
         "definitions": each_line(evidence_lines.defines_or_imports),
         "comments": each_line(evidence_lines.is_comment),
         "content rules": lambda text: builtin_rules.decide_content("a.txt", text),
-        "private key": builtin_rules.is_private_key,
         "file name": lambda text: builtin_rules.decide_file_name(text[:255].replace("\n", "a")),
         "ignore file": ignored,
         "language": lambda text: languages.language_of("a.h", text),

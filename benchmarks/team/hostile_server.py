@@ -399,7 +399,8 @@ class Watch:
     def __enter__(self) -> Watch:
         """Begin to record opened files, logged exceptions and failed threads."""
         folders = tuple(f"{each.resolve()}{os.sep}" for each in self.allowed)
-        others = (os.devnull, "/proc/", "/sys/fs/cgroup", *folders)
+        git_folders = f"{tempfile.gettempdir()}/cairn-git-"
+        others = (os.devnull, "/proc/", "/sys/fs/cgroup", git_folders, *folders)
 
         def audit(event: str, given: tuple[Any, ...]) -> None:
             if self._is_active and event in _FILE_EVENTS and isinstance(given[0], str | bytes | os.PathLike):

@@ -126,8 +126,9 @@ def test_readers_go_on_while_lists_are_merged(
     index(store, repository)
     connections = Store([store], connections=3)
 
-    def berths(reader: PostgresReader) -> set[int]:
-        return set(reader.postings({"berth": 0}, never)["berth"].ids.tolist())
+    def berths(reader: PostgresReader) -> set[tuple[str, int]]:
+        numbers = reader.postings({"berth": 0}, never)["berth"].ids.tolist()
+        return {(each.path, each.chunk.position) for each in reader.chunks(numbers).values()}
 
     reader = open_snapshot(store, connections, "harbour", "main")
     expected = berths(reader)

@@ -15,6 +15,7 @@ from cairn.workspace.comparison import Compared, Comparison
 from cairn.workspace.git import GitError
 from cairn.workspace.repository import open_repository
 from cairn.workspace.rules import FileRules
+from cairn.workspace.scan import read_bytes
 
 
 @pytest.fixture
@@ -83,8 +84,7 @@ def test_files_of_inner_repositories_are_left_out(project: Project, tmp_path: Pa
 
 def test_unchanged_files_are_read_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     read = list[str]()
-    whole = Path.read_bytes
-    monkeypatch.setattr(Path, "read_bytes", lambda path: (read.append(path.name), whole(path))[1])
+    monkeypatch.setattr(comparison, "read_bytes", lambda path: (read.append(path.name), read_bytes(path))[1])
     old = time.time() - 60
     os.utime(project.root / "a.py", (old, old))
     kept = Comparison(project.root)

@@ -86,7 +86,8 @@ def test_index_is_writable_while_a_process_counts(writer: IndexWriter) -> None:
     assert counting.step(0.0)
     assert not counting.step(0.0)
     save(writer, "port/tug.py", "import port.ship\n")
-    (process,) = [each for each in psutil.Process().children() if SLOW in " ".join(each.cmdline())]
+    running = (each for each in psutil.Process().children() if each.status() != psutil.STATUS_ZOMBIE)
+    (process,) = [each for each in running if SLOW in " ".join(each.cmdline())]
     counting.close()
     assert not process.is_running()
     assert not writer.facts().is_counted
