@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import http.client
 import re
-import socket
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +16,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
+from cairn.attach.time_limit import ended_after
 from cairn.errors import CairnError, InvalidRequestError
 from cairn.text.uris import numeric
 
@@ -122,19 +121,11 @@ def _connected(base: str) -> Iterator[tuple[http.client.HTTPConnection, tuple[st
     connection.connect()
     connection.auto_open = 0  # Another program could listen by the time of a second connection.
     opened = connection.sock
-
-    def disconnect() -> None:
-        with suppress(OSError):
-            opened.shutdown(socket.SHUT_RDWR)
-
-    ending = threading.Timer(_TIMEOUT_SECONDS, disconnect)
-    ending.daemon = True
-    ending.start()
     try:
         connection.host, connection.port = opened.getpeername()[:2]  # This also sets the header `Host`.
-        yield connection, (connection.host, connection.port)
+        with ended_after(opened, _TIMEOUT_SECONDS):
+            yield connection, (connection.host, connection.port)
     finally:
-        ending.cancel()
         connection.close()
 
 

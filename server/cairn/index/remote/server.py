@@ -8,16 +8,15 @@ from __future__ import annotations
 import datetime
 import http.client
 import json
-import socket
 import ssl
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 from attrs import field, frozen
 
+from cairn.attach.time_limit import ended_after
 from cairn.errors import CairnError, InvalidRequestError, WireError
 from cairn.index.remote.answers import ANSWERS, check
 from cairn.index.remote.wire import MOST_BYTES, dumps, loads
@@ -130,7 +129,7 @@ class TeamServer:
         connection = self._local.open or self._connect()
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         path = urlsplit(self.url).path.rstrip("/") + PATH + path
-        with _ended_after(connection.sock, _ANSWER_SECONDS):
+        with ended_after(connection.sock, _ANSWER_SECONDS):
             connection.request(method, path, body or None, headers)
             response = connection.getresponse()
             is_answer, will_close = response.status == 200, response.will_close
@@ -181,23 +180,6 @@ def _is_private(url: str) -> bool:
     """Whether the connection is encrypted or stays on this machine."""
     parts = urlsplit(url)
     return parts.scheme == "https" or parts.hostname in ("localhost", "127.0.0.1", "::1")
-
-
-@contextmanager
-def _ended_after(connection: socket.socket, seconds: float) -> Iterator[None]:
-    """Shut the connection down after `seconds`, unless the block ends earlier."""
-
-    def end() -> None:
-        with suppress(OSError):
-            connection.shutdown(socket.SHUT_RDWR)
-
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 def _checked(found: Located, commits: Sequence[str]) -> Located:
