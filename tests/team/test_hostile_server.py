@@ -233,7 +233,7 @@ def test_catalogue_with_a_path_outside_is_refused(path: str) -> None:
     [
         "UPDATE files SET path = x'ff'",
         "UPDATE files SET path = CAST(x'ff' AS TEXT)",
-        "UPDATE files SET kind = 'none'",
+        "UPDATE files SET kind = x'00'",
         "UPDATE files SET chunks = 1e300",
         "UPDATE files SET chunks = -1",
         "UPDATE files SET id = 9999999999",

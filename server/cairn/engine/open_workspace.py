@@ -29,7 +29,7 @@ from cairn.settings.contained import contained
 from cairn.settings.layers import CHARACTERS
 from cairn.settings.tree import Leg
 from cairn.workspace.builtin_rules import may_contain_secrets
-from cairn.workspace.collections import TAGS, FileKind
+from cairn.workspace.collections import TAGS
 
 # Discovery is imported on use, because a search, often an editor's first request, does not need it.
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class OpenWorkspace(Request):
                     vector_count=stats.chunks + (known.vector_count if known else 0),
                     created_at=stats.created_at,
                     updated_at=stats.updated_at,
-                    tags=TAGS[FileKind(stats.kind)],
+                    tags=TAGS.get(stats.kind, ()),
                 )
         return list(refs.values())
 

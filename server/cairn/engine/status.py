@@ -22,7 +22,7 @@ from cairn.operations.metrics import IndexFigures
 from cairn.operations.percentiles import percentile
 from cairn.paths import workspace_dir
 from cairn.settings.tree import Settings
-from cairn.workspace.collections import TAGS, FileKind
+from cairn.workspace.collections import TAGS
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
@@ -108,7 +108,7 @@ def _collections(folders: Sequence[Folder]) -> tuple[protocol.CollectionInfo, ..
             kind=stats.kind,
             files=stats.files,
             chunks=stats.chunks,
-            tags=TAGS[FileKind(stats.kind)],
+            tags=TAGS.get(stats.kind, ()),
             created_at=stats.created_at,
             updated_at=stats.updated_at,
         )

@@ -28,7 +28,7 @@ class FileKind(enum.StrEnum):
     EXAMPLES = "examples"
 
 
-TAGS: dict[FileKind, tuple[str, ...]] = {
+TAGS: Mapping[str, tuple[str, ...]] = {
     FileKind.SOURCE: ("code",),
     FileKind.DOCS: ("documentation",),
     FileKind.TESTS: ("code", "tests"),

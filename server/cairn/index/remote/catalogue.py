@@ -26,13 +26,15 @@ from cairn.index.store.database import create, distrust
 from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import SCHEMA_VERSION
 from cairn.paths import data_dir, private_folder
-from cairn.workspace.collections import TAGS
 from cairn.workspace.rules import is_relative
 
 if TYPE_CHECKING:  # A machine that only receives catalogues has no PostgreSQL client.
     from cairn.index.postgres.catalogue import SnapshotMemory
 
-_UNREADABLE = "The catalogue of the team's index cannot be read."
+_UNREADABLE = (
+    "The catalogue of the team's index is not used, because it is damaged or of another version. Install the"
+    " same version of Cairn on this machine and the server."
+)
 _MOST_BYTES = 128 << 20
 """The size limit of a decompressed catalogue."""
 _BLOCK = 1 << 16
@@ -192,7 +194,7 @@ _ROWS: Mapping[str, Mapping[str, Callable[[Any], bool]]] = {
         "path": is_relative,
         "size": _is_number,
         "is_text": _is_number,
-        "kind": lambda value: value in TAGS,
+        "kind": _is_text,
         "collection": _is_text,
         "indexed_at": _is_text,
         "chunks": _is_number,
