@@ -199,7 +199,7 @@ def catalogue(change: str = "", path: str = "src/berths.py", head: dict[str, Any
         database.execute(
             "INSERT INTO paths_fts(rowid, stem, folders) VALUES (?, ?, ?)", (1, *path_words(path))
         )
-        database.execute("INSERT INTO meta VALUES ('chunks', 1), ('content', 1)")
+        database.execute("INSERT INTO meta VALUES ('chunks', 1), ('scanned', 1)")
         database.execute("INSERT INTO file_history VALUES (?, 1, x'0100000001', 1, 7)", (path,))
     if change:
         database.pragma("writable_schema", "ON")
@@ -237,6 +237,9 @@ def test_catalogue_with_a_path_outside_is_refused(path: str) -> None:
         "UPDATE files SET chunks = 1e300",
         "UPDATE files SET chunks = -1",
         "UPDATE files SET id = 9999999999",
+        "DELETE FROM meta WHERE key = 'scanned'",
+        "INSERT INTO meta VALUES ('links', 1)",
+        "INSERT INTO meta VALUES ('model_id', 1)",
         "UPDATE meta SET value = 'x'",
         "UPDATE meta SET value = '[]'",
         "UPDATE meta SET value = 9223372036854775807",
