@@ -441,7 +441,7 @@ _QUESTIONS_A_ROUND = 20
 
 def attack(clone: Path, hostile: Elsewhere, rounds: int, answers: int, seed: int, watch: Watch) -> Figures:
     """Let an engine ask about the clone for some rounds, and then a client until the server has sent this
-    many answers, which is faster. Return what came of it."""
+    many more answers, which is faster. Return what came of it."""
     rng, outcomes = random.Random(seed), Counter[str]()
     os.environ["CAIRN_TEAM__URL"] = hostile.url
     team_clone._RETRY_SECONDS = (0.05, 0.1)
@@ -504,8 +504,8 @@ def _ask_client(
     assert located is not None
     reads = hostile.reads()
     rates = {"locate": 0.95, "catalogue": 0.95, "read": 0.95}
-    left = answers - sum(hostile.rates(**rates)[kind] for kind in _HOSTILE)
-    for _ in range(left):
+    hostile.rates(**rates)
+    for _ in range(answers):
         kind = rng.choice(("locate", "catalogue", "read", "read", "read"))
         with _judged(f"client {kind}", outcomes, watch):
             if kind == "locate":

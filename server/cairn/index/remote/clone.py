@@ -149,6 +149,11 @@ class TeamClone:
             self._touched = {}
         self._rules = FileRules(self._root, self._settings())
         reader = RemoteReader.of(partial(self._ask, located.snapshot), memory, str(self._root))
+        facts = reader.facts()
+        if not (facts.complete and facts.is_counted):  # Commands would wait for it, and it never changes.
+            raise NotSharedError(
+                f"The team's index of {self._root.name} is not complete; it is indexed here."
+            )
         compared = self._comparison.compare(
             repository, located.commit, self._rules, time.monotonic() + _GIT_SECONDS, self._stopped.is_set
         )
