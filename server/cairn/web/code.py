@@ -15,8 +15,8 @@ from markupsafe import Markup, escape
 from cairn.web.highlighting import TEXT_SECONDS, Highlighting, Text, Token, current
 
 MOST_COLOURED = 200_000
-"""The maximum length of a highlighted text in characters. The rest of a longer one would rarely have colours,
-which take 2 to 8 s per million characters."""
+"""The maximum length of a highlighted text in characters. A longer one has no colours: the time limit
+of a response would end them early."""
 _BEGINS = r"(?:(?<![^\W\d_])|(?<=[a-z0-9])(?=[A-Z]))"
 _CACHED_TEXTS = 512
 _MOST_CACHED_CHARACTERS = 20_000
