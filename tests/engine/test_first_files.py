@@ -27,7 +27,6 @@ class Indexing:
 
     scanned_after: float = float("inf")
     texts_queued: int = 0
-    known: bool = False
     looks: int = 0
     problem: str | None = None
     is_paused: bool = False
@@ -48,8 +47,8 @@ class Indexing:
     def scanned(self) -> bool:
         return self.looks > self.scanned_after
 
-    def was_scanned(self) -> bool:
-        return self.known
+    def catch_up(self) -> None:
+        pass
 
     def figures(self) -> Indexing:
         return self
@@ -64,11 +63,28 @@ async def wait(first: StartupWait, engine: Indexing, workspace: str = "") -> Non
         runner.close()
 
 
-@pytest.mark.parametrize("known", [False, True])
-async def test_a_request_waits_until_its_folder_is_scanned(known: bool) -> None:
-    engine = Indexing(scanned_after=3, known=known)
+async def test_a_request_waits_until_its_folder_is_scanned() -> None:
+    engine = Indexing(scanned_after=3)
     await wait(StartupWait(FOREVER), engine, "harbour")
     assert (engine.looks, engine.workspace) == (4, "harbour")
+
+
+async def test_requests_wait_again_after_a_later_checkout() -> None:
+    first, engine = StartupWait(FOREVER), Indexing(scanned_after=3)
+    await wait(first, engine)
+    engine.scanned_after = engine.looks + 3
+    await wait(first, engine)
+    assert engine.scanned
+
+
+async def test_a_later_checkout_has_a_deadline_of_its_own() -> None:
+    first, engine = StartupWait(BRIEFLY), Indexing()
+    await wait(first, engine)  # The deadline passes.
+    engine.scanned_after = 0
+    await wait(first, engine)
+    looks, engine.scanned_after = engine.looks, float("inf")
+    await wait(first, engine)
+    assert engine.looks > looks + 1
 
 
 HOPELESS = [{"problem": "read-only"}, {"is_paused": True}, {"retrieval_enabled": False}, {"phase": 0}]
@@ -81,7 +97,7 @@ async def test_a_request_does_not_wait_for_files_that_cannot_come(state: dict[st
     assert engine.looks == 1
 
 
-@pytest.mark.parametrize("missing", [{}, {"known": True}, {"scanned_after": 0, "texts_queued": 9}], ids=str)
+@pytest.mark.parametrize("missing", [{}, {"scanned_after": 0, "texts_queued": 9}], ids=str)
 async def test_what_never_comes_delays_only_the_first_request(missing: dict[str, Any]) -> None:
     first, engine = StartupWait(BRIEFLY), Indexing(**missing)
     await wait(first, engine)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cairn.attach.finding import find
+from cairn.startup.late_message import said_if_late
 
 QUERY_COMMANDS = frozenset({"search", "discover", "related", "callers", "callees", "page"})
 _FOR_PEOPLE = frozenset({"-h", "--help", "--color", "--prompt"})
@@ -20,6 +21,7 @@ _FOR_PROGRAMS = frozenset({"--json", "--max-tokens", "--cursor"})
 """Options that request output for programs, even on a terminal."""
 _ANSWER_SECONDS = 10.0
 """After this timeout the command opens the index itself, since the engine's process may be stopped."""
+WAITING = "cairn: waiting for the engine that has this folder open …"
 _INTERRUPTED = 130
 
 
@@ -36,7 +38,9 @@ def answered(arguments: Sequence[str]) -> int | None:
         here = Path.cwd()
         folders = [here / folder for folder in _folders(arguments)] or [here]
         wish = {"want": "command", "arguments": list(arguments), "here": str(here)}
-        found = find(folders, wish, _ANSWER_SECONDS)
+        is_quiet = any(quiet in arguments for quiet in ("-q", "--quiet"))
+        with said_if_late("" if is_quiet else WAITING):
+            found = find(folders, wish, _ANSWER_SECONDS)
     except KeyboardInterrupt:
         return _INTERRUPTED
     except OSError:  # The current directory was deleted.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.segment import Segment
 from rich.text import Text
 
-from cairn.cli.output import display
+from cairn.cli.output import display, remark
 from cairn.engine import progress_text
+from cairn.startup.late_message import NOTICED_SECONDS, said_if_late
 from cairn.startup.streams import guard_streams, unguarded, visible
 from cairn.text.counts import counted
 
@@ -92,8 +94,12 @@ def _shows_progress() -> bool:
 
 
 @contextmanager
-def progress_bars() -> Iterator[Callable[[IndexingProgress], None]]:
-    """Show two progress bars on stderr, for files and for vectors, if it is a terminal."""
+def progress_bars() -> Iterator[Callable[[IndexingProgress, str], None]]:
+    """Yield a function that shows progress, and another process that is waited for, if any.
+
+    It shows two bars on stderr, for files and for vectors. If that is no terminal, it writes one line, once
+    the wait has taken a second.
+    """
     console = _console(stderr=True)
     is_narrow = console.width < _MEASURED_COLUMNS
     columns = (
@@ -106,13 +112,18 @@ def progress_bars() -> Iterator[Callable[[IndexingProgress], None]]:
         guard_streams()  # rich has replaced the streams, and its replacement interprets escape sequences.
         files = bars.add_task("Reading files", total=None, detail="")
         texts = bars.add_task("Making vectors", total=None, visible=False, detail="")
-        most_queued = 0
+        most_queued, say_at = 0, time.monotonic() + NOTICED_SECONDS
 
-        def show(progress: IndexingProgress) -> None:
-            nonlocal most_queued
+        def show(progress: IndexingProgress, other: str) -> None:
+            nonlocal most_queued, say_at
+            if bars.disable and time.monotonic() >= say_at:
+                reading = f"waiting for {other}, which indexes" if other else "indexing"
+                remark(f"cairn: {reading}: {progress_text.describe(progress)} …")
+                say_at = float("inf")
             most_queued = max(most_queued, progress.texts_queued)
             bars.update(
                 files,
+                description=f"Waiting for {other}" if other else "Reading files",
                 total=progress.files_total or None,
                 completed=progress.files_done,
                 detail=counted(progress.chunks, "chunk"),
@@ -131,9 +142,11 @@ def progress_bars() -> Iterator[Callable[[IndexingProgress], None]]:
 
 @contextmanager
 def waiting(message: str) -> Iterator[None]:
-    """Show `message` on stderr, if it is a terminal, while the block runs."""
+    """Show `message` on stderr while the block runs. Where it cannot be shown and removed, it is written
+    once, after a second."""
     if not _shows_progress():
-        yield
+        with said_if_late("" if display.quiet else message):
+            yield
         return
     with _console(stderr=True).status(message):
         guard_streams()

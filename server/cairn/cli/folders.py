@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from cairn.engine.engine import Engine
 
 _POLL_SECONDS = 0.05
+_REST_SECONDS = 1.0
+"""How long a question waits for the end of other work. For 13,000 files it is done by then, and the next
+question ranks by its results."""
+_STILL_SECONDS = 60.0
+"""After this time without progress, another process does not seem to index. It may have been stopped."""
 _LOOK_SECONDS = 1.0
 """The interval of checks for rare events: a pause, or the end of another process."""
 
@@ -101,27 +106,43 @@ def wait_to_ask(engine: Engine, *, vectors: bool) -> None:
         remark(f"cairn: {problem}\nAnswering from what was indexed before.")
 
 
-def wait(engine: Engine, *, vectors: bool, written_by: Sequence[Path] = ()) -> None:
-    """Show progress until the index is up to date. While indexing is paused, its vectors may be missing.
+def wait(
+    engine: Engine, *, vectors: bool, rest: float = _REST_SECONDS, written_by: Sequence[Path] = ()
+) -> None:
+    """Show progress until the index has what a question needs. If indexing is paused, vectors may be missing.
 
-    Without `vectors`, or after an interrupt, this returns before all vectors are made. Other processes index
-    the folders `written_by`; raise IndexUnavailableError when one of these processes ends.
+    Without `vectors`, or after an interrupt, this returns before all vectors are made. If this process writes
+    the index, `rest` are the seconds to wait for what else it does at the moment, such as counting imports.
+    Other processes index the folders `written_by`. Raise IndexUnavailableError when one of these ends, and if
+    another process that indexes a folder makes no progress.
     """
     from cairn.cli.console import progress_bars
-    from cairn.engine.status import status_of
+    from cairn.engine.status import other_writer, status_of
     from cairn.operations.control import is_being_indexed
 
-    look_at = 0.0
+    engine.catch_up()
+    look_at, seen, seen_at, other = 0.0, None, time.monotonic(), ""
+    rest_until = seen_at + rest
     with progress_bars() as show:
         while True:
             progress = engine.progress()
-            show(progress)
+            show(progress, other)
             if progress.problem:
                 raise IndexUnavailableError(progress.problem)
-            if progress.complete or (progress.scanned and not vectors):
+            if not progress.suffices(vectors=vectors):
+                rest_until = time.monotonic() + rest
+            elif not (vectors and progress.is_busy and time.monotonic() < rest_until):
                 return
             if time.monotonic() >= look_at:
                 look_at = time.monotonic() + _LOOK_SECONDS
+                other = other_writer(engine.folders)
+                if progress != seen:
+                    seen, seen_at = progress, time.monotonic()
+                elif other and time.monotonic() > seen_at + _STILL_SECONDS:
+                    raise IndexUnavailableError(
+                        f"The index lacks changes, and {other} has indexed none for {_STILL_SECONDS:.0f}"
+                        " seconds. End that process, and run this again."
+                    )
                 if not all(map(is_being_indexed, written_by)):
                     raise IndexUnavailableError("The process that was indexing has ended. Run this again.")
                 if progress.scanned and status_of(engine).paused:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import click
@@ -56,11 +57,13 @@ def resume(folder: Path, as_json: bool) -> None:
 @answers
 def status(folder: Path, as_json: bool) -> None:
     """Show the state of the index of FOLDER."""
+    from cairn.cli.console import waiting
     from cairn.cli.state_text import print_status
     from cairn.engine.runner import answer
 
     with opened(folder, keep_indexed=False) as engine:
-        engine.wait_for_team(_TEAM_SECONDS)
+        with waiting("Waiting for the team's server …"):
+            engine.wait_for_team(_TEAM_SECONDS)
         show(answer(engine, "status", {}, as_json=False), print_status, as_json)
 
 
@@ -78,7 +81,7 @@ def _index(folder: Path, as_json: bool, *, reindexed: str | None) -> None:
     with opened(folder, keep_indexed=not other) as engine:
         if reindexed is not None:
             answer(engine, "reindex", {"path": reindexed or None})
-        wait(engine, vectors=True, written_by=[folder] if other else [])
+        wait(engine, vectors=True, rest=math.inf, written_by=[folder] if other else [])
         report(status_of(engine), print_status, as_json)
 
 

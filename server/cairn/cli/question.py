@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from cairn.cli.folders import opened, wait_to_ask
-from cairn.cli.output import json_text, print_json, structured
+from cairn.cli.output import display, json_text, print_json, structured
 from cairn.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -115,9 +115,11 @@ def answer_question(question: Question) -> None:
 
 def _answer_elsewhere(question: Question) -> Any:
     """Return the answer of an engine that already runs for the folders; None if none answers."""
+    from cairn.attach.commands import WAITING
     from cairn.attach.finding import find
     from cairn.engine.methods import METHODS
     from cairn.schema.convert import structure
+    from cairn.startup.late_message import said_if_late
 
     folders = [folder.resolve() for folder in question.folders]
     wish = {
@@ -127,7 +129,8 @@ def _answer_elsewhere(question: Question) -> Any:
         "params": question.data,
         "noWait": question.no_wait,
     }
-    found = find(folders, wish, _REMOTE_SECONDS)
+    with said_if_late("" if display.quiet else WAITING):
+        found = find(folders, wish, _REMOTE_SECONDS)
     if found is None:
         return None
     channel, answer = found
@@ -138,5 +141,5 @@ def _answer_elsewhere(question: Question) -> Any:
 
 
 def is_ready(engine: Engine, *, vectors: bool) -> bool:
-    progress = engine.progress()
-    return not progress.problem and (progress.complete or (progress.scanned and not vectors))
+    engine.catch_up()
+    return not (progress := engine.progress()).problem and progress.suffices(vectors=vectors)

@@ -4,32 +4,94 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import count
+from pathlib import Path
+from typing import Protocol
 
 from cairn import protocol
 from cairn.engine.folders import Folder
+from cairn.engine.request import Request
+from cairn.index.queries.files import file_stamps
 from cairn.index.store.meta import Facts
 from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import ScanReport, scan
 
 _MOST_COMMITS = 3
+_MOST_NAMED = 3
 _HASH_CHARS = 8
 _MOST_ENTRIES = 1_000
 """The maximum number of files and directories to scan for the rule, for each answer from an empty index."""
 
 
-def index_state(folders: Sequence[Folder], shown: Iterable[str] = ()) -> protocol.IndexState:
-    """Return how complete all indexes are. `shown` are the folder URIs of the results, best first."""
+class Shown(Protocol):
+    """A result that an answer shows."""
+
+    @property
+    def folder(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+
+
+def index_state(request: Request, shown: Iterable[Shown] = ()) -> protocol.IndexState:
+    """Return how complete all indexes are. `shown` are the results of the answer, best first."""
+    folders, shown = request.folders, list(shown)
     facts = [folder.reader.facts() for folder in folders]
+    missing = remaining(folders, facts)
+    if request.lagging and "files" not in missing:  # The changes were indexed while the answer was made.
+        missing = ("files", *missing)
     revisions = tuple(revision for folder in folders if (revision := folder.revision) is not None)
     remarks = [folder.remark for folder in folders if folder.revision is not None]
     return protocol.IndexState(
         generation=sum(f.generation for f in facts),
-        complete=bool(facts) and all(f.complete for f in facts),
-        remaining=remaining(folders, facts),
-        note=next(iter(emptiness(folders, facts)), ""),
+        complete=bool(facts) and all(f.complete for f in facts) and "files" not in missing,
+        remaining=missing,
+        note=" ".join([*emptiness(folders, facts)[:1], *_lags(request, facts), *_outdated(request, shown)]),
         revisions=revisions,
-        source=" ".join(filter(None, [_source(revisions, shown), *remarks])),
+        source=" ".join(filter(None, [_source(revisions, (each.folder for each in shown)), *remarks])),
     )
+
+
+def _lags(request: Request, facts: Sequence[Facts]) -> list[str]:
+    """Return a sentence if the answer is from an index that lacked changes of a folder."""
+    lagging = [
+        folder.label
+        for folder, f in zip(request.folders, facts, strict=True)
+        if folder.uri in request.lagging and f.commit >= 0
+    ]
+    where = lagging[0] if len(request.folders) > 1 and lagging else "The folder"
+    return (
+        [f"{where} has changed, and this answer may lack changes that are being indexed."] if lagging else []
+    )
+
+
+def _outdated(request: Request, shown: Iterable[Shown]) -> list[str]:
+    """Return a sentence if shown files have changed since they were indexed. They are then indexed soon."""
+    outdated: list[str] = []
+    for folder in request.folders:
+        paths = {each.path for each in shown if each.folder == folder.uri}
+        if folder.revision is None and (changed := _changed(folder, paths)):
+            folder.indexer.queue.changed(changed)
+            outdated += changed
+    if not outdated:
+        return []
+    named = ", ".join(outdated[:_MOST_NAMED])
+    others = f" and {len(outdated) - _MOST_NAMED} more" if len(outdated) > _MOST_NAMED else ""
+    return [f"Changed since indexed, and indexed again soon: {named}{others}."]
+
+
+def _changed(folder: Folder, paths: Iterable[str]) -> list[str]:
+    """Return those of the paths whose file on disk is not the indexed one. Unsaved files are left out."""
+    unsaved = frozenset(folder.reader.hidden)
+    stamps = file_stamps(folder.reader.saved, sorted(set(paths) - unsaved))
+    return [path for path, stamp in stamps.items() if not _is_stamped(folder.root / path, *stamp)]
+
+
+def _is_stamped(file: Path, size: int, mtime_ns: int) -> bool:
+    try:
+        status = file.lstat()
+    except OSError:
+        return False
+    # The indexed time is negative if the file was just written when it was read.
+    return status.st_size == size and mtime_ns in (status.st_mtime_ns, -1)
 
 
 def _source(revisions: Sequence[protocol.Revision], shown: Iterable[str]) -> str:
@@ -55,7 +117,7 @@ def _commit(revision: protocol.Revision) -> str:
 def remaining(folders: Sequence[Folder], facts: Sequence[Facts]) -> tuple[str, ...]:
     """Return the protocol's names of what is missing in any folder's index."""
     lacks = {
-        "files": any(not f.scanned for f in facts),
+        "files": any(folder.lacks_files(f) for folder, f in zip(folders, facts, strict=True)),
         "vectors": any(f.scanned and not f.complete for f in facts),
         "history": any(
             folder.settings().index.history and f.history != f.paths
@@ -64,6 +126,19 @@ def remaining(folders: Sequence[Folder], facts: Sequence[Facts]) -> tuple[str, .
         "imports": any(not f.is_counted for f in facts),
     }
     return tuple(what for what, is_lacking in lacks.items() if is_lacking)
+
+
+def awaited(folders: Sequence[Folder], facts: Sequence[Facts]) -> tuple[str, ...]:
+    """Return those of `remaining` for which a question should wait.
+
+    The history and the imports, by which results are ranked, are awaited only before they were read once.
+    Later updates are put off on purpose while files are being changed.
+    """
+    first = {
+        "history": any(f.history < 0 for f in facts),
+        "imports": not all(f.counted for f in facts),
+    }
+    return tuple(what for what in remaining(folders, facts) if first.get(what, True))
 
 
 def emptiness(folders: Sequence[Folder], facts: Sequence[Facts]) -> list[str]:

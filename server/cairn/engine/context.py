@@ -80,7 +80,7 @@ def context(
         tokens=assembled.tokens,
         budget=sum(budgets.values()),
         place=place,
-        index=index_state(workspace.folders),
+        index=index_state(workspace),
         timings={
             "place": milliseconds(started, placed),
             "passages": milliseconds(placed, found),

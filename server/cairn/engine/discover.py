@@ -51,7 +51,7 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
     ages = tuple(days_since(ref.updated_at, now) for ref in collections)
     key = key_of(workspace, _request_key(params), count_tokens, ages)
     if (cached := recall(workspace, key)) is not None:
-        index = index_state(workspace.folders, (each.folder for each in cached.excerpts))
+        index = index_state(workspace, cached.excerpts)
         return Attempt(_cached_answer(cached, milliseconds(started), index), cached=True)
     query = workspace.understood(params.query)
     discovery = _Discovery(workspace, query, workspace.terms(query), workspace.searcher(places), _cut(params))
@@ -82,7 +82,7 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
         chunks=discovery.results(stages.chunks),
         verdict=stages.verdict or nothing_judged(NOTHING_MATCHES),
         metrics=stages.metrics,
-        index=index_state(workspace.folders, (each.folder for each in stages.excerpts)),
+        index=index_state(workspace, stages.excerpts),
         excerpts=_rounded(stages.excerpts),
     )
     if discovery.searcher.whole:

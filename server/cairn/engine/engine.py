@@ -230,10 +230,6 @@ class Engine:
         readers = [folder.reader for folder in self.folders]
         return all(reader.facts().chunks or reader.facts().scanned for reader in readers)
 
-    def was_scanned(self) -> bool:
-        """Return whether each folder was scanned completely at least once, in this or an earlier process."""
-        return all(folder.reader.facts().scanned for folder in self.folders)
-
     def changed(self, path: Path) -> None:
         """Queue a path that was created, changed or removed. Ignore paths outside the open folders."""
         for folder, inside in places_of(self.folders, path):
@@ -266,6 +262,11 @@ class Engine:
             folder.indexer.look_again()
             if folder.sharing is not None:
                 folder.sharing.look_again()
+
+    def catch_up(self) -> None:
+        """Wait briefly for the latest saves, and make sure that the latest checkout is being indexed."""
+        for folder in self.folders:
+            folder.indexer.catch_up()
 
     # --- facts -------------------------------------------------------------------------------------
 

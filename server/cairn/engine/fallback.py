@@ -133,7 +133,9 @@ class Fallback:
         tell, reason, error = request.tell, "", ""
         for phase in range(first, OFF, -1):
             settings = in_phase(request.settings, phase)
-            workspace = OpenWorkspace(request.engine, request.folders, settings, request.cancelled, tell)
+            workspace = OpenWorkspace(
+                request.engine, request.folders, settings, request.cancelled, tell, request.lagging
+            )
             try:
                 found = method.handle()(workspace, params)
             except (InvalidRequestError, PartUnavailableError, QueryCancelledError):

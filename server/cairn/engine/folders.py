@@ -16,6 +16,7 @@ from cairn.engine.host import Lease
 from cairn.errors import InvalidRequestError
 from cairn.index.indexing.indexer import Indexer
 from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.store.meta import Facts
 from cairn.operations.feedback import FeedbackStore
 from cairn.operations.override import OverrideReader
 from cairn.operations.query_log import QueryLog
@@ -107,6 +108,11 @@ class Folder:
     def indexer(self) -> Indexer:
         """The indexing thread, which engines of the same process share."""
         return self.lease.shared.indexer
+
+    def lacks_files(self, facts: Facts) -> bool:
+        """Return whether changes of the folder are not in its index yet. `facts` are those of the index."""
+        is_behind = self.revision is None and self.indexer.is_behind(facts)
+        return is_behind or not facts.scanned or not self.indexer.idle
 
     @property
     def uri(self) -> str:

@@ -74,7 +74,7 @@ def references(request: Request, params: protocol.ReferencesParams) -> protocol.
         definitions=places,
         references=tuple(map(shown.reference, walk.found)),
         complete=walk.complete,
-        index=index_state(request.folders, (place.folder for place in places)),
+        index=index_state(request, places),
         timings={
             "definitions": milliseconds(started, named),
             "references": milliseconds(named, walked),

@@ -40,9 +40,7 @@ def related(request: OpenWorkspace, params: protocol.RelatedParams) -> protocol.
         search_result(folders, ranked, shared_names(used, defined, ranked), around)
         for ranked, around in zip(found, contexts(found, readers, params.context), strict=True)
     )
-    return protocol.RelatedAnswer(
-        results, index_state(folders, (each.folder for each in results)), {"total": milliseconds(started)}
-    )
+    return protocol.RelatedAnswer(results, index_state(request, results), {"total": milliseconds(started)})
 
 
 def table_for(request: OpenWorkspace, relations: Relations) -> StaticTable | None:

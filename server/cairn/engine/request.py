@@ -38,6 +38,8 @@ class Request:
     cancelled: Cancelled = never
     tell: Tell | None = None
     """Called after each finished stage, on the thread of the request."""
+    lagging: frozenset[str] = frozenset()
+    """The URIs of the folders with changes that were not in the index when the request began."""
 
     @property
     def folder_uris(self) -> tuple[str, ...]:

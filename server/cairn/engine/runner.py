@@ -69,8 +69,10 @@ def _handle(method: Method, request: Request, params: Any) -> Any:
     engine = request.engine
     if method.needs is Needs.NOTHING:
         return method.handle()(request, params)
-    for folder in request.folders:
-        folder.indexer.wait_for_saves()  # A request after a save must find the saved text.
+    engine.catch_up()  # A request after a save must find the saved text.
+    request.lagging = frozenset(
+        folder.uri for folder in request.folders if folder.lacks_files(folder.reader.facts())
+    )
     with engine.gate.query():
         if method.needs is Needs.INDEX:
             return method.handle()(request, params)

@@ -36,8 +36,11 @@ def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[p
     started = time.perf_counter()
     settings, key = workspace.settings.search, key_of(workspace, params)
     if (cached := recall(workspace, key)) is not None:
-        timings = {"cached": 1.0, "total": milliseconds(started)}
-        return Attempt(evolve(cached, timings=timings), cached=True)
+        timings, index = (
+            {"cached": 1.0, "total": milliseconds(started)},
+            index_state(workspace, cached.results),
+        )
+        return Attempt(evolve(cached, timings=timings, index=index), cached=True)
     # Alpha 1 ranks by vectors only, so without vectors such a search would find nothing.
     alpha = None if params.alpha == 1 and workspace.meaning is None else params.alpha
     query = understand(params.query, alpha, workspace.vocabulary, settings)
@@ -66,7 +69,7 @@ def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[p
         query=protocol.QueryInfo(
             query.normalized, query.terms, query.type.value, query.alpha, query.corrections
         ),
-        index=index_state(workspace.folders, (result.folder for result in results)),
+        index=index_state(workspace, results),
         timings={**ranking.timings, "total": milliseconds(started)},
         broken_off=tuple(ranking.legs.broken_off),
     )

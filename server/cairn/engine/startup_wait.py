@@ -19,22 +19,21 @@ class Missing(enum.Enum):
     """What the index still lacks for a complete answer."""
 
     FILES = enum.auto()
-    """The files of a folder that was never indexed."""
-    CHANGES = enum.auto()
-    """The changes in an indexed folder since it was last open."""
+    """Files, or changes of files."""
     VECTORS = enum.auto()
 
 
-PATIENCE: Mapping[Missing, float] = {Missing.FILES: 10.0, Missing.CHANGES: 1.0, Missing.VECTORS: 2.0}
+PATIENCE: Mapping[Missing, float] = {Missing.FILES: 10.0, Missing.VECTORS: 2.0}
 """How many seconds to wait for each kind of missing data. On a busy machine with two cores, Flask's 226 files
 were read in 2.1 s and FastAPI's 2,749 in 12.2 s; the last vectors were ready 0.2 s later. Changes among
 20,708 files are found after 0.8 s (benchmarks/README.md, `reopen`)."""
 
 
 class StartupWait:
-    """Makes the first requests to one engine wait. Use it on one event loop.
+    """Makes requests to one engine wait. Use it on one event loop.
 
-    Each kind of missing data has one deadline, so data that never arrive delay only the first requests.
+    Each kind of missing data has one deadline, so data that never arrive delay only the first requests. Files
+    have a new one with the next changes, such as a checkout.
     """
 
     def __init__(self, patience: Mapping[Missing, float] = PATIENCE) -> None:
@@ -43,11 +42,15 @@ class StartupWait:
 
     async def wait(self, runner: Runner, workspace: str = "") -> None:
         """Wait until the folder `workspace` ("" for all) is fully searchable, or a deadline has passed."""
+        await runner.run(lambda engine: engine.catch_up(), workspace=workspace)
         while (missing := await runner.run(_missing, workspace=workspace)) is not None:
+            if missing is not Missing.FILES:
+                self._deadlines.pop(Missing.FILES, None)
             now = time.monotonic()
             if now >= self._deadlines.setdefault(missing, now + self._patience[missing]):
                 return
             await asyncio.sleep(_LOOK_SECONDS)
+        self._deadlines.pop(Missing.FILES, None)
 
 
 def _missing(engine: Engine) -> Missing | None:
@@ -60,6 +63,4 @@ def _missing(engine: Engine) -> Missing | None:
     figures = engine.figures()
     if not figures.retrieval_enabled or figures.phase <= 0:
         return None
-    if progress.scanned:
-        return Missing.VECTORS
-    return Missing.CHANGES if engine.was_scanned() else Missing.FILES
+    return Missing.VECTORS if progress.scanned else Missing.FILES

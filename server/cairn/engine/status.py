@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from cairn import protocol
-from cairn.engine.completeness import emptiness, remaining
+from cairn.engine.completeness import awaited, emptiness, remaining
 from cairn.engine.folders import Folder
 from cairn.engine.request import Request
 from cairn.index.indexing.folder_state import Activity
 from cairn.index.indexing.indexer import Role
 from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.store.lock import holder
 from cairn.index.store.meta import Facts, static_key
 from cairn.operations.kill_switch import OFF
 from cairn.operations.metrics import IndexFigures
@@ -56,8 +57,19 @@ class IndexingProgress:
     """Whether a search by keywords covers every file."""
     complete: bool
     """Whether vectors, if enabled, also cover every file, and history and imports are counted."""
+    answers_fully: bool
+    """Whether a question has nothing to wait for, though `complete` may be false."""
     problem: str | None
     """Why the index cannot be written; None if it can."""
+
+    def suffices(self, *, vectors: bool) -> bool:
+        """Return whether a question has nothing to wait for; without `vectors`, it waits for files alone."""
+        return self.answers_fully or (self.scanned and not vectors)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether this process indexes or counts at this moment, so that `complete` comes soon."""
+        return self.is_at_work or self.activity is Activity.COUNTING
 
     @property
     def is_paused(self) -> bool:
@@ -76,6 +88,7 @@ def progress_of(folders: Sequence[Folder]) -> IndexingProgress:
     doing = [_activity(folder, f) for folder, f in zip(folders, facts, strict=True)]
     busy = [activity for activity in doing if activity not in (Activity.IDLE, Activity.PAUSED)]
     left = [seconds for p in here if (seconds := p.seconds_left) is not None]
+    missing = remaining(folders, facts)
     return IndexingProgress(
         activity=next(iter(busy or doing), Activity.IDLE),
         files_total=sum(p.files_total or f.files_total for p, f in zip(here, facts, strict=True)),
@@ -84,10 +97,24 @@ def progress_of(folders: Sequence[Folder]) -> IndexingProgress:
         texts_queued=sum(_queued(f) for f in facts),
         texts_per_second=sum(p.texts_per_second for p in here if p.queued),
         seconds_left=sum(left) if left else None,
-        scanned=all(f.indexer.idle for f in folders) and all(f.scanned for f in facts),
-        complete=all(f.indexer.idle for f in folders) and not remaining(folders, facts),
+        scanned="files" not in missing,
+        complete=not missing,
+        answers_fully=not awaited(folders, facts),
         problem=next((f.indexer.problem for f in folders if f.indexer.role in _NOT_WRITING), None),
     )
+
+
+def other_writer(folders: Sequence[Folder]) -> str:
+    """Return a text that names another process that indexes one of the folders; "" if there is none."""
+    for folder in folders:
+        if (
+            folder.indexer.role is Role.READER
+            and folder.revision is None
+            and folder.indexer.writer_is_alive()
+        ):
+            known = holder(folder.indexer.data)
+            return f"the process {known.pid} ({known.command})" if known else "another process"
+    return ""
 
 
 def collection_names(root: Path) -> list[str]:
@@ -132,8 +159,9 @@ def status_of(engine: Engine) -> protocol.StatusAnswer:
     phase, wanted = fallback.phases(engine.settings())
     retrieval = fallback.switch.state()
     missing = remaining(folders, facts)
-    state = _state(folders, facts, missing, phase, wanted, None if model_problem else model)
-    abandoned = missing and not all(folder.indexer.writer_is_alive() for folder in folders)
+    waits = awaited(folders, facts)
+    state = _state(folders, facts, waits, phase, wanted, None if model_problem else model)
+    abandoned = waits and not all(folder.indexer.writer_is_alive() for folder in folders)
     problems = [
         *(folder.indexer.problem for folder in folders),
         NOT_BEING_INDEXED if state == "degraded" and abandoned else None,
@@ -215,7 +243,7 @@ def figures_of(folders: Sequence[Folder], retrieval: protocol.PhaseState, settin
 def _state(
     folders: Sequence[Folder],
     facts: Sequence[Facts],
-    missing: Sequence[str],
+    waits: Sequence[str],
     phase: int,
     wanted: int,
     model: protocol.ModelInfo | None,
@@ -228,7 +256,7 @@ def _state(
         return "degraded"
     if Role.STARTING in roles or not all(f.generation for f in facts):
         return "starting"
-    if missing or not all(folder.indexer.idle for folder in folders):
+    if waits:
         return "indexing" if all(folder.indexer.writer_is_alive() for folder in folders) else "degraded"
     has_vectors = model is not None and all(_compares(f, model) for f in facts)
     return "ready" if has_vectors and phase == wanted else "degraded"

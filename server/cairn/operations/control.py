@@ -17,6 +17,7 @@ from cairn.operations.places import require_directory
 from cairn.paths import workspace_dir
 
 _POLL_SECONDS = 0.05
+_ANSWER_SECONDS = 60.0
 _ALIVE_SECONDS = 1.0
 """The interval at which to check whether the writer is still alive."""
 
@@ -27,13 +28,14 @@ def is_being_indexed(folder: Path) -> bool:
 
 
 def set_paused(folder: Path, paused: bool) -> None:
-    """Make the process that indexes `folder` pause or resume. Raise IndexUnavailableError if that fails."""
+    """Make the process that indexes `folder` pause or resume. Raise IndexUnavailableError if that fails, or
+    if that process does not answer within a minute."""
     require_directory(folder)
     data = workspace_dir(folder)
     reader = SqliteReader(data)
     kind = RequestKind.PAUSE if paused else RequestKind.RESUME
-    is_requested, next_check = False, 0.0
-    while True:
+    is_requested, next_check, ends = False, 0.0, time.monotonic() + _ANSWER_SECONDS
+    while time.monotonic() < ends:
         if time.monotonic() >= next_check:
             if not is_being_indexed(folder):
                 raise IndexUnavailableError(
@@ -44,3 +46,6 @@ def set_paused(folder: Path, paused: bool) -> None:
             return
         is_requested = is_requested or leave_request(data, kind, "") is not None
         time.sleep(_POLL_SECONDS)
+    raise IndexUnavailableError(
+        f"the process that is indexing {folder.resolve()} does not answer; it may have been stopped"
+    )

@@ -5,6 +5,7 @@ A damaged or unusual repository raises no error: unreadable parts are left out, 
 
 from __future__ import annotations
 
+import stat
 import sys
 import time
 from collections import Counter, defaultdict
@@ -28,6 +29,8 @@ _RESTARTS = 20
 """How often git is restarted after a commit that it cannot compare."""
 _SWEEPING = 60
 """A commit that touched more files than this says nothing about a single file."""
+_NUMBER_DIGITS = 15
+"""The hexadecimal digits of a hash that fit into a number of SQLite, with its sign."""
 _LATEST = 400
 """The maximum number of commits kept per file; the subjects of older ones did not improve ranking."""
 
@@ -121,6 +124,38 @@ def watched_files(root: Path) -> list[Path]:
         return []
     files = [repository.own / "HEAD", repository.own / "logs" / "HEAD"]
     return [*files, repository.common / "reftable" / "tables.list"] if repository.keeps_table else files
+
+
+class Checkout:
+    """Tells which commit is checked out in a folder, in some microseconds, for each query. Thread-safe."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._read: tuple[object, tuple[Path, ...], int] | None = None
+
+    def number(self) -> int:
+        """Return a number that identifies the commit; 0 without a repository or a commit."""
+        files = self._read[1] if self._read else ()
+        version = (*map(_version, files), _version(self._root / ".git"))
+        if self._read is None or self._read[0] != version:
+            files = tuple(watched_files(self._root))
+            # A reference that changes from here on changes the version as well.
+            version = (*map(_version, files), _version(self._root / ".git"))
+            commit = head(self._root)
+            self._read = version, files, int(commit[:_NUMBER_DIGITS], 16) if commit else 0
+        return self._read[2]
+
+
+def _version(file: Path) -> tuple[int, ...]:
+    """Return a value that changes when git replaces or extends the file. Of a folder, it only says that it
+    is one."""
+    try:
+        status = file.lstat()
+    except OSError:
+        return ()
+    if stat.S_ISDIR(status.st_mode):
+        return (status.st_ino,)
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def read_commits(

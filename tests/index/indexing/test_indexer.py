@@ -197,7 +197,7 @@ def test_query_after_a_save_waits_for_it(folder: Folder) -> None:
     for number in range(20):
         path = folder.write(f"{number}.md", f"# {number}\n")
         indexer.queue.changed([path])
-        indexer.wait_for_saves()
+        indexer.catch_up()
         assert folder.reader.contents([path])
 
 
@@ -205,13 +205,13 @@ def test_queries_do_not_wait_for_scans_or_many_files(folder: Folder) -> None:
     folder.intervals = evolve(folder.intervals, saves=60.0)
     gate = ClosedGate()
     indexer = folder.indexer(gate=gate)
-    indexer.wait_for_saves()  # before the first scan
+    indexer.catch_up()  # before the first scan
     indexer.start()
     assert gate.reached.wait(60)  # between two files of the first scan
     began = time.monotonic()
-    indexer.wait_for_saves()
+    indexer.catch_up()
     indexer.queue.changed(f"{number}.md" for number in range(BURST + 1))
-    indexer.wait_for_saves()
+    indexer.catch_up()
     assert time.monotonic() - began < 30
     gate.open.set()
 
@@ -221,7 +221,7 @@ def test_query_does_not_wait_long_for_a_slow_save(folder: Folder, monkeypatch: p
     wait_until(lambda: indexer.progress.activity is Activity.IDLE)
     monkeypatch.setattr(indexer.queue, "_doing", Work(paths={"ships.md"}))
     began = time.monotonic()
-    indexer.wait_for_saves()
+    indexer.catch_up()
     assert 0.1 < time.monotonic() - began < 30
 
 

@@ -92,6 +92,7 @@ class Background:
         if self._vocabulary.is_due and now >= self._written_at + self._intervals.count_after:
             self._vocabulary.step()
             return True
+        self._progress.activity = Activity.COUNTING
         if self._links.step(self._written_at):
             return True
         self._progress.activity = Activity.EMBEDDING
@@ -100,6 +101,11 @@ class Background:
             return True
         self._progress.activity = Activity.IDLE
         return self._tidy(settings, interrupted, now)
+
+    @property
+    def is_counting(self) -> bool:
+        """Whether a process counts imports at present."""
+        return self._links.is_counting
 
     def close(self) -> None:
         self._links.close()

@@ -15,6 +15,7 @@ from cairn.embedding.shared import SharedModel
 from cairn.index.indexing.work_queue import WorkQueue
 from cairn.paths import workspace_dir
 from cairn.settings.tree import Settings
+from cairn.workspace.history import Checkout
 
 _SMOOTHING = 0.2
 """The weight of the latest step in the smoothed embedding rate."""
@@ -28,6 +29,7 @@ class Activity(enum.StrEnum):
     READING = "reading"
     STATIC = "static"
     HISTORY = "history"
+    COUNTING = "counting"
     EMBEDDING = "embedding"
     TIDYING = "tidying"
     IDLE = "idle"
@@ -162,6 +164,7 @@ class FolderState:
     gate: QueryGate
     intervals: Intervals
     data: Path = field(init=False, default=Factory(lambda self: workspace_dir(self.root), takes_self=True))
+    checkout: Checkout = field(init=False, default=Factory(lambda self: Checkout(self.root), takes_self=True))
     queue: WorkQueue = field(factory=WorkQueue, init=False)
     progress: Progress = field(factory=Progress, init=False)
     problems: dict[str, str] = field(factory=dict, init=False)

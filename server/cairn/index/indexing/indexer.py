@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import logging
 import threading
@@ -19,6 +20,7 @@ from cairn.index.indexing.writing_session import WritingSession
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.database import DAMAGE, DATABASE_NAME, UNWRITABLE, set_index_aside, unwritable
 from cairn.index.store.lock import is_locked, note_holder, writer_lock
+from cairn.index.store.meta import Facts
 from cairn.index.store.requests import RequestKind, leave_request
 from cairn.index.store.writer import IndexWriter
 from cairn.paths import private_folder
@@ -57,13 +59,22 @@ class Indexer:
         self._reader = SqliteReader(self.data)
         self._remark: str | None = None
         self._damaged_at = float("-inf")
-        self._sound = False
+        self._sound = self._only_reads = False
+        self._asked_for = -1
+        """The `Checkout.number` for which this process last requested a comparison of the folder."""
         self._thread = threading.Thread(target=self._run, name=f"cairn-index-{root.name}", daemon=True)
 
     @property
     def idle(self) -> bool:
         """Whether every known change is indexed, apart from vectors."""
-        return self.queue.is_done and not (self.role is Role.READER and self._reader.has_requests())
+        if self.role is Role.READER and self._reader.has_requests():
+            return False
+        return self.queue.is_done or self._only_reads
+
+    def is_behind(self, facts: Facts) -> bool:
+        """Return whether another commit is checked out than when the folder was last compared with the index.
+        `facts` are those of this folder's index."""
+        return facts.commit not in (-1, self._state.checkout.number())
 
     @property
     def problem(self) -> str | None:
@@ -73,7 +84,7 @@ class Indexer:
     def only_read(self) -> None:
         """Only read the index and never write it. Call this instead of `start`."""
         self.role = Role.READER
-        self.queue.drop_rescan()
+        self._only_reads = True
 
     def writer_is_alive(self) -> bool:
         return is_locked(self.data) if self.role is Role.READER else self.role is Role.WRITER
@@ -87,10 +98,16 @@ class Indexer:
         if self._thread.is_alive():
             self._thread.join(timeout=30)
 
-    def wait_for_saves(self) -> None:
-        """Wait briefly until a few files that were just saved are indexed."""
+    def catch_up(self) -> None:
+        """Wait briefly until a few files that were just saved are indexed. After a checkout, let the writing
+        process compare the folder with the index."""
         if self.role is Role.WRITER:
             self.queue.wait_for_saves(self._state.intervals.saves)
+        commit = self._state.checkout.number()
+        if commit != self._asked_for and not self._only_reads and self.is_behind(self._reader.facts()):
+            self._asked_for = commit
+            with contextlib.suppress(IndexUnavailableError):  # The answer says that the index is behind.
+                self.request(RequestKind.RECONCILE)
 
     def look_again(self) -> None:
         """Scan for changes that the watcher missed, unless one was seconds ago or indexing is paused."""

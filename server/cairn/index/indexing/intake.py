@@ -125,7 +125,13 @@ class Intake:
             self._writer.write((), sorted(gone))
         known = {} if force else self._writer.records(entries)
         changed = [e for e in entries.values() if not self._is_current(e, known.get(e.path))]
-        step_aside = None if len(changed) <= BURST else self._step_aside
+        step_aside = None
+        if len(changed) > BURST:
+            step_aside, total = self._step_aside, self._writer.count_files()
+            self._writer.note(scanned=0)
+            self._progress.activity = Activity.READING
+            self._progress.files_total = total
+            self._progress.files_done = max(0, total - len(changed))
         self._take_in(changed, known, force, step_aside=step_aside)
         self._overtaken.update(paths if self._progress.scanning else ())
         if not self._progress.scanning:

@@ -106,6 +106,10 @@ class LinkCounter:
         self._thread = ThreadPoolExecutor(1, "cairn-links")
         self._began, self._ended, self._took = 0.0, float("-inf"), 0.0
 
+    @property
+    def is_counting(self) -> bool:
+        return self._answer is not None
+
     def step(self, written_at: float) -> bool:
         """Count if that is due, given the time of the latest write; return false if nothing was done."""
         if self._answer is not None:
@@ -124,7 +128,7 @@ class LinkCounter:
 
     def next_step_at(self, written_at: float) -> float:
         """Return the monotonic time at which `step` may do something."""
-        if self._answer is not None:
+        if self.is_counting:
             return time.monotonic() + _POLL_SECONDS
         return float("inf") if self._writer.facts().is_counted else self._due(written_at)
 

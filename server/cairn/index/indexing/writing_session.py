@@ -131,7 +131,8 @@ class WritingSession:
             and self._wait_for_queries(paused)
             and (paused or not self._background.step(settings, self._interrupted, self._between_steps))
         ):
-            self._state.progress.activity = Activity.PAUSED if paused else Activity.IDLE
+            resting = Activity.COUNTING if self._background.is_counting else Activity.IDLE
+            self._state.progress.activity = Activity.PAUSED if paused else resting
             self._state.on_change()
             self._sleep(paused)
         self._queue.done()
@@ -146,12 +147,17 @@ class WritingSession:
     def _take_in(self, work: Work, settings: Settings) -> None:
         if work.check and not check_soundness(self._writer.db, self._queue.is_stopped):
             self._writer.note(**CHECK_IS_DUE)
-        if work.rescan or needs_rescan(work.paths) or len(work.paths) > _FLOOD:
+        # Of a checkout, the watcher may not have reported every file yet.
+        commit = self._state.checkout.number()
+        is_moved = commit != self._writer.facts().commit
+        if work.rescan or is_moved or needs_rescan(work.paths) or len(work.paths) > _FLOOD:
             self._background.select_models(settings)
             if time.monotonic() >= self._rescan_at:
                 self._rescan_at = float("inf")
             self._intake.reconcile(settings.index, work.force)
             self._state.scanned_at = time.monotonic()
+            if not self._queue.is_stopped():
+                self._writer.note(commit=commit)
         elif work.paths:
             self._intake.update(work.paths)
         if work.forced:  # forced paths follow the scan, which reads the rules again

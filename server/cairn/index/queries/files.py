@@ -128,6 +128,12 @@ def copies_among(reader: IndexReader, paths: Iterable[str]) -> dict[str, tuple[s
     return {path: (original, share) for path, original, share in rows}
 
 
+def file_stamps(reader: IndexReader, paths: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Return the indexed size in bytes and time of change in ns of the files that the index has."""
+    named = "SELECT path, size, mtime_ns FROM files WHERE path IN (SELECT value FROM json_each(?))"
+    return {path: (size, at) for path, size, at in reader.select(named, (json.dumps(list(paths)),))}
+
+
 def file_ids(reader: IndexReader, paths: Iterable[str]) -> dict[str, int]:
     """Return the ids of the files among `paths` that the index has."""
     named = "SELECT path, id FROM files WHERE path IN (SELECT value FROM json_each(?))"

@@ -55,6 +55,8 @@ class Facts:
     """Whether static vectors are enabled."""
     static_key: int = 0
     """The `static_key` of the table that makes static vectors."""
+    commit: int = -1
+    """The `Checkout.number` of the folder at the beginning of the latest comparison with it; -1 before."""
     history: int = -1
     """The value of `paths` when the git history was last read; -1 before the first time."""
 
