@@ -47,6 +47,18 @@ def workspace_dir(folder: Path) -> Path:
     return data_dir() / "workspaces" / f"{readable}-{digest}"
 
 
+def known_above(folder: Path) -> Path | None:
+    """Return the nearest of a folder and those above it that was open as a workspace; None if none was."""
+    folder = folder.resolve()
+    return next((each for each in (folder, *folder.parents) if workspace_dir(each).is_dir()), None)
+
+
+def contains_home(folder: Path) -> bool:
+    """Return whether the real path is the user's home folder, or one that contains it."""
+    home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111 - Path.home can fail
+    return home.is_relative_to(folder) or folder == Path(folder.anchor)
+
+
 def private_folder(folder: Path) -> Path:
     """Create a folder that only this user can enter, with missing parents, and return it. Raise OSError."""
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
@@ -69,8 +81,7 @@ def _close(folder: Path) -> None:
         status = folder.stat()
         if status.st_uid != os.getuid() or not status.st_mode & 0o067 or status.st_mode & stat.S_ISVTX:
             return
-        home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111 - Path.home can fail
-        if not home.is_relative_to(os.path.realpath(folder)):
+        if not contains_home(folder.resolve()):
             folder.chmod(stat.S_IMODE(status.st_mode) & 0o700)
 
 

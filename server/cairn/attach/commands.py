@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cairn.attach.finding import find
+from cairn.paths import known_above
 from cairn.startup.late_message import said_if_late
 
 QUERY_COMMANDS = frozenset({"search", "discover", "related", "callers", "callees", "page"})
@@ -36,9 +37,9 @@ def answered(arguments: Sequence[str]) -> int | None:
         return None
     try:
         here = Path.cwd()
-        folders = [here / folder for folder in _folders(arguments)] or [here]
+        folders = [here / folder for folder in _folders(arguments)] or [known_above(here) or here]
         wish = {"want": "command", "arguments": list(arguments), "here": str(here)}
-        is_quiet = any(quiet in arguments for quiet in ("-q", "--quiet"))
+        is_quiet = not {"-q", "--quiet"}.isdisjoint(arguments)
         with said_if_late("" if is_quiet else WAITING):
             found = find(folders, wish, _ANSWER_SECONDS)
     except KeyboardInterrupt:
@@ -49,6 +50,8 @@ def answered(arguments: Sequence[str]) -> int | None:
         return None
     channel, answer = found
     channel.close()
+    if is_quiet and not answer.get("code"):
+        answer["stderr"] = ""
     return _print(answer) if isinstance(answer.get("code"), int) else None
 
 
@@ -68,7 +71,7 @@ def _folders(arguments: Sequence[str]) -> Iterator[str]:
 def _print(answer: dict[str, Any]) -> int:
     for stream, name in ((sys.stdout, "stdout"), (sys.stderr, "stderr")):
         text = str(answer.get(name, ""))
-        if not text:
+        if not text.strip():
             continue
         try:
             stream.write(text)

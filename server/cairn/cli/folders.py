@@ -18,7 +18,7 @@ from attrs import frozen
 from cairn.cli.completion import directories, paths_in_folders
 from cairn.cli.output import WrongUsageError, remark
 from cairn.errors import IndexUnavailableError, InvalidRequestError
-from cairn.operations.places import require_directory
+from cairn.operations.places import path_in, project_of, require_directory
 from cairn.text.counts import counted
 
 if TYPE_CHECKING:
@@ -51,16 +51,62 @@ class _FolderPath(click.Path):
         return folder if HERE.get() is None else from_here(Path(os.fsdecode(folder)))
 
 
-_PATH = _FolderPath(path_type=Path)
+@frozen
+class Project:
+    """The project of the folder in which a command is run."""
 
-folder_argument = click.argument("folder", default=".", type=_PATH, shell_complete=directories)
-_folder = partial(click.option, "-C", "--folder", show_default=True, type=_PATH, shell_complete=directories)
-folder_option = _folder(default=".", help="The workspace folder.")
+    root: Path
+    below: str
+    """The path of the folder in the project; "" if it is the project's own."""
+
+    @property
+    def note(self) -> str:
+        return f"cairn: in {self.below}/ of {self.root} (-C . takes it as a workspace)" if self.below else ""
+
+
+def project_here() -> Project:
+    """Return the project of the current folder."""
+    here = from_here(".")
+    root = project_of(here)
+    if root == here.resolve():
+        return Project(Path() if HERE.get() is None else here, "")
+    return Project(root, path_in(root, here))
+
+
+def unnamed_project() -> Project | None:
+    """Return the project of the current command line if that names no folder."""
+    context = click.get_current_context(silent=True)
+    return context.meta.get(_UNNAMED) if context is not None else None
+
+
+def _or_project(context: click.Context, param: click.Parameter, given: Any) -> Any:
+    if given:
+        return given
+    project = context.meta[_UNNAMED] = project_here()
+    return [project.root] if param.multiple else project.root
+
+
+def _or_project_said(context: click.Context, param: click.Parameter, given: Any) -> Any:
+    folder = _or_project(context, param, given)
+    if (project := unnamed_project()) is not None and project.note:
+        remark(project.note)
+    return folder
+
+
+_UNNAMED = "cairn.project"
+_PATH = _FolderPath(path_type=Path)
+_DEFAULT = "by default, the project that the current folder is in"
+
+folder_argument = click.argument(
+    "folder", required=False, type=_PATH, callback=_or_project_said, shell_complete=directories
+)
+_folder = partial(click.option, "-C", "--folder", type=_PATH, shell_complete=directories)
+folder_option = _folder(callback=_or_project_said, help=f"The workspace folder; {_DEFAULT}.")
 folders_option = _folder(
     "folders",
     multiple=True,
-    default=[Path()],
-    help="The workspace folder; several times for several at once.",
+    callback=_or_project,
+    help=f"The workspace folder, or several times for several; {_DEFAULT}.",
 )
 places_option = click.option(
     "--in",

@@ -10,16 +10,21 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import field, frozen
 
-from cairn.cli.folders import opened, wait_to_ask
-from cairn.cli.output import display, json_text, print_json, structured
+from cairn.cli.folders import opened, unnamed_project, wait_to_ask
+from cairn.cli.output import display, json_text, print_json, remark, structured
 from cairn.errors import InvalidRequestError
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
 
 _REMOTE_SECONDS = 10.0
+
+
+def _note() -> str:
+    project = unnamed_project()
+    return project.note if project is not None else ""
 
 
 @frozen
@@ -42,6 +47,8 @@ class Question:
     is_compact: bool = False
     """Whether the answer is compact on a terminal as well."""
     no_wait: bool = False
+    note: str = field(factory=_note)
+    """A line for people on where the answer is from."""
     check: Callable[[Engine], None] | None = None
     """Raises InvalidRequestError for values that can be checked only with the index."""
 
@@ -93,6 +100,8 @@ def answer_question(question: Question) -> None:
 
     For people, a running engine is tried first. For programs, it was tried before anything was imported.
     """
+    if question.note:
+        remark(question.note)
     answer = _answer_elsewhere(question) if question.is_for_people and question.check is None else None
     if answer is not None:
         question.shown(answer)

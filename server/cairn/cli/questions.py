@@ -16,6 +16,7 @@ from cairn.cli.completion import ChunkTypeName, collections_like, languages_like
 from cairn.cli.folders import (
     find_file,
     folders_option,
+    from_here,
     lines_named,
     names_lines,
     no_wait_option,
@@ -25,6 +26,7 @@ from cairn.cli.folders import (
     position_named,
     real_place,
     require_line,
+    unnamed_project,
     wait,
     wait_to_ask,
 )
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
 
 
 def _filter(places: Sequence[str], folders: Sequence[Path]) -> dict[str, Any]:
+    project = unnamed_project()
+    if not places and project is not None and project.below:
+        return {"path": [str(from_here("."))]}
     return {"path": places_named(places, folders)} if places else {}
 
 

@@ -20,6 +20,7 @@ from cairn.index.store.meta import Facts
 from cairn.operations.feedback import FeedbackStore
 from cairn.operations.override import OverrideReader
 from cairn.operations.query_log import QueryLog
+from cairn.paths import contains_home
 from cairn.settings.layers import Layered, Layers
 from cairn.settings.tree import WORKSPACE_FILE, Settings
 from cairn.text.verbatim import lines_of
@@ -239,15 +240,10 @@ def refusal(folder: Path, command: str = "cairn mcp") -> str:
 
     Indexing the home folder, or one that contains it, by accident would take hours.
     """
-    real = folder.resolve()
-    try:
-        home = Path.home().resolve()
-    except RuntimeError:  # The user has no home folder.
-        home = (real.anchor and Path(real.anchor)) or real
-    if real != Path(real.anchor) and real != home and real not in home.parents:
+    if not contains_home(folder.resolve()):
         return ""
-    what = "is your home folder" if real == home else "contains more than a project"
     return (
-        f"{folder} {what}, so it is not indexed unless you name it. Start the server in a project, "
-        f"open a project in your client, or name folders: `{command} FOLDER`."
+        f"{folder} is your home folder, or contains more than a project, so it is not indexed unless you name"
+        f" it. Start the server in a project, open a project in your client, or name folders: `{command}"
+        " FOLDER`."
     )

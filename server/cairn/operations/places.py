@@ -6,6 +6,10 @@ import os
 from pathlib import Path
 
 from cairn.errors import InvalidRequestError
+from cairn.paths import contains_home, known_above
+from cairn.settings.layers import Layers
+from cairn.workspace.repository import locate
+from cairn.workspace.rules import FileRules
 
 
 def require_directory(folder: Path) -> None:
@@ -13,6 +17,25 @@ def require_directory(folder: Path) -> None:
         what = "is a file, not a" if folder.is_file() else "is not a"
         remedy = "name a project's folder, or run this in it"
         raise InvalidRequestError("folder", f"{folder} {what} directory that can be read; {remedy}")
+
+
+def project_of(folder: Path) -> Path:
+    """Return the real path of the project that a folder belongs to, which may be the folder itself.
+
+    This is the nearest folder above that was open as a workspace, else the top of the git work tree, unless
+    its rules exclude the folder: a package in `node_modules` is a project of its own.
+    """
+    folder = folder.resolve()
+    repository = locate(folder)
+    top = repository.top if repository else folder
+    # Whoever keeps the home folder in git does not want it indexed with each project in it.
+    root = known_above(folder) or (folder if contains_home(top) else top)
+    try:
+        rules = FileRules(root, Layers().of(root).settings.index)
+        is_part = rules.decide_descent(folder.relative_to(root).as_posix().removeprefix(".")).indexed
+    except (OSError, ValueError):
+        is_part = False
+    return root if is_part else folder
 
 
 def path_in(folder: Path, path: Path) -> str:

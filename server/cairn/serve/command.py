@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cairn.cli.output import answers, print_json, to_stderr
+from cairn.cli.output import answers, print_json, remark, to_stderr
 from cairn.errors import CairnError, InvalidRequestError
 
 if TYPE_CHECKING:
@@ -76,11 +76,20 @@ def serve(
     if store:
         _serve([], as_json, store=store, **options)
         return
+    _serve(folders or [_project("cairn serve")], as_json, **options)
+
+
+def _project(command: str) -> Path:
+    """Return the project of the current folder. Raise CairnError if that is the home folder or above."""
+    from cairn.cli.folders import project_here
     from cairn.engine.folders import refusal
 
-    if not folders and (why := refusal(Path.cwd(), "cairn serve")):
+    project = project_here()
+    if why := refusal(project.root, command):
         raise CairnError(why)
-    _serve(folders or [Path()], as_json, **options)
+    if project.note:
+        remark(project.note)
+    return project.root
 
 
 @click.command("serve")
@@ -126,13 +135,13 @@ def _serve(
 
 
 @click.command("open")
-@click.argument("place", default=".", metavar="[FOLDER|URL]")
+@click.argument("place", required=False, metavar="[FOLDER|URL]")
 @click.option(
     "--print", "only_print", is_flag=True, help="Print the link instead of opening it, as --json does."
 )
 @_port
 @answers
-def open_page(place: str, only_print: bool, port: int | None, as_json: bool) -> None:
+def open_page(place: str | None, only_print: bool, port: int | None, as_json: bool) -> None:
     """Open the page of a folder in the browser: search, answers, files and the index.
 
     A running server that has the folder open shows the page; otherwise this command does, until Ctrl-C. With
@@ -142,9 +151,9 @@ def open_page(place: str, only_print: bool, port: int | None, as_json: bool) -> 
     from cairn.serve.browser import show, show_soon
     from cairn.serve.open import is_address, link_at
 
-    folder = Path(place)
+    folder = Path(place) if place else _project("cairn open")
     try:
-        link = link_at(place) if is_address(place) else _link_of_folder(folder)
+        link = link_at(place) if place and is_address(place) else _link_of_folder(folder)
     except ImportError as problem:
         raise CairnError(_EXTRA) from problem
     if link:
@@ -170,13 +179,10 @@ def open_page(place: str, only_print: bool, port: int | None, as_json: bool) -> 
 
 
 def _link_of_folder(folder: Path) -> str:
-    from cairn.engine.folders import refusal
     from cairn.serve.open import running_link
 
     if not folder.is_dir():
         raise InvalidRequestError("folder", f"{folder} is neither a directory nor the URL of a server")
-    if folder == Path() and (why := refusal(folder, "cairn open")):
-        raise CairnError(why)
     return running_link(folder.resolve())
 
 

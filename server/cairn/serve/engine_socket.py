@@ -274,7 +274,7 @@ class EngineSocket:
                 )
             except CairnError as problem:
                 return failed(problem, arguments)
-        return None if text is None else CommandOutput(f"{text}\n")
+        return None if text is None else CommandOutput(f"{text}\n", f"{question.note}\n")
 
     @contextlib.asynccontextmanager
     async def _lent(self, folders: Sequence[Path]) -> AsyncIterator[PooledEngine]:

@@ -1,0 +1,74 @@
+"""A command in a subfolder finds the project that the folder belongs to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cairn.operations.places import project_of
+from cairn.paths import workspace_dir
+from tests.e2e.command_line import run_cairn
+from tests.engine.engines import indexed, write_files
+from tests.index.index_builders import Repository
+
+FILES = {
+    "docs/berths.md": "# Berths\n\nShips moor at a berth.\n",
+    "src/berths.py": "def moor_ship(ship):\n    return ship\n",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """An indexed project with two subfolders."""
+    root = write_files(tmp_path / "harbour", FILES)
+    with indexed(root):
+        return root
+
+
+def test_a_search_in_a_subfolder_is_of_the_project_below_the_subfolder(project: Path) -> None:
+    ran = run_cairn("search", "moor a ship at a berth", cwd=project / "src")
+    assert "src/berths.py" in ran.stdout
+    assert "docs/berths.md" not in ran.stdout
+    assert ran.stderr.startswith(f"cairn: in src/ of {project}")
+    assert not workspace_dir(project / "src").exists()
+
+
+def test_a_named_subfolder_becomes_a_workspace(project: Path) -> None:
+    ran = run_cairn("search", "moor a ship at a berth", "-C", ".", cwd=project / "src")
+    assert ran.stdout.startswith("berths.py")
+    assert ran.stderr == ""
+
+
+def test_a_status_in_a_subfolder_is_of_the_project(project: Path) -> None:
+    ran = run_cairn("status", cwd=project / "docs")
+    assert "2 of 2 files" in ran.stdout
+    assert ran.stderr.startswith(f"cairn: in docs/ of {project}")
+
+
+def test_a_path_in_a_subfolder_is_relative_to_the_subfolder(project: Path) -> None:
+    ran = run_cairn("page", "berths.py", cwd=project / "src")
+    assert "moor_ship" in ran.stdout
+
+
+def test_a_folder_of_a_git_tree_belongs_to_its_top(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "harbour")
+    repository.commit("Begin", FILES)
+    assert project_of(repository.root / "src") == repository.root
+
+
+def test_a_folder_that_the_project_excludes_is_a_project(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "harbour")
+    repository.commit("Begin", {**FILES, "node_modules/crane/index.js": "export const lift = 1\n"})
+    package = repository.root / "node_modules" / "crane"
+    assert project_of(package) == package
+
+
+def test_a_home_folder_in_git_is_not_the_project_of_its_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Repository(tmp_path / "home")
+    home.commit("Dotfiles", {"notes/harbour.md": "# Harbour\n"})
+    for variable in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(variable, str(home.root))
+    assert project_of(home.root / "notes") == home.root / "notes"
