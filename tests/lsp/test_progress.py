@@ -50,6 +50,7 @@ def progress(activity: Activity, total: int, done: int, queued: int, scanned: bo
         seconds_left=None,
         scanned=scanned,
         complete=activity is Activity.IDLE,
+        answers_fully=activity is Activity.IDLE,
         problem=None,
     )
 

@@ -136,7 +136,7 @@ def print_examination(answer: Examination) -> None:
 
 def print_settings(settings: Sequence[tuple[str, str, str]], warnings: Sequence[str]) -> None:
     if not settings:
-        write("nothing is set: all settings have their defaults")
+        write("nothing is set: all settings have their defaults, which `cairn config show --all` shows")
     for key, value, origin in settings:
         write(f"{escape(key)} = [green]{escape(value)}[/]  [dim]{escape(origin)}[/]")
     warn(*warnings)

@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 HEALTH = ("/healthz", "/readyz")
 """Addresses that need no token. Requests to them do not keep an idle server running."""
+DESCRIPTION = "/openapi.json"
+"""The address of the API's description, which is the same for everyone and needs no token either."""
 PAGES = "/ui"
 """The pages for browsers are below this address; they use sessions instead of the token."""
 MAX_IN_FLIGHT = 64
@@ -114,7 +116,7 @@ class Admission:
 
     def _needs_token(self, path: str) -> bool:
         is_page = self._has_pages and (path in ("/", PAGES) or path.startswith(f"{PAGES}/"))
-        return path not in HEALTH and not is_page
+        return path not in (*HEALTH, DESCRIPTION) and not is_page
 
     async def _caller(self, scope: Scope) -> str:
         """Return the name of the caller; "" if the request needs no token. Raises RefusedError."""

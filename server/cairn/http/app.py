@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cairn.engine.methods import HTTP, METHODS, Method
-from cairn.http.admission import HEALTH, PAGES, Admission, Served
+from cairn.http.admission import DESCRIPTION, HEALTH, PAGES, Admission, Served
 from cairn.http.disconnect import unless_disconnected
 from cairn.http.errors import PLAIN_HEADERS, RefusedError, error_handlers, plain_response
 from cairn.http.events import event_response, wants_events
@@ -62,7 +62,7 @@ def http_app(served: Served) -> ASGIApp:
         Route(HEALTH[0], health),
         Route(HEALTH[1], readiness),
         Route("/metrics", metrics),
-        Route("/openapi.json", openapi),
+        Route(DESCRIPTION, openapi),
     ]
     for name, method in ROUTES.items():
         verbs = ["GET", "POST"] if allows_get(method) else ["POST"]
@@ -108,7 +108,7 @@ async def _run_method(served: Served, method: Method, request: Request) -> Respo
 
 def _not_found(path: str) -> str:
     if not path.startswith(API):
-        return f"There is no {path!r}; /openapi.json describes what there is."
+        return f"There is no {path!r}; {DESCRIPTION} describes what there is."
     name = path.removeprefix(API)
     meant = nearest(name, ROUTES)
     instead = f"; did you mean {meant!r}?" if meant else f"; the methods are {', '.join(ROUTES)}."

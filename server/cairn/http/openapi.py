@@ -6,6 +6,7 @@ from typing import Any
 
 from cairn import __version__
 from cairn.engine.methods import STAGES, Method
+from cairn.http.admission import DESCRIPTION
 from cairn.http.app import API, ROUTES, allows_get
 from cairn.http.errors import CODES
 from cairn.http.events import ANSWER, ERROR, MEDIA_TYPE
@@ -48,7 +49,7 @@ def description(url: str = "") -> bytes:
     metrics = {"200": _response(f"{counts}.", {"type": "string"}, "text/plain")}
     paths |= {
         "/metrics": _get("metrics", counts, metrics),
-        "/openapi.json": _get("openapi", this, {"200": _response(f"{this}.", {"type": "object"})}),
+        DESCRIPTION: _get("openapi", this, {"200": _response(f"{this}.", {"type": "object"})}, security=[]),
         "/healthz": _get("healthz", alive, is_alive, security=[]),
         "/readyz": _get("readyz", ready, is_ready, security=[]),
     }
