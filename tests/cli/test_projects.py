@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from cairn.operations.places import project_of
-from cairn.paths import workspace_dir
 from tests.e2e.command_line import run_cairn
 from tests.engine.engines import indexed, write_files
 from tests.index.index_builders import Repository
+
+from cairn.operations.places import project_of
+from cairn.paths import workspace_dir
 
 FILES = {
     "docs/berths.md": "# Berths\n\nShips moor at a berth.\n",

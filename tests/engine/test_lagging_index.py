@@ -8,16 +8,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.conftest import ask
+from tests.engine.engines import NO_VECTORS, indexed, wait_for, write_files
+from tests.index.index_builders import Repository
+from tests.serving import PATIENCE_SECONDS
 
 from cairn.engine.engine import Engine
 from cairn.index.store.lock import note_holder, writer_lock
 from cairn.index.store.writer import IndexWriter
 from cairn.paths import workspace_dir
 from cairn.protocol import SearchAnswer, SearchParams
-from tests.conftest import ask
-from tests.engine.engines import NO_VECTORS, indexed, wait_for, write_files
-from tests.index.index_builders import Repository
-from tests.serving import PATIENCE_SECONDS
 
 
 @pytest.fixture

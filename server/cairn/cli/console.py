@@ -97,8 +97,8 @@ def _shows_progress() -> bool:
 def progress_bars() -> Iterator[Callable[[IndexingProgress, str], None]]:
     """Yield a function that shows progress, and another process that is waited for, if any.
 
-    It shows two bars on stderr, for files and for vectors. If that is no terminal, it writes one line, once
-    the wait has taken a second.
+    It shows two bars on stderr, for files and for vectors. In a pipe or a file, it writes one line, once the
+    wait has taken a second.
     """
     console = _console(stderr=True)
     is_narrow = console.width < _MEASURED_COLUMNS

@@ -168,7 +168,7 @@ def wait(
 
     engine.catch_up()
     look_at, seen, seen_at, other = 0.0, None, time.monotonic(), ""
-    rest_until = seen_at + rest
+    deadline = seen_at + rest
     with progress_bars() as show:
         while True:
             progress = engine.progress()
@@ -176,8 +176,8 @@ def wait(
             if progress.problem:
                 raise IndexUnavailableError(progress.problem)
             if not progress.suffices(vectors=vectors):
-                rest_until = time.monotonic() + rest
-            elif not (vectors and progress.is_busy and time.monotonic() < rest_until):
+                deadline = time.monotonic() + rest
+            elif not (vectors and progress.is_busy and time.monotonic() < deadline):
                 return
             if time.monotonic() >= look_at:
                 look_at = time.monotonic() + _LOOK_SECONDS

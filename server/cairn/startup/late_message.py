@@ -15,7 +15,7 @@ def said_if_late(message: str) -> Iterator[None]:
     """Write the message once the block has taken a second. "" says nothing."""
 
     def say() -> None:
-        with suppress(OSError, ValueError):  # Nobody reads stderr.
+        with suppress(OSError, ValueError):  # The reader of stderr has closed it.
             print(message, file=sys.stderr, flush=True)
 
     timer = threading.Timer(NOTICED_SECONDS, say if message else lambda: None)
