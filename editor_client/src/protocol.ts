@@ -199,7 +199,10 @@ export interface IndexState {
   readonly complete: boolean;
   /** The unfinished parts: `files`, `vectors`, `history` and `imports`. */
   readonly remaining: readonly string[];
-  /** Why nothing is indexed, if a rule excludes every file. */
+  /**
+   * Why nothing is indexed, if a rule excludes every file; that changes of a folder may be missing from the
+   * answer; and which of the shown files have changed since they were indexed.
+   */
   readonly note: string;
   /** The indexed commit of each folder that is read from a team's index. */
   readonly revisions: readonly Revision[];

@@ -110,7 +110,7 @@ def overview(engine: Engine) -> Overview:
         else team_health(team, timings, slow_ms, now)
     )
     is_counting = any(map(_is_counting, folders)) or (team is not None and team.servers is None)
-    is_at_work = team is None and (status.state in ("starting", "indexing") or bool(status.remaining))
+    is_at_work = team is None and status.state in ("starting", "indexing")
     is_changing = is_counting or (is_at_work and not status.paused)
     return Overview(now, health, status, folders, timings, is_logged, team, is_changing)
 

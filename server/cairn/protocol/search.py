@@ -172,7 +172,8 @@ class IndexState:
     remaining: tuple[str, ...] = ()
     """The unfinished parts: `files`, `vectors`, `history` and `imports`."""
     note: str = ""
-    """Why nothing is indexed, if a rule excludes every file."""
+    """Why nothing is indexed, if a rule excludes every file; that changes of a folder may be missing from the
+    answer; and which of the shown files have changed since they were indexed."""
     revisions: tuple[Revision, ...] = ()
     """The indexed commit of each folder that is read from a team's index."""
     source: str = ""
