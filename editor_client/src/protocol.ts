@@ -767,8 +767,8 @@ export interface StatusAnswer {
   /** How many files and directories the last scan of this process skipped, by rule. */
   readonly skipped: Readonly<Record<string, number>>;
   /**
-   * The current step of indexing: `checking`, `scanning`, `reading`, `static`, `history`, `embedding`,
-   * `tidying`, `idle` or `paused`.
+   * The current step of indexing: `checking`, `scanning`, `reading`, `static`, `history`, `counting`,
+   * `embedding`, `tidying`, `idle` or `paused`.
    */
   readonly activity: string;
   /** How many chunks have a static vector, by the code model that comes with Cairn. */

@@ -28,6 +28,7 @@ const ACTIVITIES: Readonly<Record<string, string>> = {
   reading: "Reading files",
   static: "Making first vectors",
   history: "Reading the history",
+  counting: "Counting imports",
   embedding: "Making vectors",
   tidying: "Tidying up",
 };

@@ -21,6 +21,7 @@ _DOING = {
     "reading": "files are being read",
     "static": "vectors are being made",
     "history": "the history of git is being followed",
+    "counting": "imports are being counted",
     "embedding": "vectors are being made",
     "tidying": "the index is being tidied",
 }

@@ -16,6 +16,7 @@ _LONG_ACTIVITIES = {
     Activity.SCANNING: "looking for files",
     Activity.STATIC: "first vectors",
     Activity.HISTORY: "reading the history",
+    Activity.COUNTING: "counting imports",
     Activity.TIDYING: "tidying",
 }
 """Texts for activities without a count of files or chunks."""

@@ -160,8 +160,8 @@ class StatusAnswer:
     skipped: dict[str, int] = field(factory=dict)
     """How many files and directories the last scan of this process skipped, by rule."""
     activity: str = "idle"
-    """The current step of indexing: `checking`, `scanning`, `reading`, `static`, `history`, `embedding`,
-    `tidying`, `idle` or `paused`."""
+    """The current step of indexing: `checking`, `scanning`, `reading`, `static`, `history`, `counting`,
+    `embedding`, `tidying`, `idle` or `paused`."""
     static_embedded: int = 0
     """How many chunks have a static vector, by the code model that comes with Cairn."""
     paused: bool = False
