@@ -14,7 +14,16 @@ import pytest
 
 from cairn.workspace import history
 from cairn.workspace.git import Git, git_folder
-from cairn.workspace.history import Change, Commit, FileHistory, follow, head, read_commits, watched_files
+from cairn.workspace.history import (
+    Change,
+    Checkout,
+    Commit,
+    FileHistory,
+    follow,
+    head,
+    read_commits,
+    watched_files,
+)
 from cairn.workspace.repository import locate
 
 LINES = "".join(f"line {number}\n" for number in range(50))
@@ -462,3 +471,18 @@ class TestFollowing:
 
     def test_missing_files_are_not_reported(self) -> None:
         assert follow([Commit("1", 1, "", (Change("a"), Change("b", deleted=True)))], []) == {}
+
+
+def test_a_checkout_has_a_number_for_each_commit(project: Project) -> None:
+    checkout = Checkout(project.root)
+    assert checkout.number() == 0
+    commits = [project.commit(subject, berths__py=f"# {subject}\n") for subject in ("Moor", "Guide")]
+    first, second = int(commits[0][:15], 16), int(commits[1][:15], 16)
+    assert checkout.number() == second
+    project.git("checkout", "--quiet", "HEAD~1")
+    assert checkout.number() == first
+    project.git("checkout", "--quiet", "main")
+    assert checkout.number() == second
+    # git writes the log of HEAD before the reference of the branch.
+    (project.root / ".git" / "refs" / "heads" / "main").write_text(f"{commits[0]}\n")
+    assert checkout.number() == first

@@ -138,12 +138,23 @@ class Checkout:
         files = self._read[1] if self._read else ()
         version = (*map(_version, files), _version(self._root / ".git"))
         if self._read is None or self._read[0] != version:
-            files = tuple(watched_files(self._root))
+            files = (*watched_files(self._root), *self._reference())
             # A reference that changes from here on changes the version as well.
             version = (*map(_version, files), _version(self._root / ".git"))
             commit = head(self._root)
             self._read = version, files, int(commit[:_NUMBER_DIGITS], 16) if commit else 0
         return self._read[2]
+
+    def _reference(self) -> tuple[Path, ...]:
+        """Return the files that have the commit of the branch. git writes its log before them."""
+        try:
+            repository = locate(self._root)
+            branch = repository.branch() if repository else ""
+        except GitError:
+            return ()
+        return (
+            (repository.common / branch, repository.common / "packed-refs") if repository and branch else ()
+        )
 
 
 def _version(file: Path) -> tuple[int, ...]:

@@ -132,6 +132,19 @@ def test_update_follows_changed_files_and_directories(folder: Folder) -> None:
     assert folder.update("never/was.md") == {"a.md/inner.md"}
 
 
+def test_the_index_is_incomplete_during_an_update_of_many_files(folder: Folder) -> None:
+    seen: list[tuple[int, bool]] = []
+    folder.intake = folder.new_intake(
+        step_aside=lambda: seen.append((folder.reader.facts().scanned, folder.progress.files_done > 60))
+    )
+    folder.reconcile()
+    paths = [f"{number}.md" for number in range(60)]
+    folder.write_all(*paths)
+    assert folder.update(*paths) == set(paths)
+    assert set(seen) == {(0, False)}
+    assert folder.reader.facts().scanned
+
+
 def test_update_obeys_the_rules(folder: Folder) -> None:
     folder.write(".gitignore", "build/\n*.log\n")
     folder.reconcile()
