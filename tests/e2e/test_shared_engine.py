@@ -227,12 +227,13 @@ ATTACHING = {"search", "discover", "callers", "callees", "page", "related"}
 
 
 def run(*arguments: str, cwd: Path) -> tuple[int, str, str]:
-    """Run a command, and return its exit code, its answer without times, and its stderr."""
+    """Run a command, and return its exit code, its answer without times, and its stderr without progress."""
     command = [sys.executable, "-m", "cairn", *arguments]
     done = subprocess.run(
         command, cwd=cwd, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
     )
-    return done.returncode, without_times(done.stdout), done.stderr
+    errors = [line for line in done.stderr.splitlines() if not line.endswith(" …")]
+    return done.returncode, without_times(done.stdout), "\n".join(errors)
 
 
 def without_times(text: str) -> str:

@@ -7,9 +7,6 @@ from pathlib import Path
 
 from cairn.errors import InvalidRequestError
 from cairn.paths import contains_home, known_above
-from cairn.settings.layers import Layers
-from cairn.workspace.repository import locate
-from cairn.workspace.rules import FileRules
 
 
 def require_directory(folder: Path) -> None:
@@ -25,11 +22,19 @@ def project_of(folder: Path) -> Path:
     This is the nearest folder above that was open as a workspace, else the top of the git work tree, unless
     its rules exclude the folder: a package in `node_modules` is a project of its own.
     """
+    # `--help` needs none of these.
+    from cairn.settings.layers import Layers
+    from cairn.workspace.repository import locate
+    from cairn.workspace.rules import FileRules
+
     folder = folder.resolve()
-    repository = locate(folder)
-    top = repository.top if repository else folder
-    # Whoever keeps the home folder in git does not want it indexed with each project in it.
-    root = known_above(folder) or (folder if contains_home(top) else top)
+    root = known_above(folder)
+    if root is None:
+        repository = locate(folder)
+        # Whoever keeps the home folder in git does not want it indexed with each project in it.
+        root = repository.top if repository and not contains_home(repository.top) else folder
+    if root == folder:
+        return folder
     try:
         rules = FileRules(root, Layers().of(root).settings.index)
         is_part = rules.decide_descent(folder.relative_to(root).as_posix().removeprefix(".")).indexed
