@@ -5,9 +5,10 @@ learnt from translated messages and documentation.
     python scripts/aligned_words.py SOURCES [CODE ...]
 
 SOURCES is a folder for the sources, which are cloned or downloaded into it at pinned versions if they are
-missing. Chinese and Japanese need the packages jieba and fugashi (with unidic-lite). IBM Model 1 (Brown et al., "The mathematics
-of statistical machine translation", 1993) aligns the words of each pair of texts in both directions. A word is
-written if both directions agree on its meaning and the hand-written lists do not know it.
+missing. Chinese and Japanese need the packages jieba and fugashi (with unidic-lite). IBM Model 1 (Brown et
+al., "The mathematics of statistical machine translation", 1993) aligns the words of each pair of texts in
+both directions. A word is written if both directions agree on its meaning and the hand-written lists do not
+know it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -69,15 +71,19 @@ _MEANT = 0.01
 _SECOND = 0.2
 """The minimum probability of a second meaning."""
 
-_ADVERBS = frozenset("additionally again already always currently especially even eventually exactly generally"
-    " immediately instead likewise maybe never normally note often otherwise perhaps possibly previously probably"
-    " quite rather simply sometimes still therefore together typically unfortunately usually well yet".split())
+_ADVERBS = frozenset(
+    """additionally again already always currently especially even eventually exactly generally immediately
+    instead likewise maybe never normally note often otherwise perhaps possibly previously probably quite
+    rather simply sometimes still therefore together typically unfortunately usually well yet""".split()
+)
 """English words that queries do not need. Sentences of documentation have many of them."""
 
 _ENTRY = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"\n?)+)', re.MULTILINE)
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _UNIT = re.compile(r'<source[^>]*>(.*?)</source>\s*<target state="translated"[^>]*>(.*?)</target>', re.DOTALL)
-_MARKUP = re.compile(r":[\w:+-]+:`[^`]*`|``[^`]*``|`[^`]*`_*|\{[^}]*\}|<[^>]*>|%\(?\w*\)?\w|&&?|\b[A-Z]+\d+:|\*+")
+_MARKUP = re.compile(
+    r":[\w:+-]+:`[^`]*`|``[^`]*``|`[^`]*`_*|\{[^}]*\}|<[^>]*>|%\(?\w*\)?\w|&&?|\b[A-Z]+\d+:|\*+"
+)
 _PSEUDO = str.maketrans("æÆøØðÐµþß§£", "aAoOdDubBSL")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _EAST_ASIAN = re.compile(r"[\u30a1-\u30fa\u30fc]+|[\u3041-\u309f\u3400-\u9fff々]+")
@@ -111,7 +117,7 @@ def _of_vscode(code: str, sources: Path) -> Iterator[tuple[str, str]]:
 def _pack(locale: str, sources: Path) -> dict[str, dict[str, str]]:
     file = sources / _VSCODE.format(locale)
     if not file.exists():
-        package = "@codingame/monaco-vscode-language-pack-{}@25.1.2".format(locale)
+        package = f"@codingame/monaco-vscode-language-pack-{locale}@25.1.2"
         subprocess.run(["npm", "pack", "--silent", package], cwd=sources, check=True)
     found: dict[str, dict[str, str]] = {}
     with tarfile.open(file) as pack:
@@ -168,7 +174,9 @@ def _files(repository: str, revision: str, ending: str, sources: Path) -> Iterat
 
 
 def _cleaned(text: str) -> str:
-    return " ".join(UNTRANSLATED.sub(" ", _MARKUP.sub(" ", text.replace("\\n", " ").replace('\\"', '"'))).split())
+    return " ".join(
+        UNTRANSLATED.sub(" ", _MARKUP.sub(" ", text.replace("\\n", " ").replace('\\"', '"'))).split()
+    )
 
 
 # --- words ----------------------------------------------------------------------------------------
@@ -303,9 +311,11 @@ def entries(code: str, pairs: Pairs) -> dict[str, list[str]]:
         times.update(set(words))
     adjacent: Counter[tuple[int, int]] = Counter()
     for words, _ in texts:
-        adjacent.update(zip(words, words[1:], strict=False))
+        adjacent.update(pairwise(words))
     candidates: dict[int, list[tuple[float, int]]] = defaultdict(list)
-    shares = found.together / np.array([max(1, times[number]) for number in range(len(foreign.ids))])[found.words]
+    shares = (
+        found.together / np.array([max(1, times[number]) for number in range(len(foreign.ids))])[found.words]
+    )
     usable = (shares >= _TOGETHER) & (found.meant >= _MEANT) & (found.means >= _SECOND)
     for place in np.flatnonzero(usable):
         candidates[int(found.words[place])].append((float(found.means[place]), int(found.meanings[place])))
@@ -326,9 +336,7 @@ def _by_length(word: tuple[str, int]) -> tuple[int, str]:
     return len(word[0]), word[0]
 
 
-def _meaning(
-    meanings: list[tuple[float, int]], english: Words, adjacent: Counter[tuple[int, int]]
-) -> str:
+def _meaning(meanings: list[tuple[float, int]], english: Words, adjacent: Counter[tuple[int, int]]) -> str:
     """Return the meaning in the form of the lists, or "" if it is unclear or no word of programmers."""
     named = [(share, number) for share, number in meanings if _is_term(english.word(number))]
     if not named or named[0] != meanings[0]:

@@ -215,6 +215,8 @@ def understand(
     plain = [term for term in terms if term not in exact]
     translated, repaired = _translated_and_repaired(plain, translation, vocabulary, settings)
     corrected = {typed: (word,) for typed, word in repaired.items()}
+    meant = replaced(meant, synonyms | repaired | {word: texts[0] for word, texts in translated.items()})
+    english = meant if translated else english
     usual_alpha = _SYMBOL_ALPHA if kind is QueryType.SYMBOL else _ALPHA
     # Identifiers are not expanded: neither `TraceConfig` nor its parts are abbreviations.
     named = terms if kind is QueryType.SYMBOL and not cut.islower() else words_of(wording.compounds)
@@ -239,9 +241,7 @@ def understand(
         kinds=kinds,
         language=translation.language.name if translation.language else "",
         note=translation.note,
-        meant=replaced(
-            meant, synonyms | repaired | {word: english[0] for word, english in translated.items()}
-        ),
+        meant=meant,
     )
 
 
