@@ -204,8 +204,9 @@ class Words:
 
 
 def english_words(text: str) -> Iterator[tuple[str, str]]:
-    for word in _WORD.findall(text):
-        yield stem(word.lower()), word.lower()
+    """Yield words as they are written, except the first one, whose capital says nothing."""
+    for place, word in enumerate(_WORD.findall(text)):
+        yield stem(word.lower()), word if place else word.lower()
 
 
 def divider(code: str, lexicon: Lexicon) -> Callable[[str], Iterator[tuple[str, str]]]:
@@ -305,31 +306,34 @@ def entries(code: str, pairs: Pairs) -> dict[str, list[str]]:
         text = english.read(english_words(one)), foreign.read(divide(other))
         if all(0 < len(words) <= _MOST_WORDS for words in text):
             texts.append(text)
-    found = align(texts)
     times: Counter[int] = Counter()
     for _, words in texts:
         times.update(set(words))
     adjacent: Counter[tuple[int, int]] = Counter()
     for words, _ in texts:
         adjacent.update(pairwise(words))
-    candidates: dict[int, list[tuple[float, int]]] = defaultdict(list)
-    shares = (
-        found.together / np.array([max(1, times[number]) for number in range(len(foreign.ids))])[found.words]
-    )
-    usable = (shares >= _TOGETHER) & (found.meant >= _MEANT) & (found.means >= _SECOND)
-    for place in np.flatnonzero(usable):
-        candidates[int(found.words[place])].append((float(found.means[place]), int(found.meanings[place])))
+    candidates = _candidates(align(texts), times)
     by_meaning: dict[str, list[str]] = defaultdict(list)
     # Short words come first, so that German compounds of words already found are left out.
     for word, number in sorted(((foreign.word(each), each) for each in candidates), key=_by_length):
         if times[number] < _FEWEST or len(word) < (2 if code in _SPACELESS else 4):
             continue
-        means = _meaning(sorted(candidates[number], reverse=True), english, adjacent)
+        means = _meaning(candidates[number], english, adjacent)
         if means and word.lower() not in means.split() and not _is_known(known, word, means):
             by_meaning[means].append(word)
             meaning = WordMeaning(tuple(means.split(" / ")))
             known.exact[word] = known.stemmed[known.stem(word)] = meaning
     return by_meaning
+
+
+def _candidates(aligned: Aligned, times: Counter[int]) -> dict[int, list[tuple[float, int]]]:
+    """Return the possible meanings of each word with their probabilities, the most probable first."""
+    shares = aligned.together / np.array([times[number] for number in range(max(times) + 1)])[aligned.words]
+    usable = (shares >= _TOGETHER) & (aligned.meant >= _MEANT) & (aligned.means >= _SECOND)
+    found: dict[int, list[tuple[float, int]]] = defaultdict(list)
+    for place in np.flatnonzero(usable):
+        found[int(aligned.words[place])].append((float(aligned.means[place]), int(aligned.meanings[place])))
+    return {number: sorted(meanings, reverse=True) for number, meanings in found.items()}
 
 
 def _by_length(word: tuple[str, int]) -> tuple[int, str]:
@@ -345,12 +349,17 @@ def _meaning(meanings: list[tuple[float, int]], english: Words, adjacent: Counte
         (_, one), (_, other) = named[:2]
         if max(adjacent[one, other], adjacent[other, one]) >= _FEWEST:
             order = (one, other) if adjacent[one, other] >= adjacent[other, one] else (other, one)
-            return " ".join(map(english.word, order))
-    return " / ".join(english.word(number) for _, number in named) if named[0][0] >= _MEANS else ""
+            return " ".join(english.word(number).lower() for number in order)
+    return " / ".join(english.word(number).lower() for _, number in named) if named[0][0] >= _MEANS else ""
 
 
 def _is_term(word: str) -> bool:
-    return word.isalpha() and word not in STOPWORDS | LIGHT_WORDS | _ADVERBS and is_common(stem(word))
+    """Return whether an English word, as it is written most often, is a word of programmers and no name."""
+    lowered = word.lower()
+    is_word = (
+        re.fullmatch("[a-z]+", lowered) is not None and lowered not in STOPWORDS | LIGHT_WORDS | _ADVERBS
+    )
+    return is_word and (word == lowered or is_common(stem(lowered)))
 
 
 def _is_known(known: Lexicon, word: str, means: str) -> bool:
@@ -359,7 +368,10 @@ def _is_known(known: Lexicon, word: str, means: str) -> bool:
         return word in known.exact
     found = [known.meaning([each]) for each in (word, word.lower(), word.capitalize())]
     meanings = [{stem(part) for text in each.words for part in text.split()} for each in found if each]
-    return not all(meanings) or any(stem(part) in each for each in meanings for part in means.split(" / "))
+    means_same = (
+        {stem(part) for part in text.split()} <= each for each in meanings for text in means.split(" / ")
+    )
+    return not all(meanings) or any(means_same)
 
 
 def main(sources: Path, codes: list[str]) -> None:

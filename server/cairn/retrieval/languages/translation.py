@@ -14,7 +14,7 @@ from attrs import field, frozen
 from cairn.retrieval.languages.lexicon import Lexicon, WordMeaning, lexicon
 from cairn.retrieval.languages.recognition import UNTRANSLATED, Language, sentences
 from cairn.retrieval.typing_errors import is_common
-from cairn.text.words import LIGHT_WORDS, STOPWORDS
+from cairn.text.words import LIGHT_WORDS, STOPWORDS, stem
 
 _SPACELESS = frozenset({"zh", "ja"})
 _PUNCTUATION = str.maketrans(
@@ -83,7 +83,7 @@ def word_meanings(words: list[str]) -> dict[str, tuple[str, ...]]:
     them. This serves queries of nouns and names alone, whose language is not recognised."""
     every: list[dict[str, tuple[str, ...]]] = []
     for code in ("pt", "es", "de", "fr"):
-        found = {word: lexicon(code).meaning([word]) for word in words if not is_common(word)}
+        found = {word: lexicon(code).meaning([word]) for word in words if not is_common(stem(word))}
         every.append(
             {
                 word: meaning.words
