@@ -364,14 +364,36 @@ def _is_term(word: str) -> bool:
 
 def _is_known(known: Lexicon, word: str, means: str) -> bool:
     """Return whether a list has the word, or one with the same stem and the same meaning."""
-    if word in known.exact or known.code in _SPACELESS:
-        return word in known.exact
+    if word in known.exact:
+        return True
+    if known.code in _SPACELESS:
+        return _is_hiragana(word) or _divides(word, known)
     found = [known.meaning([each]) for each in (word, word.lower(), word.capitalize())]
     meanings = [{stem(part) for text in each.words for part in text.split()} for each in found if each]
     means_same = (
         {stem(part) for part in text.split()} <= each for each in meanings for text in means.split(" / ")
     )
     return not all(meanings) or any(means_same)
+
+
+def _is_hiragana(word: str) -> bool:
+    """Return whether the word is in hiragana alone. Such words are grammar, or parts of other words."""
+    return re.fullmatch("[\u3041-\u309f]+", word) is not None
+
+
+def _divides(word: str, known: Lexicon) -> bool:
+    """Return whether a word in Chinese or Japanese consists of known words, as translations read it. Single
+    characters with a meaning are too ambiguous."""
+    place = 0
+    while place < len(word):
+        for count in range(min(known.longest, len(word) - place), 0, -1):
+            found = known.exact.get(word[place : place + count])
+            if found and (count > 1 or not found.words):
+                break
+        else:
+            return False
+        place += count
+    return True
 
 
 def main(sources: Path, codes: list[str]) -> None:

@@ -32,6 +32,7 @@ def language(text: str) -> str:
         "add de la Cruz to the list of authors",
         "for x in y: print(x)",
         "update man page",
+        "jest extend matchers",
         "load es module",
         "escape os",
         "remove obsolete comment",

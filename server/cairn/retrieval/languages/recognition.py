@@ -85,9 +85,9 @@ _FUNCTION_WORDS = {
         "de van en is in op met te om door als dat er of die wat kan bij aan uit",
     ),
     Language("Polish"): (
-        """jak dlaczego gdzie który która które jest są się czy przez dla kiedy jaki jaka jakie żeby przed
+        """jak dlaczego gdzie który która które są się czy przez dla kiedy jaki jaka jakie żeby przed
         między podczas oraz działa""",
-        "w z i o na do po za to od co nie",
+        "w z i o na do po za to od co nie jest",
     ),
     Language("Swedish"): ("hur varför vilken vilket vilka är inte och att från när för mellan utan fungerar", "en den det de i med om vad av på som"),  # noqa: E501
     Language("Danish or Norwegian"): ("hvordan hvorfor hvor hvilken hvilket hvilke og ikke når fra mellem mellom uten uden", "en et den det de i er av af på til"),  # noqa: E501
