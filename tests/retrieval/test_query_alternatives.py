@@ -123,6 +123,18 @@ def test_an_unknown_foreign_word_is_translated_beside_names(word: str, meaning: 
     assert alternatives(f"{word} http", word, vocabulary=Words(http=3, **{word: 2})) == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "english"),
+    [
+        ("servidor no arquivo", "server no file"),
+        ("warteschlange geleert", "queue clear"),
+        ("fichero cola", "file queue"),
+    ],
+)
+def test_nouns_are_read_in_the_language_that_knows_most(text: str, english: str) -> None:
+    assert understand(text, vocabulary=Words()).wording == english
+
+
 def test_a_typing_error_is_repaired_and_reported() -> None:
     query = understand("explain wrkspace", vocabulary=Words(WORKSPACE=9, works=40))
     assert query.corrections == ("wrkspace → workspace",)

@@ -12,6 +12,7 @@ from attrs import evolve, field, frozen
 
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.retrieval.introductions import with_project_named
+from cairn.retrieval.languages.recognition import ENGLISH
 from cairn.retrieval.languages.translation import Translation, in_english, word_meanings
 from cairn.retrieval.mentions import Mentions, read_mentions
 from cairn.retrieval.query_types import QueryType, is_name, named_kind, own_name, owner_name, query_type
@@ -33,7 +34,7 @@ from cairn.retrieval.wording import (
 from cairn.settings.tree import SearchSettings
 from cairn.text.identifiers import identifier_words
 from cairn.text.unicode import well_formed
-from cairn.text.words import is_stopword, stem, stems
+from cairn.text.words import stem, stems
 
 MAX_QUERY_CHARS = 10_000
 """The maximum length of a query in characters. A longer one is cut, for example a pasted file."""
@@ -214,6 +215,8 @@ def understand(
     plain = [term for term in terms if term not in exact]
     translated, repaired = _translated_and_repaired(plain, translation, vocabulary, settings)
     corrected = {typed: (word,) for typed, word in repaired.items()}
+    meant = replaced(meant, synonyms | repaired | {word: texts[0] for word, texts in translated.items()})
+    english = meant if translated else english
     usual_alpha = _SYMBOL_ALPHA if kind is QueryType.SYMBOL else _ALPHA
     # Identifiers are not expanded: neither `TraceConfig` nor its parts are abbreviations.
     named = terms if kind is QueryType.SYMBOL and not cut.islower() else words_of(wording.compounds)
@@ -238,9 +241,7 @@ def understand(
         kinds=kinds,
         language=translation.language.name if translation.language else "",
         note=translation.note,
-        meant=replaced(
-            meant, synonyms | repaired | {word: english[0] for word, english in translated.items()}
-        ),
+        meant=meant,
     )
 
 
@@ -302,7 +303,7 @@ def _translated_and_repaired(
     if translation.language or vocabulary is None or not terms:
         return {}, {}  # Words of another language are not typing errors.
     unknown = vocabulary.unknown(terms)
-    has_grammar = any(map(is_stopword, translation.text.split()))
+    has_grammar = not ENGLISH.isdisjoint(translation.text.lower().split())
     translated = {} if has_grammar else word_meanings([term for term in terms if term in unknown])
     wrong = [term for term in terms if term in unknown and term not in translated]
     return translated, repairs(wrong, vocabulary, settings.core_concepts)

@@ -31,6 +31,12 @@ def language(text: str) -> str:
         "def get(self, o, e): return die.das(o)",
         "add de la Cruz to the list of authors",
         "for x in y: print(x)",
+        "update man page",
+        "jest extend matchers",
+        "load es module",
+        "escape os",
+        "remove obsolete comment",
+        "aux copy defines",
         "",
     ],
 )
@@ -43,6 +49,8 @@ def test_english_is_not_mistaken_for_another_language(text: str) -> None:
     [
         ("Onde a sessão é criada?", "Portuguese"),
         ("como instalar", "Portuguese"),
+        ("listagem de diretório no navegador", "Portuguese"),
+        ("miniaturas das imagens baixadas", "Portuguese"),
         ("¿Dónde se cierra la conexión?", "Spanish"),
         ("donde se cierra la conexion", "Spanish"),
         ("Wo wird die Verbindung geschlossen?", "German"),

@@ -6,14 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from cairn.retrieval.languages import lexicon as lists
-from cairn.retrieval.languages.lexicon import lexicon
+from cairn.retrieval.languages.lexicon import ALIGNED, BY_HAND, lexicon, read_lexicon
 from cairn.retrieval.languages.translation import in_english
 from cairn.retrieval.query import understand
 from cairn.retrieval.query_types import QueryType
 from cairn.retrieval.question_kinds import QuestionKind, question_kinds
-
-CODES = ("pt", "es", "de", "fr", "ru", "zh", "ja")
 
 
 @pytest.mark.parametrize(
@@ -97,16 +94,31 @@ def test_an_unknown_language_is_noted() -> None:
     assert understand("¿Dónde se llama a open_session?").note == ""
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_every_line_of_a_list_has_distinct_words(code: str) -> None:
-    lines = Path(lists.__file__).with_name(f"{code}.txt").read_text(encoding="utf-8").splitlines()
+@pytest.mark.parametrize("file", [*BY_HAND.glob("*.txt"), *ALIGNED.glob("??.txt")], ids=str)
+def test_every_line_of_a_list_has_distinct_words(file: Path) -> None:
+    lines = file.read_text(encoding="utf-8").splitlines()
     entries = [line.partition("=") for line in lines if line and not line.startswith("#")]
+    assert entries
     assert all(sign and words.strip() for _, sign, words in entries)
     for meaning, _, words in entries:
         spelled = [word.strip() for word in words.split(",")]
         assert all(spelled), meaning
         assert len(spelled) == len(set(spelled)), meaning
         assert meaning.isascii()
+
+
+@pytest.mark.parametrize("code", sorted(file.stem for file in ALIGNED.glob("??.txt")))
+def test_aligned_lists_lack_the_hand_written_words(code: str) -> None:
+    by_hand, aligned = (read_lexicon(code, (folder,)).exact.keys() for folder in (BY_HAND, ALIGNED))
+    assert by_hand & aligned == set()
+
+
+def test_the_first_list_with_a_word_wins(tmp_path: Path) -> None:
+    for folder, text in (("one", "key = clave\n"), ("other", "password = clave\nbadge = insignia\n")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "es.txt").write_text(text, encoding="utf-8")
+    found = read_lexicon("es", (tmp_path / "one", tmp_path / "other"))
+    assert [found.exact[word].words for word in ("clave", "insignia")] == [("key",), ("badge",)]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,9 @@ from attrs import field, frozen
 
 from cairn.text.unicode import without_accents
 
+BY_HAND = Path(__file__).parent
+ALIGNED = BY_HAND / "aligned"
+"""The lists that scripts/aligned_words.py learns from translated texts."""
 _STEMMERS = {"es": "spanish", "de": "german", "fr": "french", "ru": "russian"}
 """The Snowball stemmers. The one for Portuguese is not used: it gives "abre" and "abrir" two stems."""
 _PORTUGUESE_ENDINGS = re.compile(
@@ -61,6 +64,10 @@ class Lexicon:
     def has_script_of(self, word: str) -> bool:
         return self.code != "ru" or not word.isascii()
 
+    def stem(self, words: str) -> str:
+        """Return the stem of each word. Words with a capital keep it, since these are nouns in German."""
+        return _stems(self._stem, words)
+
     def meaning(
         self, words: Sequence[str], *, careless: bool = False, only_exact: bool = False
     ) -> WordMeaning | None:
@@ -73,11 +80,11 @@ class Lexicon:
         if only_exact:
             return None
         for spelled in _spellings(self.code, typed):
-            if found := self.stemmed.get(_stems(self._stem, spelled)):
+            if found := self.stemmed.get(self.stem(spelled)):
                 return found
         if careless or (len(typed) >= _LONG and len(words) == 1):
             plain = _simplified(typed)
-            if found := self.careless.get(plain) or self.careless.get(_stems(self._stem, plain)):
+            if found := self.careless.get(plain) or self.careless.get(self.stem(plain)):
                 return found
         return self._german(words[0]) if self.code == "de" and len(words) == 1 else None
 
@@ -116,44 +123,50 @@ class Lexicon:
 
 @cache
 def lexicon(code: str) -> Lexicon:
-    """Return the word list of the language, which is read only once."""
+    """Return the words of the language, which are read only once."""
+    return read_lexicon(code, (BY_HAND, ALIGNED))
+
+
+def read_lexicon(code: str, folders: Sequence[Path]) -> Lexicon:
+    """Read the word lists of the language in the folders. The meaning in the first list wins."""
     is_spaced = code in _STEMMERS or code == "pt"
     plain = Stemmer.Stemmer(_STEMMERS[code]).stemWord if code in _STEMMERS else _portuguese
     stem = lru_cache(maxsize=10_000)(plain if is_spaced else str)
-    meanings: dict[str, list[str]] = {}
-    for meaning, words in _entries(code):
-        for word in words:
-            if known := meanings.get(word):
-                known += [text for text in meaning if text not in known]
-            elif known is None:
-                meanings[word] = list(meaning)
     exact: dict[str, WordMeaning] = {}
     stemmed: dict[str, WordMeaning] = {}
     careless: dict[str, WordMeaning] = {}
-    for word, texts in meanings.items():
-        found = WordMeaning(
-            tuple(texts[:_MAX_MEANINGS]), is_name=not _ASKING.match(texts[0] if texts else "")
-        )
-        for spelled in _spellings(code, word, listed=True):
-            exact.setdefault(spelled, found)
-            stemmed.setdefault(_stems(stem, spelled), found)
-        if is_spaced:
-            careless.setdefault(_simplified(word), found)
-            careless.setdefault(_stems(stem, _simplified(word)), found)
+    for folder in folders:
+        for word, found in _meanings(folder / f"{code}.txt").items():
+            for spelled in _spellings(code, word, listed=True):
+                exact.setdefault(spelled, found)
+                stemmed.setdefault(_stems(stem, spelled), found)
+            if is_spaced:
+                careless.setdefault(_simplified(word), found)
+                careless.setdefault(_stems(stem, _simplified(word)), found)
     size = _MAX_PHRASE if is_spaced else max(map(len, exact))
     return Lexicon(code, exact, stemmed, careless, size, stem)
 
 
-def _portuguese(word: str) -> str:
-    return _PORTUGUESE_ENDINGS.sub("", without_accents(word), count=1)
-
-
-def _entries(code: str) -> Iterator[tuple[list[str], list[str]]]:
-    for line in Path(__file__).with_name(f"{code}.txt").read_text(encoding="utf-8").splitlines():
+def _meanings(file: Path) -> dict[str, WordMeaning]:
+    """Return the meanings of each word of the list; none if there is no list."""
+    texts: dict[str, list[str]] = {}
+    for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
         if line and not line.startswith("#"):
             meaning, _, words = line.partition("=")
             english = [text.strip() for text in meaning.split("/") if text.strip()]
-            yield english, [word.strip() for word in words.split(",")]
+            for word in words.split(","):
+                if known := texts.get(word.strip()):
+                    known += [text for text in english if text not in known]
+                elif known is None:
+                    texts[word.strip()] = list(english)
+    return {
+        word: WordMeaning(tuple(each[:_MAX_MEANINGS]), not (each and _ASKING.match(each[0])))
+        for word, each in texts.items()
+    }
+
+
+def _portuguese(word: str) -> str:
+    return _PORTUGUESE_ENDINGS.sub("", without_accents(word), count=1)
 
 
 def _spellings(code: str, words: str, *, listed: bool = False) -> Iterator[str]:

@@ -9,10 +9,14 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from cairn.text.words import STOPWORDS
+from cairn.retrieval.languages.lexicon import lexicon
+from cairn.retrieval.typing_errors import is_common
+from cairn.text.words import STOPWORDS, stem
 
 _CERTAIN, _LIKELY = 2, 1
 _ENOUGH = 2
+_SHORTEST = 3
+"""The maximum length of a word that many languages may have."""
 _SHORT = 600
 """The maximum length of a text that is foreign if its first or last sentence is. A longer text is pasted."""
 
@@ -81,9 +85,9 @@ _FUNCTION_WORDS = {
         "de van en is in op met te om door als dat er of die wat kan bij aan uit",
     ),
     Language("Polish"): (
-        """jak dlaczego gdzie który która które jest są się czy przez dla kiedy jaki jaka jakie żeby przed
+        """jak dlaczego gdzie który która które są się czy przez dla kiedy jaki jaka jakie żeby przed
         między podczas oraz działa""",
-        "w z i o na do po za to od co nie",
+        "w z i o na do po za to od co nie jest",
     ),
     Language("Swedish"): ("hur varför vilken vilket vilka är inte och att från när för mellan utan fungerar", "en den det de i med om vad av på som"),  # noqa: E501
     Language("Danish or Norwegian"): ("hvordan hvorfor hvor hvilken hvilket hvilke og ikke når fra mellem mellom uten uden", "en et den det de i er av af på til"),  # noqa: E501
@@ -161,7 +165,8 @@ def sentences(text: str) -> tuple[Language | None, tuple[Sentence, ...]]:
     return language, found
 
 
-_ENGLISH = STOPWORDS - set("a am an as at by do he i in is it me no of off on or so to was we".split())
+ENGLISH = STOPWORDS - set("a am an as at by do he i in is it me no of off on or so to was we".split())
+"""English function words that are no words of other languages."""
 
 
 def _may_be_foreign(text: str) -> bool:
@@ -169,7 +174,9 @@ def _may_be_foreign(text: str) -> bool:
     if not text.isascii():
         return True
     counts = _counts(text)
-    return bool(counts) and max(counts.values()) >= _ENOUGH
+    return bool(counts) and (
+        max(counts.values()) >= _ENOUGH or ENGLISH.isdisjoint(_WORD.findall(text.lower()))
+    )
 
 
 def _counts(text: str) -> Counter[Language]:
@@ -184,6 +191,31 @@ def _counts(text: str) -> Counter[Language]:
     return Counter({language: count for language, count in counts.items() if language in spelled})
 
 
+def _with_known_words(text: str, counts: Counter[Language]) -> Counter[Language]:
+    """Return the counts with the words that the lists of the likely languages know, if function words alone
+    do not decide. A noun phrase often has only one, such as "de"."""
+    ranked = counts.most_common()
+    likely = [language for language, count in ranked if language.code and count >= ranked[0][1] - 1]
+    if not likely or (ranked[0][1] >= _ENOUGH and (len(likely) == 1 or not ranked[0][0].code)):
+        return counts
+    words = {word for word in _WORD.findall(text) if word.lower() not in _COUNTS.keys() | STOPWORDS}
+    foreign = [word for word in words if not is_common(stem(word.lower()))]
+    if ranked[0][1] >= _ENOUGH:
+        return counts + Counter({each: sum(_is_known(word, each) for word in foreign) for each in likely})
+    # The text may still be English, so words that look like their English meaning do not count.
+    known = {each: sum(_is_known(word, each, is_unlike=True) for word in foreign) for each in likely}
+    fewest = max(len(foreign) / 2, len(words) - len(foreign) + 1)
+    return counts + Counter({each: count for each, count in known.items() if count >= fewest})
+
+
+def _is_known(word: str, language: Language, *, is_unlike: bool = False) -> bool:
+    """Return whether the list of the language has the word, with `is_unlike` with a meaning unlike it."""
+    found = lexicon(language.code).meaning([word]) if len(word) > _SHORTEST else None
+    if not found or not found.words:
+        return False
+    return not (is_unlike and word.isascii() and found.words[0].startswith(word[:_SHORTEST].lower()))
+
+
 def _read(masked: str) -> Iterator[Sentence]:
     start = checked = 0
     for end in (*(match.end() for match in _SENTENCE_END.finditer(masked)), len(masked)):
@@ -194,7 +226,7 @@ def _read(masked: str) -> Iterator[Sentence]:
 
 
 def _language(sentence: str) -> tuple[Language | None, bool]:
-    english = len(_ENGLISH & set(_WORD.findall(sentence.lower())))
+    english = len(ENGLISH & set(_WORD.findall(sentence.lower())))
     for script, language in _SCRIPTS:
         if script.search(sentence):
             letters = _LETTER.findall(sentence)
@@ -204,6 +236,8 @@ def _language(sentence: str) -> tuple[Language | None, bool]:
     counts = _counts(spoken)
     signs = {language: _CERTAIN for language, sign in _SIGNS.items() if sign.search(spoken)}
     counts.update(signs)
+    if not english:
+        counts = _with_known_words(spoken, counts)
     # If two languages have the same count, one with a word list is preferred.
     best = max(
         counts, key=lambda language: (counts[language], bool(language.code), language.name), default=None

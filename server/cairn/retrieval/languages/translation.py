@@ -14,7 +14,7 @@ from attrs import field, frozen
 from cairn.retrieval.languages.lexicon import Lexicon, WordMeaning, lexicon
 from cairn.retrieval.languages.recognition import UNTRANSLATED, Language, sentences
 from cairn.retrieval.typing_errors import is_common
-from cairn.text.words import LIGHT_WORDS, STOPWORDS
+from cairn.text.words import LIGHT_WORDS, STOPWORDS, stem
 
 _SPACELESS = frozenset({"zh", "ja"})
 _PUNCTUATION = str.maketrans(
@@ -79,18 +79,19 @@ def in_english(text: str) -> Translation:
 
 
 def word_meanings(words: list[str]) -> dict[str, tuple[str, ...]]:
-    """Return the meanings of words in Portuguese, Spanish, German or French. This serves queries of nouns and
-    names alone, whose language is not recognised."""
-    found: dict[str, tuple[str, ...]] = {}
-    for word in words:
-        if is_common(word):
-            continue
-        for code in ("pt", "es", "de", "fr"):
-            meaning = lexicon(code).meaning([word])
-            if meaning and meaning.words and not STOPWORDS.issuperset(meaning.words[0].split()):
-                found[word] = meaning.words
-                break
-    return found
+    """Return the meanings of words in the one of Portuguese, Spanish, German and French that knows most of
+    them. This serves queries of nouns and names alone, whose language is not recognised."""
+    every: list[dict[str, tuple[str, ...]]] = []
+    for code in ("pt", "es", "de", "fr"):
+        found = {word: lexicon(code).meaning([word]) for word in words if not is_common(stem(word))}
+        every.append(
+            {
+                word: meaning.words
+                for word, meaning in found.items()
+                if meaning and meaning.words and not STOPWORDS.issuperset(meaning.words[0].split())
+            }
+        )
+    return max(every, key=len)
 
 
 def _plain(text: str, language: Language) -> str:
