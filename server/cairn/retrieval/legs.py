@@ -9,7 +9,9 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 
+import numpy as np
 from attrs import define, field, frozen
 
 from cairn.errors import CairnError, OutOfTimeError, PartUnavailableError, QueryCancelledError
@@ -30,6 +32,7 @@ from cairn.index.text.literals import Literal
 from cairn.retrieval.introductions import subject_of
 from cairn.retrieval.keyword_plan import KeywordPlan, plan_keywords
 from cairn.retrieval.meaning import QueryVector, finder, similarities
+from cairn.retrieval.mentions import MAX_LITERAL_CHARS
 from cairn.retrieval.pools import Pool, QueryWord
 from cairn.retrieval.query import Query
 from cairn.retrieval.reports.anchors import named_definitions, named_files
@@ -85,6 +88,8 @@ class Legs:
     problems: list[CairnError] = field(factory=list, init=False)
     without_vectors: bool = field(default=False, init=False)
     """Whether the query should have been compared by meaning, but this failed."""
+    required: tuple[str, ...] = field(default=(), init=False)
+    """The texts that each result of a search should contain."""
     broken_off: list[str] = field(factory=list, init=False)
     """The legs that ran out of time before they had searched everything."""
 
@@ -189,20 +194,51 @@ class Legs:
         they rank high anyway. `case` respects upper and lower case, and `word` requires whole words. With
         either, the whole query is a literal unless it contains quotes."""
         wanted = literals(self.query, all_of_it=case or word) or self._undefined_name()
-        if not wanted:
+        required = self.required = wanted if case or word else self._required()
+        texts = tuple(dict.fromkeys((*required, *wanted)))
+        if not texts:
             return
         most = self.settings.candidates
         for reader, pool, leg in self._run("exact", Leg.EXACT):
             with leg:
                 scores: dict[int, float] = defaultdict(float)
-                for text in wanted:
+                containing: list[list[int]] = []
+                for text in texts:
                     literal, first = Literal(text, case, word), pool.chunks()[:_MAX_FIRST_LOOKS]
+                    first += chain.from_iterable(containing[:1])
                     hits = reader.containing(literal, most, self.only, leg.deadline, first).hits
+                    if text in required:
+                        containing.append([hit.chunk_id for hit in hits])
                     # A fragment of a message that occurs in many places says little.
                     share = 1 / math.sqrt(len(hits) or 1) if self.query.report else 1.0
-                    for hit in hits:
-                        scores[hit.chunk_id] += share * hit.score / len(wanted)
+                    for hit in hits if text in wanted or not wanted else ():
+                        scores[hit.chunk_id] += share * hit.score / len(wanted or texts)
                 pool.found["exact"].update(scores)
+                pool.containing = _together(reader, containing) if required else None
+
+    def _required(self) -> tuple[str, ...]:
+        """Return the texts that every result should contain: quotes, or a name that the indexes define."""
+        query = self.query
+        if query.required:
+            return tuple(text for text in query.required if len(text) <= MAX_LITERAL_CHARS)[:_MAX_LITERALS]
+        is_name = is_identifier(query) and not query.for_evidence
+        return query.names[-1:] if is_name and self.is_defined else ()
+
+    def restrict(self) -> None:
+        """Drop the chunks without the required texts, if other chunks contain these."""
+        if self.query.for_evidence or not any(pool.containing for pool in self.pools):
+            return
+        for pool in self.pools:
+            pool.keep(set(pool.found["symbol"]).union(pool.containing or ()))
+
+    @property
+    def remark(self) -> str:
+        """What to tell the user if no chunk contains the quoted texts."""
+        searched = [pool.containing for pool in self.pools if pool.containing is not None]
+        if not searched or any(searched) or "exact" in self.broken_off:
+            return ""
+        quotes = " and ".join(f"“{text}”" for text in self.required)
+        return f"No searched file contains {quotes}. The results only match parts of it."
 
     def _undefined_name(self) -> tuple[str, ...]:
         """Return the query if it is an undefined name or a piece of code, which may be part of a longer name.
@@ -325,6 +361,15 @@ def literals(query: Query, *, all_of_it: bool) -> tuple[str, ...]:
     # Options in a report are only keywords: a verbatim search for five took 250 ms in 30,000 chunks.
     phrases = () if query.report else query.phrases
     return (query.literals or phrases)[:_MAX_LITERALS]
+
+
+def _together(reader: IndexReader, containing: Sequence[Sequence[int]]) -> set[int]:
+    """Return the chunks that contain any of several texts, in the files that contain all of them."""
+    columns = reader.columns()
+    files = [columns.files_of(np.array(chunks, np.int64)) for chunks in containing]
+    shared = set(files[0].tolist()).intersection(*(of_text.tolist() for of_text in files[1:]))
+    pairs = zip(chain.from_iterable(containing), chain.from_iterable(files), strict=True)
+    return {chunk for chunk, file in pairs if file in shared}
 
 
 def reexports(name: str, path: str, text: str) -> bool:

@@ -14,6 +14,7 @@ from cairn.index.queries.known_words import IndexVocabulary
 from cairn.retrieval.introductions import with_project_named
 from cairn.retrieval.languages.translation import Translation, in_english, word_meanings
 from cairn.retrieval.mentions import Mentions, read_mentions
+from cairn.retrieval.project_names import without_project_name
 from cairn.retrieval.query_types import QueryType, is_name, named_kind, own_name, owner_name, query_type
 from cairn.retrieval.question_kinds import fragments_of, message_fragments
 from cairn.retrieval.reports.report import Report, read_report
@@ -76,6 +77,8 @@ class Query:
     """Texts to find verbatim; empty for a question in plain words."""
     quotes: tuple[str, ...] = ()
     """All quoted texts, including those without a word: `"=>"`."""
+    required: tuple[str, ...] = ()
+    """The texts in double quotes that every result of a search should contain."""
     english: str = ""
     """The text in English; "" if the user typed English."""
     language: str = ""
@@ -177,7 +180,7 @@ def understand(
 ) -> Query:
     """Parse `text`, and repair typing errors by the words of `vocabulary`. `corrections` in the result lists
     the repairs, and says whether the text was cut at MAX_QUERY_CHARS."""
-    cut = well_formed(text[:MAX_QUERY_CHARS])
+    cut = without_project_name(well_formed(text[:MAX_QUERY_CHARS]), vocabulary)
     name, kinds = named_kind(cut)
     cut = name or cut
     shortened = []
@@ -234,6 +237,7 @@ def understand(
         paths=tuple(dict.fromkeys((*mentions.paths, *trace.paths))),
         literals=message_fragments(trace.message) or mentions.literals,
         quotes=mentions.quotes,
+        required=() if trace.paths else mentions.required,
         english="" if english == cut else english,
         kinds=kinds,
         language=translation.language.name if translation.language else "",

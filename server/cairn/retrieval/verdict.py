@@ -27,6 +27,7 @@ from cairn.retrieval.scores import Ranked
 from cairn.retrieval.wording import read_words
 from cairn.settings.tree import VerdictSettings
 from cairn.text.words import stem
+from cairn.workspace.collections import file_kind
 
 _PHRASE_IN_TITLE, _TERM_IN_TITLE, _TERM_IN_KEYWORDS, _TERM_IN_CONTENT = 5.0, 3.0, 2.0, 1.0
 """The points of a match by its place. A phrase counts only for queries of several terms."""
@@ -87,6 +88,8 @@ class Evidence:
     """The number of words in the title that do not belong to a term."""
     defined: frozenset[str] = frozenset()
     """The names of the query that the document defines, in lower case."""
+    is_definition: bool = False
+    """Whether the document defines the name that is the whole query, as the user spelled it."""
     coverage: float = 0.0
     """The share of the query in the document, 0 to 1, weighted by idf."""
 
@@ -169,6 +172,9 @@ def _verdict(query: Query, decision: _Decision, lead: float, coverage: float) ->
 def _decide(
     query: Query, judged: Sequence[Evidence], settings: VerdictSettings, coverage: float, likely: float | None
 ) -> _Decision:
+    if query.is_symbol and judged and judged[0].is_definition:
+        rival = _namesake(query, judged[0], judged, settings)
+        return _between(judged[0], rival) if rival else (Action.ANSWER, "", judged[:1])
     strong = [each for each in judged[: 1 + _COMPARED] if _is_strong(each, query, settings)]
     matches = any(each.score for each in judged)
     is_short = len(query.terms) <= settings.min_matched_terms
@@ -211,8 +217,12 @@ def _namesake(
     """Return another result with the same name as `top`, unless their scores differ enough."""
     words = 0 if _explained(query, ranked) else 1
     for rival in ranked[: 1 + _COMPARED]:
-        by_title = top.phrase and rival.phrase and rival.other_words <= words
-        if rival is top or not (by_title or top.defined & rival.defined):
+        if top.is_definition:
+            is_namesake = rival.is_definition and file_kind(rival.path) is file_kind(top.path)
+        else:
+            by_title = top.phrase and rival.phrase and rival.other_words <= words
+            is_namesake = by_title or bool(top.defined & rival.defined)
+        if rival is top or not is_namesake:
             continue
         gap = top.score - rival.score
         if gap < settings.min_gap or gap / top.score < settings.min_confidence:
@@ -318,5 +328,8 @@ def evidence(query: Query, stored: StoredChunk, shares: Sequence[float]) -> Evid
         defined=frozenset(map(str.lower, query.names)) & frozenset(map(str.lower, chunk.defines))
         if chunk.type is not ChunkType.PROSE
         else frozenset(),
+        is_definition=chunk.type is not ChunkType.PROSE
+        and bool(query.names[-1:])
+        and query.names[-1] in chunk.defines,
         coverage=coverage,
     )
