@@ -4,10 +4,10 @@
     python benchmarks/answers/project_names.py --sets DIR [DIR ...] --checkouts DIR [DIR ...] --data DIR
       [--lines FILE] [--output FILE]
 
-Each question of the sets (of `benchmarks/retrieval`) that does not name its project is asked as it is, and
-once in each of `WORDINGS`, which put the name of the repository in. Cairn answers in this process
-(`in_process.py`), over indexes of whole checkouts that the daemon makes if they are missing. `--lines` names
-a file with the lines that experts cite: `[{repo, q, lines: ["path:first-last"]}]`.
+Each question of the sets (of `benchmarks/retrieval`) that does not name its project is asked in each of
+`WORDINGS`, with and without the name of the repository. Cairn answers in this process (`in_process.py`), over
+indexes of whole checkouts that the daemon makes if they are missing. `--lines` names a file with the lines
+that experts cite: `[{repo, q, lines: ["path:first-last"]}]`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import re
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -27,12 +28,12 @@ from typing import Any
 if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from attrs import evolve, frozen
+from attrs import frozen
 from engine.figures import Figures, run_conditions
 from retrieval.checkouts import CheckoutError, add_checkouts_option
 from retrieval.metrics import DEPTH, Span, score
 from retrieval.results import commit
-from retrieval.sets import Question, Repository, SetError, read_sets
+from retrieval.sets import Question, Repository, SetError, half_of, read_sets
 
 from answers.asking import Request
 from answers.in_process import opened
@@ -41,81 +42,78 @@ from cairn.engine.host import Host
 from cairn.settings.layers import CHARACTERS
 from cairn.settings.tree import Settings
 
-PLAIN = "without the name"
 _ASKS = re.compile(r"(?:how|what|why|where|which|when|who|is|are|does|do|can|should)\b", re.IGNORECASE)
-_IS_SHORT = 3
-"""How many words a query needs to be a question. With the name, a query of one or two means a definition."""
+_FEWEST_WORDS = 3
+"""The minimum number of words of a question. With the name, a query of one or two means a definition."""
+_SAME = 1e-9
+"""The largest difference between figures that are the same."""
 
 
 def _lowered(text: str) -> str:
-    return text if text[:2].isupper() else text[:1].lower() + text[1:]
+    return text[:1].lower() + text[1:] if text.split()[0][1:].islower() else text
 
 
-def _does(name: str, text: str) -> str:
-    asked = _ASKS.match(text)
-    return f"{text.rstrip('?')} with {name}?" if asked else f"how does {name} {_lowered(text)}"
+def _does(subject: str, text: str) -> str:
+    ends_with = f"{text.rstrip('?.')} with {subject}"
+    return ends_with if _ASKS.match(text) else f"how does {subject} {_lowered(text)}"
 
 
-WORDINGS: Mapping[str, Callable[[str, str], str]] = {
-    PLAIN: lambda _, text: text,
-    "in NAME, …": lambda name, text: f"in {name}, {_lowered(text)}",
-    "… in NAME": lambda name, text: f"{text.rstrip('?.')} in {name}",
-    "how does NAME …": _does,
-    "NAME …": lambda name, text: f"{name} {_lowered(text)}",
-    "NAME's …": lambda name, text: f"{name}'s {_lowered(text)}",
+Put = Callable[[str, str], str]
+"""Returns the wording of a question with a name."""
+
+WORDINGS: Mapping[str, tuple[Put, Put]] = {
+    "in NAME, …": (lambda name, text: f"in {name}, {_lowered(text)}", lambda _, text: text),
+    "… in NAME": (lambda name, text: f"{text.rstrip('?.')} in {name}", lambda _, text: text),
+    "NAME's …": (lambda name, text: f"{name}'s {_lowered(text)}", lambda _, text: text),
+    "how does NAME …": (_does, lambda _, text: _does("it", text)),
 }
-"""The ways to put the name of a project into a question."""
+"""The ways to put the name of a project into a question, each with the same question without the name."""
 
 
 @frozen
 class Cited:
     """A question with the lines that an expert's answer cites."""
 
-    text: str
+    query: str
     lines: frozenset[tuple[str, int]]
 
 
 @frozen
-class Scored:
-    """The figures of one question in one wording."""
+class Compared:
+    """A figure of one question without and with the name of its project."""
 
-    question: str
     repository: Repository
-    half: str
-    search: float | None = None
-    """NDCG@10 of the results of `cairn/search`."""
-    discover: float | None = None
-    """NDCG@10 of the files of the excerpts of `cairn/discover`, in their order."""
-    shown: float | None = None
-    """The share of the cited lines within the excerpts of `cairn/discover`."""
+    wording: str
+    figure: str
+    """`search` and `discover`: NDCG@10 of the results, and of the files of the excerpts in their order.
+    `shown`: the share of the cited lines within the excerpts."""
+    question: str
+    without: float
+    named: float
 
 
-def ask(
-    request: Request, questions: Sequence[Question], cited: Sequence[Cited], repository: Repository
-) -> Iterator[tuple[str, Scored]]:
-    """Yield the figures of each question with the name of each wording."""
+def compare(
+    request: Request, repository: Repository, questions: Sequence[Question], cited: Sequence[Cited]
+) -> Iterator[Compared]:
+    """Ask all questions about a repository, in each wording."""
     name = repository.address.rpartition("/")[2].removesuffix(".git")
-    half = questions[0].half_of_repositories
-    for wording, put in WORDINGS.items():
-        for question in questions:
-            scored = Scored(question.query, repository, half)
-            text = put(name, question.query)
-            results = request("cairn/search", {"query": text, "limit": DEPTH, "context": 0})["results"]
-            yield (
-                wording,
-                evolve(
-                    scored,
-                    search=_ndcg(question, [_span(each) for each in results]),
-                    discover=_ndcg(question, _files(_discover(request, text))),
-                ),
-            )
-        for each in cited:
-            shown = _discover(request, put(name, each.text))
-            lines = {(span.path, line) for span in shown for line in _lines(span)}
-            yield (
-                wording,
-                Scored(each.text, repository, half, shown=len(each.lines & lines) / len(each.lines)),
-            )
+    figures = cache(partial(_figures, request))  # Several wordings are the same question without the name.
+    for wording, (put, without) in WORDINGS.items():
+        for question in (*questions, *cited):
+            before = figures(question, without(name, question.query))
+            now = figures(question, put(name, question.query))
+            for figure, value in before.items():
+                yield Compared(repository, wording, figure, question.query, value, now[figure])
+
+
+def _figures(request: Request, question: Question | Cited, text: str) -> Mapping[str, float]:
+    """Return the figures of a question that is asked in the wording `text`."""
+    shown = _discover(request, text)
+    if isinstance(question, Cited):
+        lines = {(span.path, line) for span in shown for line in _lines(span)}
+        return {"shown": len(question.lines & lines) / len(question.lines)}
+    results = request("cairn/search", {"query": text, "limit": DEPTH, "context": 0})["results"]
+    return {"search": _ndcg(question, map(_span, results)), "discover": _ndcg(question, _files(shown))}
 
 
 def _discover(request: Request, text: str) -> list[Span]:
@@ -137,8 +135,8 @@ def _files(spans: Sequence[Span]) -> list[Span]:
     return [Span(path) for path in dict.fromkeys(span.path for span in spans)]
 
 
-def _ndcg(question: Question, spans: Sequence[Span]) -> float:
-    return score(spans, question.relevant, question.secondary).ndcg_at_10
+def _ndcg(question: Question, spans: Iterable[Span]) -> float:
+    return score(tuple(spans), question.relevant, question.secondary).ndcg_at_10
 
 
 # --- the sets -------------------------------------------------------------------------------------
@@ -149,7 +147,7 @@ def _nameless(questions: Sequence[Question]) -> list[Question]:
     return [
         question
         for question in questions
-        if len(question.query.split()) >= _IS_SHORT
+        if len(question.query.split()) >= _FEWEST_WORDS
         and not re.search(re.escape(_word(question.repository)), question.query, re.IGNORECASE)
     ]
 
@@ -174,48 +172,49 @@ def read_cited(file: Path) -> dict[str, list[Cited]]:
 # --- results --------------------------------------------------------------------------------------
 
 
-def summary(found: Mapping[str, Sequence[Scored]]) -> Figures:
-    """Return the mean figures of each wording, with their differences to the question without the name."""
-    plain = found[PLAIN]
-    return {wording: _means(scored, plain) for wording, scored in found.items()}
+def summary(compared: Sequence[Compared]) -> Figures:
+    """Return, by wording and figure, the mean with the name, and its difference to that without it."""
+    groups: dict[str, dict[str, list[Compared]]] = defaultdict(lambda: defaultdict(list))
+    for each in compared:
+        groups[each.wording][each.figure].append(each)
+    return {
+        wording: {figure: _summed_up(group) for figure, group in of_wording.items()}
+        for wording, of_wording in groups.items()
+    }
 
 
-def _means(scored: Sequence[Scored], plain: Sequence[Scored]) -> Figures:
-    figures: Figures = {}
-    for figure in ("search", "discover", "shown"):
-        pairs = [
-            (getattr(each, figure), getattr(before, figure), each.half)
-            for each, before in zip(scored, plain, strict=True)
-            if getattr(each, figure) is not None
-        ]
-        if pairs:
-            figures[figure] = {
-                "questions": len(pairs),
-                "mean": round(mean(now for now, _, _ in pairs), 4),
-                "change": round(mean(now - before for now, before, _ in pairs), 4),
-                "change_by_half": {
-                    half: round(mean(now - before for now, before, of in pairs if of == half), 4)
-                    for half in sorted({of for _, _, of in pairs})
-                },
-                "better": sum(now > before + 1e-9 for now, before, _ in pairs),
-                "worse": sum(now < before - 1e-9 for now, before, _ in pairs),
-            }
-    return figures
+def _summed_up(group: Sequence[Compared]) -> Figures:
+    halves: dict[str, list[float]] = defaultdict(list)
+    for each in group:
+        halves[half_of(each.repository.name)].append(each.named - each.without)
+    changes = [change for of_half in halves.values() for change in of_half]
+    return {
+        "questions": len(group),
+        "mean": round(mean(each.named for each in group), 4),
+        "change": round(mean(changes), 4),
+        "change_by_half_of_repositories": {half: round(mean(halves[half]), 4) for half in sorted(halves)},
+        "better": sum(change > _SAME for change in changes),
+        "worse": sum(change < -_SAME for change in changes),
+    }
 
 
 def table(figures: Figures) -> str:
     """Return the figures as a Markdown table."""
-    names = ("search", "discover", "shown")
-    lines = ["| wording | search NDCG@10 | discover NDCG@10 | cited lines shown |", "|---|---|---|---|"]
-    for wording, of_wording in figures.items():
-        cells = [
-            f"{each['mean']:.3f} ({each['change']:+.3f}; {', '.join(f'{v:+.3f}' for v in each['change_by_half'].values())};"
-            f" {each['better']} better, {each['worse']} worse)"
-            for name in names
-            if (each := of_wording.get(name))
-        ]
-        lines.append(f"| {wording} | {' | '.join(cells)} |")
+    columns = list(dict.fromkeys(figure for of_wording in figures.values() for figure in of_wording))
+    lines = [f"| wording | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
+    lines += [
+        f"| {wording} | {' | '.join(_cell(of_wording[figure]) for figure in columns)} |"
+        for wording, of_wording in figures.items()
+    ]
     return "\n".join(lines)
+
+
+def _cell(figures: Figures) -> str:
+    halves = ", ".join(f"{change:+.3f}" for change in figures["change_by_half_of_repositories"].values())
+    return (
+        f"{figures['mean']:.3f} ({figures['change']:+.3f}; halves {halves}; {figures['better']} better,"
+        f" {figures['worse']} worse of {figures['questions']})"
+    )
 
 
 def main() -> None:
@@ -223,42 +222,37 @@ def main() -> None:
     try:
         questions = _nameless(read_sets(options.sets, options.only))
         cited = read_cited(options.lines) if options.lines else {}
-        by_name = {question.repository.name: question.repository for question in questions}
-        places = prepared(by_name.values(), options.checkouts, options.data)
+        repositories = dict.fromkeys(question.repository for question in questions)
+        places = prepared(repositories, options.checkouts, options.data)
     except (SetError, CheckoutError) as problem:
         sys.exit(str(problem))
     host = Host(Settings().embedding)
-    found: dict[str, list[Scored]] = defaultdict(list)
+    compared: list[Compared] = []
     with tempfile.TemporaryDirectory(prefix="cairn-names-") as settings:
         os.environ["CAIRN_CONFIG_DIR"] = settings  # The user's own settings must not change the results.
         for place in places:
-            own = [question for question in questions if question.repository.name == place.repository.name]
             if not list(place.data.glob("workspaces/*")):
                 with place.served():
                     pass
+            own = [question for question in questions if question.repository == place.repository]
             with opened(place, host, {}) as request:
-                for wording, scored in ask(request, own, cited.get(place.repository.name, ()), place.repository):
-                    found[wording].append(scored)
+                lines = cited.get(place.repository.name, ())
+                compared += compare(request, place.repository, own, lines)
             print(f"{place.repository.name}: {len(own)} questions", file=sys.stderr, flush=True)
-    figures = summary(found)
+    figures = summary(compared)
     print(table(figures))
     if options.output:
         record = {
             "conditions": {**run_conditions(), "commit": commit()},
             "repositories": {place.repository.name: place.repository.revision for place in places},
             "wordings": figures,
+            "worse": [
+                [each.repository.name, each.wording, each.figure, each.question, each.without, each.named]
+                for each in compared
+                if each.named < each.without - _SAME
+            ],
         }
         options.output.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    if options.each:
-        _write_each(options.each, found)
-
-
-def _write_each(file: Path, found: Mapping[str, Sequence[Scored]]) -> None:
-    with file.open("w", encoding="utf-8") as lines:
-        for wording, scored in found.items():
-            for each in scored:
-                row = (wording, each.repository.name, each.search, each.discover, each.shown, each.question)
-                print(*row, sep="\t", file=lines)
 
 
 def _arguments() -> argparse.Namespace:
@@ -271,7 +265,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="only these repositories")
     parser.add_argument("--lines", type=Path, metavar="FILE", help="also measure cited lines")
     parser.add_argument("--output", type=Path, help="write the figures here")
-    parser.add_argument("--each", type=Path, metavar="FILE", help="write a line for each question here")
     return parser.parse_args()
 
 

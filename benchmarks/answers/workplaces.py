@@ -44,7 +44,8 @@ def workplaces(questions: Sequence[FactQuestion], checkouts: Sequence[Path], dat
     repositories = dict.fromkeys(question.repository for question in questions)
     return [
         evolve(
-            place, questions=tuple(question for question in questions if question.repository == place.repository)
+            place,
+            questions=tuple(question for question in questions if question.repository == place.repository),
         )
         for place in prepared(repositories, checkouts, data)
     ]

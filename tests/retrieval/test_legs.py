@@ -89,7 +89,9 @@ def test_several_quotes_have_to_be_in_one_file(readers: list[IndexReader]) -> No
 
 def test_a_quote_that_occurs_nowhere_is_named(readers: list[IndexReader]) -> None:
     found = ask(readers, 'ship "may not leave: 17"')
-    assert found.remark == "No searched file contains “may not leave: 17”. The results only match parts of it."
+    assert (
+        found.remark == "No searched file contains “may not leave: 17”. The results only match parts of it."
+    )
     assert ("src/dock.py", "keyword") in sources(found)
 
 

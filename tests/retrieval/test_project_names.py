@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -25,13 +25,13 @@ def vocabulary_of(base: Path, name: str, files: Mapping[str, str]) -> IndexVocab
 
 
 @pytest.fixture(scope="module")
-def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IndexVocabulary]:
+def harbour(tmp_path_factory: pytest.TempPathFactory) -> IndexVocabulary:
     files = {
         "package.json": json.dumps({"name": "@Moorings/monorepo"}, indent=2),
         "README.md": "# Port Planner\n\nIt plans.\n",
         "packages/harbour/dock.js": "export class Harbour {}\n",
     }
-    yield vocabulary_of(tmp_path_factory.mktemp("named") / "index", "harbour", files)
+    return vocabulary_of(tmp_path_factory.mktemp("named") / "index", "harbour", files)
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,7 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IndexVocabular
         ("the harbour mooring rules", "the mooring rules"),
         ("where does moorings plan the berths", "where does plan the berths"),
         ("how does Port Planner sort the berths", "how does sort the berths"),
+        ("how does harbour type checking treat ships", "how does type checking treat ships"),
         ("MooringRules in harbour", "MooringRules"),
     ],
 )
@@ -61,6 +62,7 @@ def test_a_question_is_read_without_the_project(harbour: IndexVocabulary, questi
         "how does packages/harbour sort ships",
         "how does the harbour package sort ships",
         "where is the class Harbour made for tests",
+        "how does the Harbour class sort ships",
         "which files contain `harbour` and ships",
         'large ships "harbour"',
         "how does Harbour.moor sort ships",

@@ -117,7 +117,7 @@ def test_each_result_of_a_defined_name_contains_it(tmp_path: Path) -> None:
     files = {
         "src/berths.py": "def moor_ship(berth):\n    return berth\n",
         "docs/mooring.md": "# Mooring\n\nCall `moor_ship` for each ship.\n",
-        "src/ships.py": "def ship(moor):\n    # moor a ship beside each ship that is to moor\n    return moor\n",
+        "src/ships.py": "def ship(moor):\n    # moor a ship beside each ship to moor\n    return moor\n",
         "tests/test_berths.py": "def test_mooring():\n    assert moor_ship_twice(1) == 1\n",
     }
     writer.write([indexed(path, text) for path, text in files.items()], ())

@@ -106,9 +106,7 @@ class _Discovery:
     def judge(self, chunks: Sequence[ScoredChunk]) -> protocol.Verdict:
         found = in_order(chunks, self.searcher.found)
         remarks = self.cut, self.searcher.remark
-        return judged(
-            self.workspace, self.query, found, self.terms.shares, self.searcher.strength, *remarks
-        )
+        return judged(self.workspace, self.query, found, self.terms.shares, self.searcher.strength, *remarks)
 
     def listener(self, tell: Tell) -> Callable[[str, Discovery], None]:
         """Return a listener for the stages that reports which parts of the answer each stage changed."""

@@ -24,7 +24,7 @@ class Mentions:
     """Paths and globs with forward slashes, without `./` and line numbers."""
     quotes: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
-    """The lines of the texts in double quotes, straight or typographic, without those of messages and code."""
+    """The lines of texts in double quotes, straight or typographic, without those of messages and code."""
     codes: tuple[str, ...] = ()
     literals: tuple[str, ...] = ()
     """Texts to find verbatim; empty for a question in plain words."""
@@ -37,14 +37,12 @@ class Mentions:
 
 def read_mentions(text: str) -> Mentions:
     paths, rest = _read_paths(text)
-    quotes = _first(_read_quotes(_QUOTES, text))
+    quotes = _first(_read_quotes(QUOTES, text))
     codes = _first(_read_codes(text))
     is_path = bool(paths) and len(text.split()) == 1
     is_code = not is_path and _is_code(_DOUBLE_QUOTES.sub(" ", text))
     messages = read_messages(text)
-    pieces = (
-        _lines(text) if is_code else [*quotes, *codes, *messages, *_operators(text, (*quotes, *paths))]
-    )
+    pieces = _lines(text) if is_code else [*quotes, *codes, *messages, *_operators(text, (*quotes, *paths))]
     literals = _first(piece for piece in pieces if len(piece) <= MAX_LITERAL_CHARS)
     required = () if is_code or messages else _first(_read_quotes(_DOUBLE_QUOTES, text))
     return Mentions(paths, quotes, required, codes, literals, rest, is_code, is_path)
@@ -55,7 +53,7 @@ def _first(found: Iterable[str]) -> tuple[str, ...]:
 
 
 _DOUBLE_QUOTES = re.compile(r'(?<!\S)(?:"([^"]+)"|“([^”]+)”)(?![\w(\[])')
-_QUOTES = re.compile(
+QUOTES = re.compile(
     r'"([^"]+)"|“([^”]+)”|`{1,3}([^`]+)`{1,3}'
     # An apostrophe within a word is not a quote.
     r"|(?<!\w)'([^'\n]{2,80})'(?!\w)|‘([^’\n]{2,80})’(?!\w)"
