@@ -59,6 +59,8 @@ def test_a_question_is_read_without_the_project(harbour: IndexVocabulary, questi
         "Harbour class",
         "harbour berth",
         "what is harbour",
+        "how do I install harbour on a large ship",
+        "what is new for ships in harbour 2.0",
         "how does packages/harbour sort ships",
         "how does the harbour package sort ships",
         "where is the class Harbour made for tests",

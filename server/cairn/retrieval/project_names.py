@@ -15,7 +15,7 @@ from cairn.errors import CairnError
 from cairn.index.queries.files import introducing_files
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.store.deadline import never
-from cairn.retrieval.introductions import name_key, project_of, subject_of
+from cairn.retrieval.introductions import asks_about_whole, name_key, project_of
 from cairn.retrieval.mentions import QUOTES
 from cairn.retrieval.typing_errors import is_common
 from cairn.retrieval.wording import read_words
@@ -35,6 +35,7 @@ _NAME = re.compile(r'^\s*"name"\s*:\s*"@?([^"\n/]+)(?:/([^"\n]+))?"', re.MULTILI
 """Matches the name in a package.json, and its organisation."""
 _WORD = re.compile(r"(?<![\w@./:\\#-])[^\W_][\w.-]*[^\W_](?![\w/:\\#(\[-]|\.\w)")
 """Matches a word that is neither in a path nor in a qualified name."""
+_VERSION = re.compile(r"\s+v?\d", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"(?:['’]s?\b)?")
 _PREPOSITION = re.compile(r"(?:\b(?:in|of|with|within|inside|for|by)\s+)?\Z", re.IGNORECASE)
 _ARTICLE = re.compile(
@@ -54,11 +55,11 @@ def without_project_name(text: str, vocabulary: IndexVocabulary | None) -> str:
     """Return a question of one line about a single index without the name of its project.
 
     The name stays where it may mean a part: in quotes and paths, beside "class" or "package", and in a
-    question of few other words. It also stays in a question for an overview, and a common English word stays
-    after an article.
+    question of few other words. It also stays before a version and in a question about the whole project, and
+    a common English word stays after an article.
     """
     names = _names_in(vocabulary) if vocabulary and "\n" not in text.strip() else frozenset()
-    if not names or name_key(subject_of(text)) in names:
+    if not names or asks_about_whole(text):
         return text
     kept, end = [], 0
     for start, stop in _mentions(text, names):
@@ -79,7 +80,7 @@ def _mentions(text: str, names: frozenset[str]) -> Iterator[tuple[int, int]]:
         start, stop = words[place].start(), words[place + max(count, 1) - 1].end()
         place += max(count, 1)
         is_quoted = any(first <= start < last for first, last in quoted)
-        if not count or is_quoted or _is_part(text, start, stop):
+        if not count or is_quoted or _VERSION.match(text, stop) or _is_part(text, start, stop):
             continue
         possessive = _POSSESSIVE.match(text, stop)
         yield start, possessive.end() if possessive else stop
