@@ -60,6 +60,7 @@ def test_a_question_is_read_without_the_project(harbour: IndexVocabulary, questi
         "harbour berth",
         "what is harbour",
         "how do I install harbour on a large ship",
+        "how are rafts converted to harbour ships",
         "what is new for ships in harbour 2.0",
         "how does packages/harbour sort ships",
         "how does the harbour package sort ships",

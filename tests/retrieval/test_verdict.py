@@ -113,6 +113,17 @@ def test_a_definition_that_comes_first_is_the_answer() -> None:
     assert judged("Berth", berth, definition("Berth", "src/old.py"), scores=(0.5, 0.49)).action == "clarify"
 
 
+def test_a_question_that_named_the_project_is_no_name() -> None:
+    query = understand("how does it hoist mocks")
+    found = ranked(definition("hoistMocks", "src/a.py"), passage("Hoist mocks", "Hoisting mocks."))
+    strength = Strength(0.9, (frozenset({0, 1}),), 0)
+    actions = [
+        judge(each, found, SHIPPED, even_shares(each), strength).action
+        for each in (query, evolve(query, names_project=True))
+    ]
+    assert actions == ["clarify", "answer"]
+
+
 def test_a_second_passage_of_the_first_file_is_not_a_rival() -> None:
     verdict = judged("workspace", WORKSPACE, WORKSPACE, WORKSPACE, scores=(0.9, 0.9, 0.9))
     assert (verdict.action, verdict.confidence) == ("answer", 1.0)

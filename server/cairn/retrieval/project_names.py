@@ -41,6 +41,8 @@ _PREPOSITION = re.compile(r"(?:\b(?:in|of|with|within|inside|for|by)\s+)?\Z", re
 _ARTICLE = re.compile(
     r"\b(?:an?|the|each|every|this|that|some|any|no|all|one|my|your|its)\s+\Z", re.IGNORECASE
 )
+_END_POINT = re.compile(r"\b(?:to|from|into|between)\s+\Z", re.IGNORECASE)
+"""Matches before the aim or the origin of a conversion: "JSON Schema to Zod", "migrate from Jest to Vitest"."""
 _FOLDER = r"(?:package|crate|folder|directory)\b"
 _KIND = (
     r"(?:class|struct|trait|interface|enum|type|function|method|constructor|decorator|macro|module|file)\b"
@@ -97,9 +99,10 @@ def _words_of_name(text: str, words: Sequence[re.Match[str]], names: frozenset[s
 
 def _is_part(text: str, start: int, stop: int) -> bool:
     """Return whether a name means a definition or folder ("the Flask class"), or is a common word."""
-    if _FOLDER_AFTER.match(text, stop) or _BEFORE.search(text[:start]):
+    before = text[:start]
+    if _FOLDER_AFTER.match(text, stop) or _BEFORE.search(before) or _END_POINT.search(before):
         return True
-    kind, has_article = _KIND_AFTER.match(text, stop), _ARTICLE.search(text[:start]) is not None
+    kind, has_article = _KIND_AFTER.match(text, stop), _ARTICLE.search(before) is not None
     if has_article and is_common(text[start:stop].lower()):
         return True
     # "Flask class" is a definition where the phrase ends, but "flask type hints" are hints of the project.

@@ -98,6 +98,8 @@ class Query:
     weights: Mapping[str, float] = field(factory=dict, hash=False)
     """The weight of each term by its place in a report. A term without an entry weighs 1."""
 
+    names_project: bool = False
+    """Whether the text named the project. `text` and all that is made of it are without the name."""
     for_evidence: bool = False
     """Whether the caller wants passages to quote rather than places to open."""
 
@@ -180,7 +182,8 @@ def understand(
 ) -> Query:
     """Parse `text`, and repair typing errors by the words of `vocabulary`. `corrections` in the result lists
     the repairs, and says whether the text was cut at MAX_QUERY_CHARS."""
-    cut = without_project_name(well_formed(text[:MAX_QUERY_CHARS]), vocabulary)
+    whole = well_formed(text[:MAX_QUERY_CHARS])
+    without_project = cut = without_project_name(whole, vocabulary)
     name, kinds = named_kind(cut)
     cut = name or cut
     shortened = []
@@ -237,6 +240,7 @@ def understand(
         paths=tuple(dict.fromkeys((*mentions.paths, *trace.paths))),
         literals=message_fragments(trace.message) or mentions.literals,
         quotes=mentions.quotes,
+        names_project=without_project != whole,
         required=() if trace.paths else mentions.required,
         english="" if english == cut else english,
         kinds=kinds,

@@ -177,7 +177,7 @@ def _decide(
         return _between(judged[0], rival) if rival else (Action.ANSWER, "", judged[:1])
     strong = [each for each in judged[: 1 + _COMPARED] if _is_strong(each, query, settings)]
     matches = any(each.score for each in judged)
-    is_short = len(query.terms) <= settings.min_matched_terms
+    is_short = len(query.terms) + query.names_project <= settings.min_matched_terms
     if likely is None:
         is_answerable = matches and coverage >= settings.min_coverage
     elif is_short:  # A word or two mean a name, however similar the texts are.
