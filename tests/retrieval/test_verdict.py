@@ -113,6 +113,12 @@ def test_a_definition_that_comes_first_is_the_answer() -> None:
     assert judged("Berth", berth, definition("Berth", "src/old.py"), scores=(0.5, 0.49)).action == "clarify"
 
 
+def test_a_passage_with_the_quoted_text_is_the_answer() -> None:
+    found = passage("Ropes", "A rope may snap: release the winch."), passage("Winch", "Snap!", "docs/b.md")
+    assert judged('"snap: release"', *found).action == "answer"
+    assert judged('"snap: hold"', *found).action != "answer"
+
+
 def test_a_question_that_named_the_project_is_no_name() -> None:
     query = understand("how does it hoist mocks")
     found = ranked(definition("hoistMocks", "src/a.py"), passage("Hoist mocks", "Hoisting mocks."))

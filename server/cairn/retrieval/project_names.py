@@ -42,7 +42,7 @@ _ARTICLE = re.compile(
     r"\b(?:an?|the|each|every|this|that|some|any|no|all|one|my|your|its)\s+\Z", re.IGNORECASE
 )
 _END_POINT = re.compile(r"\b(?:to|from|into|between)\s+\Z", re.IGNORECASE)
-"""Matches before the aim or the origin of a conversion: "JSON Schema to Zod", "migrate from Jest to Vitest"."""
+"""Matches before an end of a conversion: "JSON Schema to Zod", "migrate from Jest to Vitest"."""
 _FOLDER = r"(?:package|crate|folder|directory)\b"
 _KIND = (
     r"(?:class|struct|trait|interface|enum|type|function|method|constructor|decorator|macro|module|file)\b"

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from attrs import evolve, frozen
 
+from cairn.chunking.model import Chunk
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol import Candidate, Verdict
 from cairn.protocol.chunk_type import ChunkType
@@ -88,8 +89,8 @@ class Evidence:
     """The number of words in the title that do not belong to a term."""
     defined: frozenset[str] = frozenset()
     """The names of the query that the document defines, in lower case."""
-    is_definition: bool = False
-    """Whether the document defines the name that is the whole query, as the user spelled it."""
+    is_exact: bool = False
+    """Whether the document defines the name, or contains the text in quotes, that is the whole query."""
     coverage: float = 0.0
     """The share of the query in the document, 0 to 1, weighted by idf."""
 
@@ -172,8 +173,8 @@ def _verdict(query: Query, decision: _Decision, lead: float, coverage: float) ->
 def _decide(
     query: Query, judged: Sequence[Evidence], settings: VerdictSettings, coverage: float, likely: float | None
 ) -> _Decision:
-    if query.is_symbol and judged and judged[0].is_definition:
-        rival = _namesake(query, judged[0], judged, settings)
+    if judged and judged[0].is_exact:
+        rival = _namesake(query, judged[0], judged, settings) if query.is_symbol else None
         return _between(judged[0], rival) if rival else (Action.ANSWER, "", judged[:1])
     strong = [each for each in judged[: 1 + _COMPARED] if _is_strong(each, query, settings)]
     matches = any(each.score for each in judged)
@@ -217,8 +218,8 @@ def _namesake(
     """Return another result with the same name as `top`, unless their scores differ enough."""
     words = 0 if _explained(query, ranked) else 1
     for rival in ranked[: 1 + _COMPARED]:
-        if top.is_definition:
-            is_namesake = rival.is_definition and file_kind(rival.path) is file_kind(top.path)
+        if top.is_exact:
+            is_namesake = rival.is_exact and file_kind(rival.path) is file_kind(top.path)
         else:
             by_title = top.phrase and rival.phrase and rival.other_words <= words
             is_namesake = by_title or bool(top.defined & rival.defined)
@@ -328,8 +329,13 @@ def evidence(query: Query, stored: StoredChunk, shares: Sequence[float]) -> Evid
         defined=frozenset(map(str.lower, query.names)) & frozenset(map(str.lower, chunk.defines))
         if chunk.type is not ChunkType.PROSE
         else frozenset(),
-        is_definition=chunk.type is not ChunkType.PROSE
-        and bool(query.names[-1:])
-        and query.names[-1] in chunk.defines,
+        is_exact=_is_exact(query, chunk),
         coverage=coverage,
     )
+
+
+def _is_exact(query: Query, chunk: Chunk) -> bool:
+    if query.is_symbol:
+        return chunk.type is not ChunkType.PROSE and any(name in chunk.defines for name in query.names[-1:])
+    is_quote = query.is_one_text and bool(query.required)
+    return is_quote and all(text.casefold() in chunk.text.casefold() for text in query.required)
