@@ -28,7 +28,7 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.row_counts import count_rows
 from cairn.index.store.deadline import Cancelled, Deadline
-from cairn.index.text.literals import Literal
+from cairn.index.text.literals import ExactMatches, Literal
 from cairn.retrieval.introductions import subject_of
 from cairn.retrieval.keyword_plan import KeywordPlan, plan_keywords
 from cairn.retrieval.meaning import QueryVector, finder, similarities
@@ -194,46 +194,64 @@ class Legs:
         they rank high anyway. `case` respects upper and lower case, and `word` requires whole words. With
         either, the whole query is a literal unless it contains quotes."""
         wanted = literals(self.query, all_of_it=case or word) or self._undefined_name()
-        required = self.required = wanted if case or word else self._required()
-        texts = tuple(dict.fromkeys((*required, *wanted)))
+        name = "" if wanted else self._defined_name()
+        required = self.required = wanted if case or word else self._quotes()
+        # The longest text is likely the rarest. The others are then searched for around it.
+        longest_first = sorted(required, key=len, reverse=True)
+        texts = (name,) if name else tuple(dict.fromkeys((*longest_first, *wanted)))
         if not texts:
             return
         most = self.settings.candidates
         for reader, pool, leg in self._run("exact", Leg.EXACT):
             with leg:
                 scores: dict[int, float] = defaultdict(float)
-                containing: list[list[int]] = []
+                containing: list[ExactMatches] = []
                 for text in texts:
-                    literal, first = Literal(text, case, word), pool.chunks()[:_MAX_FIRST_LOOKS]
-                    first += chain.from_iterable(containing[:1])
-                    hits = reader.containing(literal, most, self.only, leg.deadline, first).hits
-                    if text in required:
-                        containing.append([hit.chunk_id for hit in hits])
+                    literal, first = Literal(text, case, word or bool(name)), pool.chunks()[:_MAX_FIRST_LOOKS]
+                    if containing:
+                        first += self._chunks_around(reader, containing[0], leg.deadline)
+                    matches = reader.containing(literal, most, self.only, leg.deadline, first)
+                    if name or text in required:
+                        containing.append(matches)
                     # A fragment of a message that occurs in many places says little.
-                    share = 1 / math.sqrt(len(hits) or 1) if self.query.report else 1.0
-                    for hit in hits if text in wanted or not wanted else ():
-                        scores[hit.chunk_id] += share * hit.score / len(wanted or texts)
+                    share = 1 / math.sqrt(len(matches.hits) or 1) if self.query.report else 1.0
+                    counted = share / len(wanted) if text in wanted else 0.0
+                    for hit in () if name else matches.hits:
+                        scores[hit.chunk_id] += counted * hit.score
                 pool.found["exact"].update(scores)
-                pool.containing = _together(reader, containing) if required else None
+                if containing:
+                    pool.containing = _together(reader, containing)
+                if name:
+                    pool.containing = {*pool.found["symbol"], *(pool.containing or ())}
 
-    def _required(self) -> tuple[str, ...]:
-        """Return the texts that every result should contain: quotes, or a name that the indexes define."""
+    def _quotes(self) -> tuple[str, ...]:
+        """Return the quoted texts that every result should contain."""
+        quotes = (text for text in self.query.required if len(text) <= MAX_LITERAL_CHARS)
+        return tuple(quotes)[:_MAX_LITERALS]
+
+    def _defined_name(self) -> str:
+        """Return the name that the indexes define and that every result should contain, or ""."""
         query = self.query
-        if query.required:
-            return tuple(text for text in query.required if len(text) <= MAX_LITERAL_CHARS)[:_MAX_LITERALS]
-        is_name = is_identifier(query) and not query.for_evidence
-        return query.names[-1:] if is_name and self.is_defined else ()
+        is_name = is_identifier(query) and self.is_defined and not query.for_evidence
+        return next(iter(query.names[-1:]), "") if is_name else ""
+
+    def _chunks_around(self, reader: IndexReader, matches: ExactMatches, deadline: Deadline) -> list[int]:
+        """Return the chunks of the files that contain a text, which may contain another text as well."""
+        outlines = reader.outlines([hit.chunk_id for hit in matches.hits]).values()
+        every = reader.chunk_ids({outline.path for outline in outlines}).values()
+        ids, allowed = list(chain.from_iterable(every)), passing_chunks(reader, self.only, deadline)
+        return ids if allowed is None else np.intersect1d(ids, allowed).tolist()
 
     def restrict(self) -> None:
         """Drop the chunks without the required texts, if other chunks contain these."""
         if self.query.for_evidence or not any(pool.containing for pool in self.pools):
             return
         for pool in self.pools:
-            pool.keep(set(pool.found["symbol"]).union(pool.containing or ()))
+            pool.keep(pool.containing or set())
 
     @property
     def remark(self) -> str:
-        """What to tell the user if no chunk contains the quoted texts."""
+        """What to tell the user if no chunk contains the required texts."""
         searched = [pool.containing for pool in self.pools if pool.containing is not None]
         if not searched or any(searched) or "exact" in self.broken_off:
             return ""
@@ -363,12 +381,16 @@ def literals(query: Query, *, all_of_it: bool) -> tuple[str, ...]:
     return (query.literals or phrases)[:_MAX_LITERALS]
 
 
-def _together(reader: IndexReader, containing: Sequence[Sequence[int]]) -> set[int]:
-    """Return the chunks that contain any of several texts, in the files that contain all of them."""
+def _together(reader: IndexReader, containing: Sequence[ExactMatches]) -> set[int] | None:
+    """Return the chunks that contain any of several texts, in the files that contain all of them; None if
+    some occurrences of the texts are unknown and no file is known to contain all."""
     columns = reader.columns()
-    files = [columns.files_of(np.array(chunks, np.int64)) for chunks in containing]
-    shared = set(files[0].tolist()).intersection(*(of_text.tolist() for of_text in files[1:]))
-    pairs = zip(chain.from_iterable(containing), chain.from_iterable(files), strict=True)
+    chunks = [np.array([hit.chunk_id for hit in each.hits], np.int64) for each in containing]
+    files = [columns.files_of(of_text).tolist() for of_text in chunks]
+    shared = set(files[0]).intersection(*files[1:])
+    if not shared and any(each.cut for each in containing):
+        return None
+    pairs = zip(np.concatenate(chunks).tolist(), chain.from_iterable(files), strict=True)
     return {chunk for chunk, file in pairs if file in shared}
 
 
