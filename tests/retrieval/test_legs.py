@@ -89,13 +89,16 @@ def test_several_quotes_have_to_be_in_one_file(readers: list[IndexReader]) -> No
 
 def test_a_common_quote_is_found_beside_a_rare_one(tmp_path: Path) -> None:
     body = "    hoist('the next load of cargo onto the quay')\n" * 40
-    both = f"def rare():\n    return 'rare floating crane'\n{body}\n\ndef common():\n    return 'tide table'\n{body}"
+    rare, common = (
+        f"def of(ship):\n    return '{text}'\n{body}" for text in ("floating crane", "tide table")
+    )
+    both = f"{rare}\n\n{common}"
     others = {f"src/a{n}.py": "def tide():\n    return 'tide table'\n" for n in range(20)}
     writer = IndexWriter(tmp_path)
     writer.write([indexed(path, text) for path, text in {**others, "src/z.py": both}.items()], ())
     writer.close()
     found = ask(
-        [SqliteReader(tmp_path)], '"tide table" "rare floating crane"', settings=SearchSettings(candidates=2)
+        [SqliteReader(tmp_path)], '"tide table" "floating crane"', settings=SearchSettings(candidates=2)
     )
     assert {path for path, _ in sources(found)} == {"src/z.py"}
     assert found.remark == ""
