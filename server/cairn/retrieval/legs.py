@@ -192,7 +192,8 @@ class Legs:
     def by_text(self, *, case: bool = False, word: bool = False) -> None:
         """Find the query's literals verbatim. The chunks that other legs found are searched first, because
         they rank high anyway. `case` respects upper and lower case, and `word` requires whole words. With
-        either, the whole query is a literal unless it contains quotes."""
+        either, the whole query is a literal unless it contains quotes. `Pool.containing` gets the chunks with
+        the texts that `restrict` requires."""
         wanted = literals(self.query, all_of_it=case or word) or self._undefined_name()
         name = "" if wanted else self._defined_name()
         required = self.required = wanted if case or word else self._quotes()

@@ -36,7 +36,6 @@ class Pool:
     """The likelihood that the query means each file which it names, 1 at most, by path."""
     subjects: Mapping[str, float] = field(factory=dict)
     """The BM25 score of each file's commit subjects, divided by the highest possible score, by path."""
-
     containing: set[int] | None = None
     """The chunks that contain the texts that results must contain; None if no such text was searched for."""
 
