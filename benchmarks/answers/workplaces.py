@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 from engine.daemon import Daemon
 from engine.figures import Figures
 from engine.place import make_data_folder
@@ -24,7 +24,7 @@ class Workplace:
     repository: Repository
     tree: Path
     data: Path
-    questions: tuple[FactQuestion, ...]
+    questions: tuple[FactQuestion, ...] = ()
 
     @contextmanager
     def served(self) -> Iterator[tuple[Daemon, Figures]]:
@@ -43,11 +43,21 @@ def workplaces(questions: Sequence[FactQuestion], checkouts: Sequence[Path], dat
     """
     repositories = dict.fromkeys(question.repository for question in questions)
     return [
+        evolve(
+            place,
+            questions=tuple(question for question in questions if question.repository == place.repository),
+        )
+        for place in prepared(repositories, checkouts, data)
+    ]
+
+
+def prepared(repositories: Iterable[Repository], checkouts: Sequence[Path], data: Path) -> list[Workplace]:
+    """Return one workplace without questions for each repository, as `workplaces` does."""
+    return [
         Workplace(
             repository,
             checkout(repository, _folder_of(repository, checkouts)),
             data.resolve() / repository.name,
-            tuple(question for question in questions if question.repository == repository),
         )
         for repository in repositories
     ]

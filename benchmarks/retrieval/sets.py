@@ -50,12 +50,12 @@ class Question:
     @property
     def half_of_questions(self) -> str:
         """Return `a` or `b`, by a hash of repository and question: tune on one, check on the other."""
-        return _half(f"{self.repository.name}\n{self.query}")
+        return half_of(f"{self.repository.name}\n{self.query}")
 
     @property
     def half_of_repositories(self) -> str:
         """Return `a` or `b`, by a hash of the repository's name: the other half has other code as well."""
-        return _half(self.repository.name)
+        return half_of(self.repository.name)
 
 
 def read_sets(folders: Sequence[Path], only: Sequence[str] = ()) -> list[Question]:
@@ -121,5 +121,6 @@ def _target(item: str | dict[str, Any]) -> Span:
     return Span(item["path"], item.get("start_line"), item.get("end_line"))
 
 
-def _half(key: str) -> str:
+def half_of(key: str) -> str:
+    """Return `a` or `b`, by a hash of the key."""
     return "ab"[hashlib.sha256(key.encode()).digest()[0] % 2]

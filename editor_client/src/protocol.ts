@@ -163,8 +163,8 @@ export interface Verdict {
    */
   readonly coverage: number;
   /**
-   * How the query was understood, if the user should know: for example that its language is not supported, or
-   * that only its beginning was used.
+   * How the query was understood, if the user should know: for example that its language is not supported,
+   * that only its beginning was used, or that no file contains the text in quotes.
    */
   readonly note: string;
 }

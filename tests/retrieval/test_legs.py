@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attrs import evolve
 from tests.index.index_builders import indexed
 
 from cairn.errors import ModelError, QueryCancelledError
@@ -63,17 +64,57 @@ def sources(found: Ranking) -> list[tuple[str, str]]:
 HURRIED = SearchSettings(leg_deadline_ms=0.0)
 
 
-def test_quoted_text_ranks_first_where_it_occurs_verbatim(readers: list[IndexReader]) -> None:
-    found = ask(readers, 'ship "may not leave: %s"')
-    assert sources(found) == [
-        ("src/errors.py", "exact"),
-        ("src/late.py", "exact"),
-        ("src/dock.py", "keyword"),
-    ]
+@pytest.mark.parametrize("quoted", ['"may not leave: %s"', "“may not leave: %s”"])
+def test_each_result_contains_the_quoted_text(readers: list[IndexReader], quoted: str) -> None:
+    found = ask(readers, f"ship {quoted}")
+    assert sources(found) == [("src/errors.py", "exact"), ("src/late.py", "exact")]
+    assert found.remark == ""
     (reason,) = (each for each in results(found)[0].reasons if each.signal == "contains the literal text")
     assert reason.value == 1.0
     assert "exact" in found.timings
     assert found.legs.broken_off == []
+
+
+def test_text_in_backticks_ranks_first_beside_others(readers: list[IndexReader]) -> None:
+    found = sources(ask(readers, "ship `may not leave: %s`"))
+    assert found[-1] == ("src/dock.py", "keyword")
+    assert {path for path, source in found if source == "exact"} == {"src/errors.py", "src/late.py"}
+
+
+def test_several_quotes_have_to_be_in_one_file(readers: list[IndexReader]) -> None:
+    both = ask(readers, '"may not leave" "print("')
+    assert {path for path, _ in sources(both)} == {"src/errors.py"}
+    assert "No searched file contains “late” and “print(”." in ask(readers, '"late" "print("').remark
+
+
+def test_a_common_quote_is_found_beside_a_rare_one(tmp_path: Path) -> None:
+    body = "    hoist('the next load of cargo onto the quay')\n" * 40
+    rare, common = (
+        f"def of(ship):\n    return '{text}'\n{body}" for text in ("floating crane", "tide table")
+    )
+    both = f"{rare}\n\n{common}"
+    others = {f"src/a{n}.py": "def tide():\n    return 'tide table'\n" for n in range(20)}
+    writer = IndexWriter(tmp_path)
+    writer.write([indexed(path, text) for path, text in {**others, "src/z.py": both}.items()], ())
+    writer.close()
+    found = ask(
+        [SqliteReader(tmp_path)], '"tide table" "floating crane"', settings=SearchSettings(candidates=2)
+    )
+    assert {path for path, _ in sources(found)} == {"src/z.py"}
+    assert found.remark == ""
+
+
+def test_a_quote_that_occurs_nowhere_is_named(readers: list[IndexReader]) -> None:
+    found = ask(readers, 'ship "may not leave: 17"')
+    assert (
+        found.remark == "No searched file contains “may not leave: 17”. The results only match parts of it."
+    )
+    assert ("src/dock.py", "keyword") in sources(found)
+
+
+def test_quotes_of_evidence_are_only_preferred(readers: list[IndexReader]) -> None:
+    query = evolve(understand('when may a ship leave the dock: "may not leave: %s"'), for_evidence=True)
+    assert {path for path, _ in sources(ask(readers, query))} == set(FILES)
 
 
 def test_case_or_word_makes_the_whole_query_a_literal(readers: list[IndexReader]) -> None:

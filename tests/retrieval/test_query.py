@@ -137,6 +137,8 @@ def test_a_pasted_page_is_cut_with_a_note() -> None:
 class AllUnknown:
     """A vocabulary that knows no word and suggests a hostile one."""
 
+    readers = ()
+
     def unknown(self, words: Sequence[str]) -> Collection[str]:
         return words
 

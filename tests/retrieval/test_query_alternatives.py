@@ -16,6 +16,8 @@ from cairn.text.words import stem
 class Words:
     """A vocabulary of words with their numbers of chunks; words in capitals are names."""
 
+    readers = ()
+
     def __init__(self, **documents: int) -> None:
         self.known = [KnownWord(w.lower(), n, w.isupper(), stem(w.lower())) for w, n in documents.items()]
 

@@ -175,3 +175,26 @@ def test_a_trace_counts_by_its_message_without_folders() -> None:
     assert query.terms[:4] == ("value", "error", "berth", "taken")
     assert not {"home", "me", "line", "traceback"} & set(query.terms)
     assert {"moor_ship", "full_dispatch"} <= set(query.names)
+
+
+@pytest.mark.parametrize(
+    ("text", "required"),
+    [
+        ('"may not leave"', ("may not leave",)),
+        ("“may not leave” the dock", ("may not leave",)),
+        ('"getBerth(" "=>"', ("getBerth(", "=>")),
+        ('where is "berth is taken"?', ("berth is taken",)),
+        ('moor("berth", "ship")', ()),
+        ('{"berth": "ship"}', ()),
+        ('BerthError: "berth 3" is taken by "Anna"', ()),
+        ("the ship's berth isn't the harbour's", ()),
+        ("`may not leave` and 'is taken'", ()),
+        ('a 3" pipe and a 4" pipe', ()),
+    ],
+)
+def test_texts_in_double_quotes_are_required(text: str, required: tuple[str, ...]) -> None:
+    assert understand(text).required == required
+
+
+def test_quote_marks_are_no_part_of_quoted_code() -> None:
+    assert understand('"getBerth("').literals == ("getBerth(",)

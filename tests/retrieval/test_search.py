@@ -110,3 +110,19 @@ def test_a_definition_is_found_in_every_spelling_of_its_name(tmp_path: Path, que
     writer.close()
     found = search([SqliteReader(tmp_path)], query)
     assert [(result.stored.path, result.source) for result in found] == [("src/a.py", "exact")]
+
+
+def test_each_result_of_a_defined_name_contains_it(tmp_path: Path) -> None:
+    writer = IndexWriter(tmp_path)
+    files = {
+        "src/berths.py": "def moor_ship(berth):\n    return berth\n",
+        "docs/mooring.md": "# Mooring\n\nCall `moor_ship` for each ship.\n",
+        "src/ships.py": "def ship(moor):\n    # moor a ship beside each ship to moor\n    return moor\n",
+        "tests/test_berths.py": "def test_mooring():\n    assert moor_ship(1) == 1\n",
+    }
+    longer = {"src/unmoor.py": "def unmoor_ship_twice(ship, berth):\n    return moor, ship, berth\n"}
+    writer.write([indexed(path, text) for path, text in (files | longer).items()], ())
+    writer.close()
+    found = [result.stored.path for result in search([SqliteReader(tmp_path)], "moor_ship")]
+    assert found[0] == "src/berths.py"
+    assert set(found) == {path for path, text in files.items() if "moor_ship" in text}

@@ -104,6 +104,32 @@ def test_two_definitions_of_a_name_need_a_choice() -> None:
     assert judged("ParseError", old, definition("Parser", "v4/parser.ts")).action == "answer"
 
 
+def test_a_definition_that_comes_first_is_the_answer() -> None:
+    """Neither the length of its text, nor a longer name, nor a test's definition casts doubt on it."""
+    long = evolve(definition("Berth", "src/berth.py").chunk, text="class Berth:\n" + "    dock = 1\n" * 2_000)
+    berth = evolve(definition("Berth", "src/berth.py"), chunk=long)
+    for other in (definition("CustomBerth", "src/custom.py"), definition("Berth", "tests/berth.py")):
+        assert judged("Berth", berth, other, scores=(0.5, 0.49)).action == "answer"
+    assert judged("Berth", berth, definition("Berth", "src/old.py"), scores=(0.5, 0.49)).action == "clarify"
+
+
+def test_a_passage_with_the_quoted_text_is_the_answer() -> None:
+    found = passage("Ropes", "A rope may snap: release the winch."), passage("Winch", "Snap!", "docs/b.md")
+    assert judged('"snap: release"', *found).action == "answer"
+    assert judged('"snap: hold"', *found).action != "answer"
+
+
+def test_a_question_that_named_the_project_is_no_name() -> None:
+    query = understand("how does it hoist mocks")
+    found = ranked(definition("hoistMocks", "src/a.py"), passage("Hoist mocks", "Hoisting mocks."))
+    strength = Strength(0.9, (frozenset({0, 1}),), 0)
+    actions = [
+        judge(each, found, SHIPPED, even_shares(each), strength).action
+        for each in (query, evolve(query, names_project=True))
+    ]
+    assert actions == ["clarify", "answer"]
+
+
 def test_a_second_passage_of_the_first_file_is_not_a_rival() -> None:
     verdict = judged("workspace", WORKSPACE, WORKSPACE, WORKSPACE, scores=(0.9, 0.9, 0.9))
     assert (verdict.action, verdict.confidence) == ("answer", 1.0)

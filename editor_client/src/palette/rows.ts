@@ -67,7 +67,7 @@ export function rowsOf(
 ): Row[] {
   const { results, verdict } = answer;
   const rows: Row[] = [];
-  if (verdict.note) rows.push({ kind: "note", label: "$(info) Language", detail: verdict.note });
+  if (verdict.note) rows.push({ kind: "note", label: "$(info) Note", detail: verdict.note });
   const row = (result: SearchResult): ResultRow => resultRow(result, folderName(result.folder));
   if (verdict.action === "clarify") {
     const offers = offered(verdict.candidates, results);

@@ -14,7 +14,7 @@ def verdict_text(verdict: protocol.Verdict, found: bool) -> str:
 
 
 def _decision(verdict: protocol.Verdict, found: bool) -> str:
-    if verdict.action == NO_MATCH:
+    if verdict.action == NO_MATCH and verdict.message:
         nearest = " The nearest:" if found else ""
         return f"Nothing matches well. Try other words or a name, or search the text itself.{nearest}"
     if verdict.action == CLARIFY and verdict.candidates:

@@ -69,6 +69,11 @@ class IndexedSearcher:
             ranking.problem is None and not ranking.legs.broken_off for ranking in self._rankings.values()
         )
 
+    @property
+    def remark(self) -> str:
+        """What to tell the user about the first search."""
+        return self._first.remark if self._first else ""
+
     def search(self, queries: Sequence[str], collections: Sequence[str], k: int) -> list[list[ScoredChunk]]:
         """Search as `Searcher` describes, with one ranking for all queries.
 

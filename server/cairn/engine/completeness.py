@@ -142,7 +142,7 @@ def awaited(folders: Sequence[Folder], facts: Sequence[Facts]) -> tuple[str, ...
 
 
 def emptiness(folders: Sequence[Folder], facts: Sequence[Facts]) -> list[str]:
-    """Return, for each folder whose files are all excluded by a rule, a sentence with the reason."""
+    """Return, for each folder without indexed files, a sentence with the reason."""
     empty = [
         folder
         for folder, f in zip(folders, facts, strict=True)
@@ -160,7 +160,8 @@ def _why_empty(folder: Folder) -> str:
     for _ in scan(folder.root, rules, report, stop=is_enough):
         pass
     if not report.examples:
-        return ""
+        is_local = folder.revision is None and folder.root.is_dir()
+        return f"Nothing is indexed in {folder.label}: the folder has no files." if is_local else ""
     # A rule of the workspace explains more than a built-in rule, such as the one for `.git`.
     path, decision = max(
         (first for first, *_ in report.examples.values()),

@@ -23,13 +23,13 @@ from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.request import CACHE, GENERIC, Attempt, Request, Tell
 from cairn.engine.results import milliseconds, search_results
 from cairn.engine.scope import within
-from cairn.engine.search import nothing_judged
+from cairn.engine.search import judged, nothing_judged
 from cairn.errors import InvalidRequestError
 from cairn.protocol import AnswerPlan, Bullet, Excerpt, ScoredChunk, SearchResult
 from cairn.retrieval.intent import readme_of
 from cairn.retrieval.query import MAX_QUERY_CHARS, Query
 from cairn.retrieval.scores import Ranked
-from cairn.retrieval.verdict import NOTHING_MATCHES, judge
+from cairn.retrieval.verdict import NOTHING_MATCHES
 from cairn.schema.convert import unstructure
 from cairn.settings.discovery import DiscoveryConfig
 from cairn.settings.layers import overlay
@@ -105,9 +105,8 @@ class _Discovery:
 
     def judge(self, chunks: Sequence[ScoredChunk]) -> protocol.Verdict:
         found = in_order(chunks, self.searcher.found)
-        settings = self.workspace.settings.search.verdict
-        verdict = judge(self.query, found, settings, self.terms.shares, self.searcher.strength)
-        return evolve(verdict, note=" ".join(filter(None, (verdict.note, self.cut))))
+        remarks = self.cut, self.searcher.remark
+        return judged(self.workspace, self.query, found, self.terms.shares, self.searcher.strength, *remarks)
 
     def listener(self, tell: Tell) -> Callable[[str, Discovery], None]:
         """Return a listener for the stages that reports which parts of the answer each stage changed."""

@@ -24,9 +24,11 @@ from cairn.retrieval.passages.further_passages import (
     further_passages,
     passages_of_results,
 )
-from cairn.retrieval.query import understand
+from cairn.retrieval.passages.strength import Strength
+from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import EVERYTHING, rank
 from cairn.retrieval.rarity import term_shares
+from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import JUDGED, judge
 from cairn.text.languages import KNOWN_LANGUAGES, language_of_fence, nearest_language
 
@@ -63,9 +65,10 @@ def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[p
     results = search_results(workspace, shown, query, params.context, explain=params.explain)
     results = tuple(map(with_passages, results, further))
     results = tuple(map(with_best_lines, results, best_lines(passages, shown)))
+    shares = term_shares(query, workspace.vocabulary)
     answer = protocol.SearchAnswer(
         results=results,
-        verdict=judge(query, found, settings.verdict, term_shares(query, workspace.vocabulary), strength),
+        verdict=judged(workspace, query, found, shares, strength, ranking.remark),
         query=protocol.QueryInfo(
             query.normalized, query.terms, query.type.value, query.alpha, query.corrections
         ),
@@ -88,6 +91,22 @@ def fallback_answer(
     query = protocol.QueryInfo(params.query.strip(), (), "", 0.0)
     unread = protocol.IndexState(0, False)
     return protocol.SearchAnswer((), nothing_judged(reason), query, unread, {}), GENERIC
+
+
+def judged(
+    workspace: OpenWorkspace,
+    query: Query,
+    found: Sequence[Ranked],
+    shares: Sequence[float],
+    strength: Strength | None,
+    *remarks: str,
+) -> protocol.Verdict:
+    """Return the verdict, with the remarks in its note. If nothing is indexed, it has no message, because
+    the note of the index says why."""
+    if not workspace.vocabulary.chunks():
+        return nothing_judged("")
+    verdict = judge(query, found, workspace.settings.search.verdict, shares, strength)
+    return evolve(verdict, note=" ".join(filter(None, (verdict.note, *remarks))))
 
 
 def nothing_judged(message: str) -> protocol.Verdict:

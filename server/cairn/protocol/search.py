@@ -132,7 +132,7 @@ class Verdict:
     frequency; from 0 to 1."""
     note: str = ""
     """How the query was understood, if the user should know: for example that its language is not supported,
-    or that only its beginning was used."""
+    that only its beginning was used, or that no file contains the text in quotes."""
 
 
 @frozen

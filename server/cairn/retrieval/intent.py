@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import re
 
-from cairn.retrieval.introductions import subject_of
+from cairn.retrieval.introductions import asks_about_whole, subject_of
 from cairn.retrieval.query import Query
 from cairn.retrieval.query_types import QueryType
 from cairn.retrieval.question_kinds import question_kinds
@@ -53,7 +53,7 @@ _ABOUT_DOCUMENTS = frozenset(
 def readme_of(query: Query) -> Readme:
     explains = query.type is QueryType.EXPLANATION
     asks_what = _ASKS_WHAT.match(query.wording) is not None
-    is_whole = asks_for_overview(query.wording) and (len(query.terms) <= _MOST_TERMS or not asks_what)
+    is_whole = asks_about_whole(query.wording) and (len(query.terms) <= _MOST_TERMS or not asks_what)
     if question_kinds(query.wording):
         return Readme.RAISED if explains else Readme.AS_IT_IS
     if subject_of(query.wording) and len(query.terms) <= _MOST_TERMS:
@@ -66,7 +66,7 @@ def readme_of(query: Query) -> Readme:
 def documents_of(query: Query) -> Documents:
     """Return how documents rank beside code for the query. Evidence consists of passages to quote, and
     documents have these as well as code; a search finds places to open."""
-    if asks_for_overview(query.wording) or _FOR_USERS.search(query.wording.strip()):
+    if asks_about_whole(query.wording) or _FOR_USERS.search(query.wording.strip()):
         return Documents.WELCOME
     is_evidence = (
         query.for_evidence and query.type not in _IN_CODE and not _EXPLICIT_LOCATION.match(query.wording)
@@ -75,14 +75,6 @@ def documents_of(query: Query) -> Documents:
         return Documents.EQUAL
     return Documents.PENALISED
 
-
-_OVERVIEW = re.compile(
-    r"""^(?:what|who)(?:\ is|\ are|'s)\ (?:an?\ |the\ )?[\w.\- ]{1,30}(?:\?|$|\ and\b) |
-        \binstall(?:ing|ation)\b | ^install\b | \bto\ install\b | \b[iwey]+\ install\b |
-        \bget(?:ting)?\ started\b | \bquick\ ?starts?\b""",
-    re.VERBOSE | re.IGNORECASE,
-)
-"""Matches questions about what a project is or how to begin with it. A README answers these."""
 
 _FOR_USERS = re.compile(
     r"""^how\ (?:do|can|should|would|could)\ (?:i|we|you|one)\b | ^how\ to\b | ^when\ (?:to|should)\b |
@@ -94,7 +86,3 @@ _FOR_USERS = re.compile(
         \bin\ (?:version\ )?v?\d+\.\d+ | \bcontribut(?:e|ing)\b | \breport(?:ing)?\ (?:a\ )?bugs?\b | \bpull\ requests?\b""",  # noqa: E501
     re.VERBOSE | re.IGNORECASE,
 )
-
-
-def asks_for_overview(text: str) -> bool:
-    return bool(_OVERVIEW.search(text.strip()))

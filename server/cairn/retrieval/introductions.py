@@ -28,6 +28,13 @@ _OVERVIEW = re.compile(
 _OF_THIS_PROJECT = re.compile(
     rf"(?P<asks>(?:{_ASKS})?)(?P<project>{_THIS_PROJECT})", re.VERBOSE | re.IGNORECASE
 )
+_ABOUT_WHOLE = re.compile(
+    r"""^(?:what|who)(?:\ is|\ are|'s)\ (?:an?\ |the\ )?[\w.\- ]{1,30}(?:\?|$|\ and\b) |
+        \binstall(?:ing|ation)\b | ^install\b | \bto\ install\b | \b[iwey]+\ install\b |
+        \bget(?:ting)?\ started\b | \bquick\ ?starts?\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Matches questions about what a project is or how to begin with it. A README answers these."""
 _LONGEST_QUESTION = 300
 """The maximum length in characters of a question for an overview. Its subject has at most three words."""
 _NON_LETTERS = re.compile(r"[\W_]+")
@@ -74,6 +81,10 @@ def with_project_named(text: str, vocabulary: IndexVocabulary | None) -> str:
     if found is None or vocabulary is None or not (project := project_of(vocabulary.main_collection)):
         return text
     return f"{found['asks']}{project}{text[found.end() :]}"
+
+
+def asks_about_whole(text: str) -> bool:
+    return bool(_ABOUT_WHOLE.search(text.strip()))
 
 
 def name_key(name: str) -> str:

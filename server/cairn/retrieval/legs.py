@@ -9,7 +9,9 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 
+import numpy as np
 from attrs import define, field, frozen
 
 from cairn.errors import CairnError, OutOfTimeError, PartUnavailableError, QueryCancelledError
@@ -26,10 +28,11 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.row_counts import count_rows
 from cairn.index.store.deadline import Cancelled, Deadline
-from cairn.index.text.literals import Literal
+from cairn.index.text.literals import ExactMatches, Literal
 from cairn.retrieval.introductions import subject_of
 from cairn.retrieval.keyword_plan import KeywordPlan, plan_keywords
 from cairn.retrieval.meaning import QueryVector, finder, similarities
+from cairn.retrieval.mentions import MAX_LITERAL_CHARS
 from cairn.retrieval.pools import Pool, QueryWord
 from cairn.retrieval.query import Query
 from cairn.retrieval.reports.anchors import named_definitions, named_files
@@ -85,6 +88,8 @@ class Legs:
     problems: list[CairnError] = field(factory=list, init=False)
     without_vectors: bool = field(default=False, init=False)
     """Whether the query should have been compared by meaning, but this failed."""
+    required: tuple[str, ...] = field(default=(), init=False)
+    """The texts that each result of a search should contain."""
     broken_off: list[str] = field(factory=list, init=False)
     """The legs that ran out of time before they had searched everything."""
 
@@ -187,22 +192,72 @@ class Legs:
     def by_text(self, *, case: bool = False, word: bool = False) -> None:
         """Find the query's literals verbatim. The chunks that other legs found are searched first, because
         they rank high anyway. `case` respects upper and lower case, and `word` requires whole words. With
-        either, the whole query is a literal unless it contains quotes."""
+        either, the whole query is a literal unless it contains quotes. `Pool.containing` gets the chunks with
+        the texts that `restrict` requires."""
         wanted = literals(self.query, all_of_it=case or word) or self._undefined_name()
-        if not wanted:
+        name = "" if wanted else self._defined_name()
+        required = self.required = wanted if case or word else self._quotes()
+        # The longest text is likely the rarest. The others are then searched for around it.
+        longest_first = sorted(required, key=len, reverse=True)
+        texts = (name,) if name else tuple(dict.fromkeys((*longest_first, *wanted)))
+        if not texts:
             return
         most = self.settings.candidates
         for reader, pool, leg in self._run("exact", Leg.EXACT):
             with leg:
                 scores: dict[int, float] = defaultdict(float)
-                for text in wanted:
-                    literal, first = Literal(text, case, word), pool.chunks()[:_MAX_FIRST_LOOKS]
-                    hits = reader.containing(literal, most, self.only, leg.deadline, first).hits
+                containing: list[ExactMatches] = []
+                for text in texts:
+                    literal, first = Literal(text, case, word or bool(name)), pool.chunks()[:_MAX_FIRST_LOOKS]
+                    if containing:
+                        first += self._chunks_around(reader, containing[0], leg.deadline)
+                    matches = reader.containing(literal, most, self.only, leg.deadline, first)
+                    if name or text in required:
+                        containing.append(matches)
                     # A fragment of a message that occurs in many places says little.
-                    share = 1 / math.sqrt(len(hits) or 1) if self.query.report else 1.0
-                    for hit in hits:
-                        scores[hit.chunk_id] += share * hit.score / len(wanted)
+                    share = 1 / math.sqrt(len(matches.hits) or 1) if self.query.report else 1.0
+                    counted = share / len(wanted) if text in wanted else 0.0
+                    for hit in () if name else matches.hits:
+                        scores[hit.chunk_id] += counted * hit.score
                 pool.found["exact"].update(scores)
+                if containing:
+                    pool.containing = _together(reader, containing)
+                if name:
+                    pool.containing = {*pool.found["symbol"], *(pool.containing or ())}
+
+    def _quotes(self) -> tuple[str, ...]:
+        """Return the quoted texts that every result should contain."""
+        quotes = (text for text in self.query.required if len(text) <= MAX_LITERAL_CHARS)
+        return tuple(quotes)[:_MAX_LITERALS]
+
+    def _defined_name(self) -> str:
+        """Return the name that the indexes define and that every result should contain, or ""."""
+        query = self.query
+        is_name = is_identifier(query) and self.is_defined and not query.for_evidence
+        return next(iter(query.names[-1:]), "") if is_name else ""
+
+    def _chunks_around(self, reader: IndexReader, matches: ExactMatches, deadline: Deadline) -> list[int]:
+        """Return the chunks of the files that contain a text, which may contain another text as well."""
+        outlines = reader.outlines([hit.chunk_id for hit in matches.hits]).values()
+        every = reader.chunk_ids({outline.path for outline in outlines}).values()
+        ids, allowed = list(chain.from_iterable(every)), passing_chunks(reader, self.only, deadline)
+        return ids if allowed is None else np.intersect1d(ids, allowed).tolist()
+
+    def restrict(self) -> None:
+        """Drop the chunks without the required texts, if other chunks contain these."""
+        if self.query.for_evidence or not any(pool.containing for pool in self.pools):
+            return
+        for pool in self.pools:
+            pool.keep(pool.containing or set())
+
+    @property
+    def remark(self) -> str:
+        """What to tell the user if no chunk contains the required texts."""
+        searched = [pool.containing for pool in self.pools if pool.containing is not None]
+        if not searched or any(searched) or "exact" in self.broken_off:
+            return ""
+        quotes = " and ".join(f"“{text}”" for text in self.required)
+        return f"No searched file contains {quotes}. The results only match parts of it."
 
     def _undefined_name(self) -> tuple[str, ...]:
         """Return the query if it is an undefined name or a piece of code, which may be part of a longer name.
@@ -325,6 +380,19 @@ def literals(query: Query, *, all_of_it: bool) -> tuple[str, ...]:
     # Options in a report are only keywords: a verbatim search for five took 250 ms in 30,000 chunks.
     phrases = () if query.report else query.phrases
     return (query.literals or phrases)[:_MAX_LITERALS]
+
+
+def _together(reader: IndexReader, containing: Sequence[ExactMatches]) -> set[int] | None:
+    """Return the chunks that contain any of several texts, in the files that contain all of them; None if
+    some occurrences of the texts are unknown and no file is known to contain all."""
+    columns = reader.columns()
+    chunks = [np.array([hit.chunk_id for hit in each.hits], np.int64) for each in containing]
+    files = [columns.files_of(of_text).tolist() for of_text in chunks]
+    shared = set(files[0]).intersection(*files[1:])
+    if not shared and any(each.cut for each in containing):
+        return None
+    pairs = zip(np.concatenate(chunks).tolist(), chain.from_iterable(files), strict=True)
+    return {chunk for chunk, file in pairs if file in shared}
 
 
 def reexports(name: str, path: str, text: str) -> bool:

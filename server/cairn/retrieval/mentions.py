@@ -23,6 +23,8 @@ class Mentions:
     paths: tuple[str, ...] = ()
     """Paths and globs with forward slashes, without `./` and line numbers."""
     quotes: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    """The lines of texts in double quotes, straight or typographic, without those of messages and code."""
     codes: tuple[str, ...] = ()
     literals: tuple[str, ...] = ()
     """Texts to find verbatim; empty for a question in plain words."""
@@ -35,32 +37,31 @@ class Mentions:
 
 def read_mentions(text: str) -> Mentions:
     paths, rest = _read_paths(text)
-    quotes = _first(_read_quotes(text))
+    quotes = _first(_read_quotes(QUOTES, text))
     codes = _first(_read_codes(text))
     is_path = bool(paths) and len(text.split()) == 1
-    is_code = not is_path and _is_code(text)
-    pieces = (
-        _lines(text)
-        if is_code
-        else [*quotes, *codes, *read_messages(text), *_operators(text, (*quotes, *paths))]
-    )
+    is_code = not is_path and _is_code(_DOUBLE_QUOTES.sub(" ", text))
+    messages = read_messages(text)
+    pieces = _lines(text) if is_code else [*quotes, *codes, *messages, *_operators(text, (*quotes, *paths))]
     literals = _first(piece for piece in pieces if len(piece) <= MAX_LITERAL_CHARS)
-    return Mentions(paths, quotes, codes, literals, rest, is_code, is_path)
+    required = () if is_code or messages else _first(_read_quotes(_DOUBLE_QUOTES, text))
+    return Mentions(paths, quotes, required, codes, literals, rest, is_code, is_path)
 
 
 def _first(found: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))[:MAX_MENTIONS]
 
 
-_QUOTES = re.compile(
+_DOUBLE_QUOTES = re.compile(r'(?<!\S)(?:"([^"]+)"|“([^”]+)”)(?![\w(\[])')
+QUOTES = re.compile(
     r'"([^"]+)"|“([^”]+)”|`{1,3}([^`]+)`{1,3}'
     # An apostrophe within a word is not a quote.
     r"|(?<!\w)'([^'\n]{2,80})'(?!\w)|‘([^’\n]{2,80})’(?!\w)"
 )
 
 
-def _read_quotes(text: str) -> Iterator[str]:
-    for match in _QUOTES.finditer(text):
+def _read_quotes(pattern: re.Pattern[str], text: str) -> Iterator[str]:
+    for match in pattern.finditer(text):
         quote = next(filter(None, match.groups())).strip()
         if quote:
             yield from _lines(quote)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from itertools import chain
 
 from attrs import define, field, frozen
@@ -36,12 +36,19 @@ class Pool:
     """The likelihood that the query means each file which it names, 1 at most, by path."""
     subjects: Mapping[str, float] = field(factory=dict)
     """The BM25 score of each file's commit subjects, divided by the highest possible score, by path."""
+    containing: set[int] | None = None
+    """The chunks that contain the texts that results must contain; None if no such text was searched for."""
 
     def add(self, leg: str, hits: Iterable[Hit]) -> None:
         self.found[leg].update((hit.chunk_id, hit.score) for hit in hits)
 
     def chunks(self) -> list[int]:
         return list(dict.fromkeys(chain.from_iterable(self.found.values())))
+
+    def keep(self, chunks: Set[int]) -> None:
+        """Drop all other chunks."""
+        for leg, found in self.found.items():
+            self.found[leg] = {chunk: score for chunk, score in found.items() if chunk in chunks}
 
     def legs_of(self, chunk: int) -> set[str]:
         return {leg for leg, found in self.found.items() if chunk in found}

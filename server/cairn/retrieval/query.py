@@ -15,6 +15,7 @@ from cairn.retrieval.introductions import with_project_named
 from cairn.retrieval.languages.recognition import ENGLISH
 from cairn.retrieval.languages.translation import Translation, in_english, word_meanings
 from cairn.retrieval.mentions import Mentions, read_mentions
+from cairn.retrieval.project_names import without_project_name
 from cairn.retrieval.query_types import QueryType, is_name, named_kind, own_name, owner_name, query_type
 from cairn.retrieval.question_kinds import fragments_of, message_fragments
 from cairn.retrieval.reports.report import Report, read_report
@@ -77,6 +78,8 @@ class Query:
     """Texts to find verbatim; empty for a question in plain words."""
     quotes: tuple[str, ...] = ()
     """All quoted texts, including those without a word: `"=>"`."""
+    required: tuple[str, ...] = ()
+    """The texts in double quotes that every result of a search should contain."""
     english: str = ""
     """The text in English; "" if the user typed English."""
     language: str = ""
@@ -96,6 +99,8 @@ class Query:
     weights: Mapping[str, float] = field(factory=dict, hash=False)
     """The weight of each term by its place in a report. A term without an entry weighs 1."""
 
+    names_project: bool = False
+    """Whether the text named the project. `text` and all that is made of it are without the name."""
     for_evidence: bool = False
     """Whether the caller wants passages to quote rather than places to open."""
 
@@ -178,7 +183,8 @@ def understand(
 ) -> Query:
     """Parse `text`, and repair typing errors by the words of `vocabulary`. `corrections` in the result lists
     the repairs, and says whether the text was cut at MAX_QUERY_CHARS."""
-    cut = well_formed(text[:MAX_QUERY_CHARS])
+    whole = well_formed(text[:MAX_QUERY_CHARS])
+    without_project = cut = without_project_name(whole, vocabulary)
     name, kinds = named_kind(cut)
     cut = name or cut
     shortened = []
@@ -237,6 +243,8 @@ def understand(
         paths=tuple(dict.fromkeys((*mentions.paths, *trace.paths))),
         literals=message_fragments(trace.message) or mentions.literals,
         quotes=mentions.quotes,
+        names_project=without_project != whole,
+        required=() if trace.paths else mentions.required,
         english="" if english == cut else english,
         kinds=kinds,
         language=translation.language.name if translation.language else "",

@@ -98,6 +98,10 @@ class Ranking:
         self.legs.add_time("rank", began)
         return results
 
+    @property
+    def remark(self) -> str:
+        return self.legs.remark
+
     def package(self, folder: int, path: str) -> float:
         return self.packages[folder].around(path) if self.packages else 0.0
 
@@ -187,8 +191,9 @@ def rank(
     if by_words:
         question.by_keywords()
         question.by_files()
-        question.by_text(case=case, word=word)
         question.by_reexports()
+    if by_words or question.query.required:
+        question.by_text(case=case, word=word)
     for task in varying:
         task.result()
     if vectors := wait_for_meaning(embedding, question) if embedding else ():
@@ -200,6 +205,7 @@ def rank(
         question.by_keywords(patiently=True)  # Without this, an empty result would look like an answer.
     began = time.perf_counter()
     add_whole_files(readers, question.pools, only)
+    question.restrict()
     question.add_time("outline", began)
     if vectors:
         question.compare(every, vectors)

@@ -26,8 +26,8 @@ from cairn.retrieval.file_names import (
     name_stems,
     versions,
 )
-from cairn.retrieval.intent import Documents, asks_for_overview, documents_of
-from cairn.retrieval.introductions import introduces, name_key, subject_of
+from cairn.retrieval.intent import Documents, documents_of
+from cairn.retrieval.introductions import asks_about_whole, introduces, name_key, subject_of
 from cairn.retrieval.query import Query
 from cairn.retrieval.question_kinds import QuestionKind, question_kinds
 from cairn.retrieval.scores import Family, Signal, SignalInputs, Value, best, of_closer_look, of_file, top
@@ -218,7 +218,7 @@ def _documents(wanted: Documents) -> Value:
 def _introduction(inputs: SignalInputs) -> Floats:
     """Return how well the file introduces the project or the query's subject. Its README is best."""
     subject = name_key(subject_of(inputs.query.wording))
-    if not (subject or asks_for_overview(inputs.query.wording)):
+    if not (subject or asks_about_whole(inputs.query.wording)):
         return inputs.nothing()
 
     def share(file: FileCandidate) -> float:

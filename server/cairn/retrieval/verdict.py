@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from attrs import evolve, frozen
 
+from cairn.chunking.model import Chunk
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol import Candidate, Verdict
 from cairn.protocol.chunk_type import ChunkType
@@ -27,6 +28,7 @@ from cairn.retrieval.scores import Ranked
 from cairn.retrieval.wording import read_words
 from cairn.settings.tree import VerdictSettings
 from cairn.text.words import stem
+from cairn.workspace.collections import file_kind
 
 _PHRASE_IN_TITLE, _TERM_IN_TITLE, _TERM_IN_KEYWORDS, _TERM_IN_CONTENT = 5.0, 3.0, 2.0, 1.0
 """The points of a match by its place. A phrase counts only for queries of several terms."""
@@ -87,6 +89,8 @@ class Evidence:
     """The number of words in the title that do not belong to a term."""
     defined: frozenset[str] = frozenset()
     """The names of the query that the document defines, in lower case."""
+    is_exact: bool = False
+    """Whether the document defines the name, or contains the text in quotes, that is the whole query."""
     coverage: float = 0.0
     """The share of the query in the document, 0 to 1, weighted by idf."""
 
@@ -169,9 +173,12 @@ def _verdict(query: Query, decision: _Decision, lead: float, coverage: float) ->
 def _decide(
     query: Query, judged: Sequence[Evidence], settings: VerdictSettings, coverage: float, likely: float | None
 ) -> _Decision:
+    if judged and judged[0].is_exact:
+        rival = _namesake(query, judged[0], judged, settings) if query.is_symbol else None
+        return _between(judged[0], rival) if rival else (Action.ANSWER, "", judged[:1])
     strong = [each for each in judged[: 1 + _COMPARED] if _is_strong(each, query, settings)]
     matches = any(each.score for each in judged)
-    is_short = len(query.terms) <= settings.min_matched_terms
+    is_short = len(query.terms) + query.names_project <= settings.min_matched_terms
     if likely is None:
         is_answerable = matches and coverage >= settings.min_coverage
     elif is_short:  # A word or two mean a name, however similar the texts are.
@@ -211,8 +218,12 @@ def _namesake(
     """Return another result with the same name as `top`, unless their scores differ enough."""
     words = 0 if _explained(query, ranked) else 1
     for rival in ranked[: 1 + _COMPARED]:
-        by_title = top.phrase and rival.phrase and rival.other_words <= words
-        if rival is top or not (by_title or top.defined & rival.defined):
+        if top.is_exact:
+            is_namesake = rival.is_exact and file_kind(rival.path) is file_kind(top.path)
+        else:
+            by_title = top.phrase and rival.phrase and rival.other_words <= words
+            is_namesake = by_title or bool(top.defined & rival.defined)
+        if rival is top or not is_namesake:
             continue
         gap = top.score - rival.score
         if gap < settings.min_gap or gap / top.score < settings.min_confidence:
@@ -318,5 +329,13 @@ def evidence(query: Query, stored: StoredChunk, shares: Sequence[float]) -> Evid
         defined=frozenset(map(str.lower, query.names)) & frozenset(map(str.lower, chunk.defines))
         if chunk.type is not ChunkType.PROSE
         else frozenset(),
+        is_exact=_is_exact(query, chunk),
         coverage=coverage,
     )
+
+
+def _is_exact(query: Query, chunk: Chunk) -> bool:
+    if query.is_symbol:
+        return chunk.type is not ChunkType.PROSE and any(name in chunk.defines for name in query.names[-1:])
+    is_quote = query.is_one_text and bool(query.required)
+    return is_quote and all(text.casefold() in chunk.text.casefold() for text in query.required)

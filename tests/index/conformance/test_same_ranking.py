@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.index.conformance.indexes import Subject, overlaid
-from tests.index.conformance.workspace import CRANE, GUIDE
+from tests.index.conformance.workspace import CRANE, GUIDE, TEXTS
 
 from cairn.embedding.static import StaticTable
 from cairn.index.overlay.overlaid_reader import OverlaidReader
@@ -42,6 +42,8 @@ QUESTIONS: dict[str, tuple[str, ChunkFilter]] = {
     "question about tests": ("tests of free berths", ALL),
     "typing error": ("harbuor crane overlaod", ALL),
     "operators": ("`a?.b?.[0] ?? b`", ALL),
+    "quotes": ('berths for a ship "water is too shallow"', ALL),
+    "name of the project": ("when does harbour dock a ship at a berth", ALL),
     "path": ("fleet/ship/ship.go", ALL),
     "accents": ("Größe des Schiffs café", ALL),
     "configuration": ("timeout_seconds of the cranes", ALL),
@@ -117,3 +119,8 @@ def test_the_expected_passages_come_first(subject: Subject, meaning: StaticMeani
     }
     for kind, path in expected.items():
         assert results(subject.reader, kind, meaning)[0][0] == path, kind
+
+
+def test_each_result_contains_the_quoted_text(subject: Subject, meaning: StaticMeaning) -> None:
+    holding = {path for path, text in TEXTS.items() if "water is too shallow" in text}
+    assert {path for path, _, _ in results(subject.reader, "quotes", meaning)} == holding
