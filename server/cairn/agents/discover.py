@@ -12,7 +12,7 @@ from cairn import protocol
 from cairn.agents.arguments import require_words
 from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, Budget, fit, joined
 from cairn.agents.call import ToolCall
-from cairn.agents.cursor import Steps, cursor_of, require_none, steps_of
+from cairn.agents.cursor import Steps, require_none, steps_of
 from cairn.agents.places import Paths, lines_text
 from cairn.agents.state import lacking
 from cairn.agents.verdict import NO_MATCH, verdict_text
@@ -139,7 +139,7 @@ def discover(call: ToolCall, arguments: DiscoverArguments) -> str:
         if shown >= len(items) and not may_have_more:
             return below
         after = (*steps, (before + tokens, max(0, shown)))
-        more = f"more: cursor={cursor_of(after, *question)}" if count else ""
+        more = call.more(after, *question) if count else ""
         return joined(more, below)
 
     return fit(head, [*leading, *texts], foot, budget)

@@ -11,7 +11,7 @@ from cairn import protocol
 from cairn.agents.arguments import require_words
 from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, Budget, fit, joined
 from cairn.agents.call import ToolCall
-from cairn.agents.cursor import cursor_of, require_none, steps_of
+from cairn.agents.cursor import require_none, steps_of
 from cairn.agents.passages import DEFINES, ResultText, result_text
 from cairn.agents.state import lacking
 from cairn.agents.verdict import NO_MATCH, verdict_text
@@ -116,7 +116,7 @@ def search(call: ToolCall, arguments: SearchArguments) -> str:
         if count == len(results) and is_end:
             return below
         is_way = count or not results
-        more = f"more: cursor={cursor_of(((before + count, 0),), *question)}" if is_way else ""
+        more = call.more(((before + count, 0),), *question) if is_way else ""
         return joined(more, below)
 
     brief = answer.verdict.action == NO_MATCH

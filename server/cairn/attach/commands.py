@@ -13,7 +13,8 @@ from typing import Any
 
 from cairn.attach.finding import find
 
-QUERY_COMMANDS = frozenset({"search", "discover", "related", "callers", "callees", "page"})
+_DIRECTIONS = ("callers", "callees", "uses", "implementations", "tests")
+QUERY_COMMANDS = frozenset(("search", "discover", "related", "page", *_DIRECTIONS))
 _FOR_PEOPLE = frozenset({"-h", "--help", "--color", "--prompt"})
 """Options that request output for people."""
 _FOR_PROGRAMS = frozenset({"--json", "--max-tokens", "--cursor"})
