@@ -186,9 +186,14 @@ def _without(excerpt: protocol.Excerpt, shown: Set[int]) -> Iterator[protocol.Ex
 
 def _quoted(excerpt: protocol.Excerpt, paths: Paths) -> str:
     place = f"{paths.shown(excerpt.folder, excerpt.path)}:{lines_text(excerpt.range)}"
+    name = excerpt_name(excerpt)
+    return f"{MARK}{place}{f'  {name}' if name else ''}\n{excerpt.text}"
+
+
+def excerpt_name(excerpt: protocol.Excerpt) -> str:
+    """Return the name of the definition that contains the excerpt, such as `Berth.leave`; "" if none does."""
     name = excerpt.header_path.replace(" > ", ".") if excerpt.symbol else ""
-    within = name if name.endswith(excerpt.symbol) else excerpt.symbol
-    return f"{MARK}{place}{f'  {within}' if within else ''}\n{excerpt.text}"
+    return name if name.endswith(excerpt.symbol) else excerpt.symbol
 
 
 def _head(answer: protocol.DiscoverAnswer, found: bool) -> str:
