@@ -46,7 +46,7 @@ class _FolderPath(click.Path):
         return folder if HERE.get() is None else from_here(Path(os.fsdecode(folder)))
 
 
-_PATH = _FolderPath(path_type=Path)
+_PATH = _FolderPath(path_type=Path, readable=False)
 
 folder_argument = click.argument("folder", default=".", type=_PATH, shell_complete=directories)
 _folder = partial(click.option, "-C", "--folder", show_default=True, type=_PATH, shell_complete=directories)
@@ -57,6 +57,23 @@ folders_option = _folder(
     default=[Path()],
     help="The workspace folder; several times for several at once.",
 )
+
+
+def _run_in(context: click.Context, _: click.Parameter, folder: Path | None) -> None:
+    if folder is not None and not context.resilient_parsing:
+        require_directory(folder)
+        os.chdir(folder)
+
+
+def add_folder_option(command: click.Command) -> None:
+    """Let a command and its subcommands accept `-C`. One that does not use the option itself runs there."""
+    for each in command.commands.values() if isinstance(command, click.Group) else ():
+        add_folder_option(each)
+    if not any("-C" in parameter.opts for parameter in command.params):
+        help_text = "Run in this folder."
+        _folder("run_in", is_eager=True, expose_value=False, callback=_run_in, help=help_text)(command)
+
+
 places_option = click.option(
     "--in",
     "-p",
