@@ -25,7 +25,7 @@ def near(name: str, known: Iterable[str], most: int = 1) -> list[str]:
 
     Case and separators do not count. A name that was only begun is near, too: `fetch` means `fetch_page`.
     """
-    from rapidfuzz.distance import OSA
+    from rapidfuzz.distance import OSA, Indel
 
     letters = letters_of(name[:_CHARACTERS])
     allowed = min(_MOST_ERRORS, len(letters) // _LETTERS_PER_ERROR)
@@ -35,7 +35,7 @@ def near(name: str, known: Iterable[str], most: int = 1) -> list[str]:
         errors = OSA.distance(letters, other, score_cutoff=allowed)
         is_begun = len(letters) >= _BEGUN and len(other) <= 2 * len(letters) and other.startswith(letters)
         if errors <= allowed or is_begun:
-            found.append((errors, OSA.distance(name[:_CHARACTERS], each), each))
+            found.append((errors, Indel.normalized_distance(letters, other), each))
     return [each for *_, each in sorted(found)[:most]]
 
 

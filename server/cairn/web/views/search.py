@@ -14,11 +14,11 @@ from cairn import protocol
 from cairn.agents.passages import ResultText, search_texts
 from cairn.agents.places import Paths
 from cairn.errors import CairnError
-from cairn.http.errors import RefusedError, refusal_of
+from cairn.http.errors import RefusedError
 from cairn.web.addresses import editor_address, file_address, numbered, repository_name
 from cairn.web.passages import CodeLine, passage_lines, result_lines
 from cairn.web.question import Question, chosen, offered
-from cairn.web.rendering import fragment, page, page_around, rendered, wants_fragment
+from cairn.web.rendering import fragment, page, page_around, rendered, sentence_of, wants_fragment
 from cairn.web.request import PageRequest
 
 _SOON_SECONDS = 0.02
@@ -76,7 +76,7 @@ async def _results(finding: asyncio.Future[dict[str, Any]], values: dict[str, An
     try:
         return rendered("results.html", **values, **await finding)
     except (RefusedError, CairnError) as problem:
-        return rendered("problem.html", message=refusal_of(problem).message)
+        return rendered("problem.html", message=sentence_of(problem))
     except ClientDisconnect:
         return ""
 
