@@ -159,16 +159,20 @@ def _definition(place: protocol.SymbolPlace, paths: Paths) -> str:
 def _elsewhere(references: Sequence[protocol.FoundReference], paths: Paths) -> str:
     """Return one line with the called names that the workspace does not define, and the lines of the calls.
 
-    A path comes before the first line that is in its file.
+    A path comes before the first of some lines that are in its file.
     """
-    places: dict[str, dict[str, None]] = {}
-    file = ""
+    calls: dict[str, dict[tuple[str, int], None]] = {}
     for each in references:
         if each.target is None:
-            path = f"{paths.shown(each.folder, each.path)}:" if each.path != file else ""
-            file = each.path
-            places.setdefault(each.symbol, {})[f"{path}{each.range.start.line + 1}"] = None
-    names = [f"{name} ({', '.join(lines)})" for name, lines in places.items()]
+            place = paths.shown(each.folder, each.path), each.range.start.line + 1
+            calls.setdefault(each.symbol, {})[place] = None
+    names, above = [], ""
+    for name, places in calls.items():
+        lines = []
+        for path, line in places:
+            lines.append(str(line) if path == above else f"{path}:{line}")
+            above = path
+        names.append(f"{name} ({', '.join(lines)})")
     return f"also calls, not defined here: {', '.join(names)}" if names else ""
 
 

@@ -54,15 +54,20 @@ class _Tree:
     def print(self, parent: int | None = None, depth: int = 1) -> None:
         """Print the references found from the one with index `parent`, with one head for each function."""
         references, numbers = self._answer.references, self._below.get(parent, ())
-        is_one_file = len({references[number].uri for number in numbers}) < 2
         for group in in_groups(references, numbers, self._within):
             found = [references[number] for number in group]
-            caller = "" if is_one_file or not self._is_down else f"called in {found[0].path}"
+            is_known = not self._is_down or {found[0].uri} == self._callers(parent)
+            caller = "" if is_known else f"called in {found[0].path}"
             write(" " * _STEP * depth + self._head(found[0], caller))
             for reference in found:
                 _print_line(reference.line, reference.path, reference.range, depth + 1)
             for number in group:
                 self.print(number, depth + 1)
+
+    def _callers(self, parent: int | None) -> set[str]:
+        """Return the files in which callees are called, as far as the text above their heads shows them."""
+        above = None if parent is None else self._answer.references[parent].target
+        return {each.uri for each in ([above] if above else self._answer.definitions)}
 
     def _within(self, reference: FoundReference) -> Hashable:
         """Return what the head of a group shows besides the definition that is meant."""
