@@ -35,7 +35,10 @@ from cairn.engine.engine import Engine
 from cairn.paths import workspace_dir
 from cairn.text.verbatim import lines_of
 
-_MOST_PAGES = 100
+_MOST_PAGES = {"discover": 3, "search": 10, "references": 50}
+"""The maximum number of compact texts of an answer, by tool. Each text of `discover` is twice as long."""
+_RESULTS = 10
+"""The number of results that are compared. A compact text of a search can be continued up to 200."""
 _ESCAPE = re.compile(r"\x1b\[[\d;]*m|\x1b\]8;[^\x1b]*\x1b\\")
 _MORE = re.compile(r"^more: --cursor (\S+)$", re.MULTILINE)
 Fact = tuple[Any, ...]
@@ -146,7 +149,7 @@ _SHOWN = re.compile(r" {4,}(\d+)  (.*)")
 
 
 def compact_results(text: str, _: str) -> Facts:
-    found, path = Facts(), ""
+    found, path, results = Facts(), "", 0
     for line in text.split("\n"):
         if match := _NUMBERED.fullmatch(line):
             found.lines.add((path, int(match[1]), match[2]))
@@ -155,6 +158,9 @@ def compact_results(text: str, _: str) -> Facts:
                 lines, _, name = each.partition(" ")
                 found.facts.add((path, lines, name))
         elif match := _RESULT.fullmatch(line):
+            results += 1
+            if results > _RESULTS:
+                break
             path = match["path"]
             about = "  ".join(filter(None, (match["name"], match["why"])))
             found.facts.add((path, match["lines"], about))
@@ -175,8 +181,8 @@ def terminal_results(text: str, _: str) -> Facts:
     return found
 
 
-_EXCERPT = re.compile(r"=== (?P<path>.+?):(?P<first>\d+)(?:-\d+)?(?:  (?P<name>.+))?")
-_CITED = re.compile(r" *\d+  (?P<path>.+?)#L(?P<first>\d+)-L\d+(?:  (?P<about>.+))?")
+_EXCERPT = re.compile(r"=== (?P<path>.+?):(?P<first>\d+)(?:-(?P<last>\d+))?(?:  (?P<name>.+))?")
+_CITED = re.compile(r" *\d+  (?P<path>.+?)#L(?P<first>\d+)-L(?P<last>\d+)(?:  (?P<about>.+))?")
 
 
 def compact_excerpts(text: str, _: str) -> Facts:
@@ -184,10 +190,11 @@ def compact_excerpts(text: str, _: str) -> Facts:
     for line in text.split("\n"):
         if match := _EXCERPT.fullmatch(line):
             path, number = match["path"], int(match["first"])
-            found.facts.add((path, number, match["name"] or ""))
-        elif line.startswith(("more: ", "- ")) and not path:
-            continue
-        elif path and not line.startswith("more: "):
+            lines = f"{number}-{match['last'] or number}"
+            found.facts.add((path, lines, match["name"] or ""))
+        elif line.startswith("more: "):
+            path = ""
+        elif path:
             found.lines.add((path, number, line))
             number += 1
     return found
@@ -198,7 +205,8 @@ def terminal_excerpts(text: str, _: str) -> Facts:
     for line in text.split("\n"):
         if match := _CITED.fullmatch(line):
             path = match["path"]
-            found.facts.add((path, int(match["first"]), match["about"] or ""))
+            lines = f"{match['first']}-{match['last']}"
+            found.facts.add((path, lines, match["about"] or ""))
         elif path and (match := _SHOWN.fullmatch(line)):
             found.lines.add((path, int(match[1]), match[2]))
     return found
@@ -235,11 +243,8 @@ def differences(engine: Engine, folder: Path, *command: str) -> tuple[Difference
     question = question_of(command, folder)
     assert isinstance(question, Question), question
     read_compact, read_terminal = _READERS[command[0]]
-    compact, terminal = Facts(), read_terminal(_printed(question, engine), command[0])
-    for text in _pages(question, engine):
-        page = read_compact(text, command[0])
-        compact.facts.update(page.facts)
-        compact.lines.update(page.lines)
+    compact = read_compact("\n".join(_pages(question, engine)), command[0])
+    terminal = read_terminal(_printed(question, engine), command[0])
     only = [[*compact.facts - terminal.facts], [*terminal.facts - compact.facts]]
     if command[0] == "discover":  # The budget of the prompt decides about the excerpts.
         only = _named_otherwise(compact, terminal)
@@ -249,11 +254,13 @@ def differences(engine: Engine, folder: Path, *command: str) -> tuple[Difference
 
 def _pages(question: Question, engine: Engine) -> Iterator[str]:
     """Yield the compact text and those that continue it."""
-    for _ in range(_MOST_PAGES):
+    results = 0
+    for _ in range(_MOST_PAGES[question.tool]):
         text = question.text(engine)
         yield text
+        results += sum(map(bool, map(_RESULT.fullmatch, text.split("\n"))))
         more = _MORE.search(text)
-        if more is None:
+        if more is None or (question.tool == "search" and results > _RESULTS):
             return
         question = evolve(question, cursor=more[1])
 
@@ -267,11 +274,11 @@ def _printed(question: Question, engine: Engine) -> str:
 
 
 def _named_otherwise(compact: Facts, terminal: Facts) -> list[list[Fact]]:
-    """Return the excerpts that begin at the same line and have another name."""
-    named = {(path, line): about for path, line, about in terminal.facts}
-    both = [(path, line, name) for path, line, name in compact.facts if (path, line) in named]
+    """Return the excerpts of the same lines that have another name."""
+    named = {(path, lines): about for path, lines, about in terminal.facts}
+    both = [(path, lines, name) for path, lines, name in compact.facts if (path, lines) in named]
     differ = [each for each in both if not named[each[0], each[1]].startswith(each[2])]
-    return [differ, [(path, line, named[path, line]) for path, line, _ in differ]]
+    return [differ, [(path, lines, named[path, lines]) for path, lines, _ in differ]]
 
 
 def _is_true(folder: Path, path: str, number: int, text: str) -> bool:
@@ -323,7 +330,7 @@ def compare(engine: Engine, folder: Path, count: int, choose: random.Random) -> 
     for command, (reader, _) in _READERS.items():
         totals, examples = Counter[str](), list[str]()
         follows = reader is compact_references
-        more = ("-n", "1000") if follows else ()
+        more = ("-n", "1000", "--max-tokens", "6000") if follows else ()
         for asked in names if follows else questions:
             found, facts = differences(engine, folder, command, asked, *more)
             totals.update(answers=1, facts=len(facts.facts), lines=len(facts.lines), different=bool(found))

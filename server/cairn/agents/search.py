@@ -95,11 +95,13 @@ def search(call: ToolCall, arguments: SearchArguments) -> str:
     steps = steps_of(arguments.cursor, *question)
     before = steps[-1][0] if steps else 0
     limit = arguments.limit or LIMIT
-    params = arguments.params(min(MOST, before + limit + 1), 0)
+    # The order of results depends on how many are requested, so answers that continue request equally many.
+    wanted = min(MOST, limit * (before // limit + 1))
+    params = arguments.params(wanted, 0)
     answer: protocol.SearchAnswer = call.request("search", params)
-    is_end = len(answer.results) <= before + limit
+    is_end = len(answer.results) < wanted or wanted == MOST
     budget = call.budget(arguments.max_tokens, TOKENS)
-    results = search_texts(answer, call.paths)[before : before + limit]
+    results = search_texts(answer, call.paths)[before:]
     head = "" if before and results else _head(answer, bool(results), before)
     below = lacking(call.engine, answer.retrieval, answer.index)
     if answer.broken_off:
