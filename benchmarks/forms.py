@@ -24,7 +24,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 from engine.drawn import drawn_questions
-from engine.figures import run_conditions
+from engine.figures import keep, run_conditions
 from engine.index_file import NAME, IndexFile
 
 from cairn.cli.output import display
@@ -240,7 +240,8 @@ def differences(engine: Engine, folder: Path, *command: str) -> tuple[Difference
 
     The compact form is continued as long as it says how.
     """
-    question = question_of(command, folder)
+    asked, *options = command[1:]
+    question = question_of((command[0], *options, "--", asked), folder)
     assert isinstance(question, Question), question
     read_compact, read_terminal = _READERS[command[0]]
     compact = read_compact("\n".join(_pages(question, engine)), command[0])
@@ -291,6 +292,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--count", type=int, default=200, help="questions for each command")
+    parser.add_argument("--only", action="append", choices=[*_READERS], help="this command alone")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
@@ -302,13 +304,16 @@ def main() -> None:
         waiting.wait(0.05)
     display.color = "never"
     try:
-        record = compare(engine, folder, options.count, random.Random(options.seed))
+        names, questions = _asked(folder, options.count, random.Random(options.seed))
+        for command in options.only or _READERS:
+            follows = _READERS[command][0] is compact_references
+            entry = compare(engine, folder, command, names if follows else questions)
+            entry = {"conditions": {**run_conditions(), "seed": options.seed}, **entry}
+            print(json.dumps({command: entry}, indent=2), flush=True)
+            if options.output:
+                keep(options.output, command, entry)
     finally:
         engine.stop()
-    text = json.dumps({"conditions": {**run_conditions(), "seed": options.seed}, **record}, indent=2)
-    print(text)
-    if options.output:
-        options.output.write_text(text + "\n")
 
 
 def _asked(folder: Path, count: int, choose: random.Random) -> tuple[list[str], list[str]]:
@@ -323,22 +328,17 @@ def _asked(folder: Path, count: int, choose: random.Random) -> tuple[list[str], 
     return choose.sample(names, min(count, len(names))), questions
 
 
-def compare(engine: Engine, folder: Path, count: int, choose: random.Random) -> dict[str, Any]:
-    """Return, for each command, how many answers were compared, how many facts, and the differences."""
-    names, questions = _asked(folder, count, choose)
-    record: dict[str, Any] = {}
-    for command, (reader, _) in _READERS.items():
-        totals, examples = Counter[str](), list[str]()
-        follows = reader is compact_references
-        more = ("-n", "1000", "--max-tokens", "6000") if follows else ()
-        for asked in names if follows else questions:
-            found, facts = differences(engine, folder, command, asked, *more)
-            totals.update(answers=1, facts=len(facts.facts), lines=len(facts.lines), different=bool(found))
-            totals.update(compact_only=len(found.compact_only), terminal_only=len(found.terminal_only))
-            totals.update(untrue=len(found.untrue))
-            examples += [str(found)] if found and len(examples) < 3 else []
-        record[command] = {**totals, "examples": examples}
-    return record
+def compare(engine: Engine, folder: Path, command: str, asked: Sequence[str]) -> dict[str, Any]:
+    """Return how many answers of a command were compared, how many facts they have, and the differences."""
+    more = () if command in ("search", "discover") else ("-n", "1000", "--max-tokens", "6000")
+    totals, examples = Counter[str](), list[str]()
+    for each in asked:
+        found, facts = differences(engine, folder, command, each, *more)
+        totals.update(answers=1, facts=len(facts.facts), lines=len(facts.lines), different=bool(found))
+        totals.update(compact_only=len(found.compact_only), terminal_only=len(found.terminal_only))
+        totals.update(untrue=len(found.untrue))
+        examples += [str(found)] if found and len(examples) < 3 else []
+    return {**totals, "examples": examples}
 
 
 if __name__ == "__main__":
