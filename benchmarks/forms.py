@@ -66,12 +66,11 @@ _SURE = 80
 _USES = ("import", "inherit", "read", "write")
 
 
-def compact_references(text: str, command: str) -> Facts:
+def compact_references(text: str, _: str) -> Facts:
     found, above = Facts(), {}
     for line in text.split("\n"):
         if line.startswith("  also at "):
             for number, around in _ALSO.findall(line.removeprefix("  also at ")):
-                around = "" if command == "callees" else around
                 found.facts.add(_reference(above, int(number), around))
         elif match := _ITEM.fullmatch(line):
             above = match.groupdict()
@@ -143,7 +142,7 @@ class _Head:
 
 _RESULT = re.compile(r"(?P<path>\S.*?):(?P<lines>\d+(?:-\d+)?)(?:  (?P<name>.+?))?(?: — (?P<why>.+))?")
 _NUMBERED = re.compile(r"(\d+):(.*)")
-_RANKED = re.compile(r" *\d+  (?P<path>\S+?):(?P<lines>\d+(?:-\d+)?)  \d\.\d\d \w+")
+_RANKED = re.compile(r" *\d+  (?P<path>.+?):(?P<lines>\d+(?:-\d+)?)  \d\.\d\d \w+")
 _FURTHER = re.compile(r" {4}:(?P<lines>\d+(?:-\d+)?)(?:  (?P<name>.+))?")
 _SHOWN = re.compile(r" {4,}(\d+)  (.*)")
 

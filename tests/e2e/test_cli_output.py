@@ -142,8 +142,8 @@ def test_advice_in_a_pipe_is_a_command_or_an_option(workspace: Path) -> None:
     second = run_cairn("search", "ship", "--max-tokens", "100", *more.split(), cwd=workspace).stdout
     assert second.split("\n")[0] != first.split("\n")[0]
     page = run_cairn("page", "src/harbour/berths.py:1-15", "--max-tokens", "100", cwd=workspace).stdout
-    (rest,) = re.findall(r"^more: cairn (page \S+)$", page, re.MULTILINE)
-    assert run_cairn(*rest.split(), cwd=workspace).stdout.rstrip().endswith("15:        self.ship = ship")
+    (place,) = re.findall(r"^more: (\S+)$", page, re.MULTILINE)
+    assert run_cairn("page", place, cwd=workspace).stdout.rstrip().endswith("15:        self.ship = ship")
 
 
 @bare

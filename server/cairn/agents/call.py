@@ -53,8 +53,7 @@ class ToolCall:
 
     def more_lines(self, path: str, first: int, last: int) -> str:
         """Return the line that says how to read further lines of a file."""
-        place = f"{path}:{first}-{last}"
-        return f"more: cairn page {shlex.quote(place)}" if self._is_command else f"more: path={place}"
+        return f"more: {'' if self._is_command else 'path='}{path}:{first}-{last}"
 
     def other_ways(self, symbol: str) -> str:
         """Return a sentence that says how else to find what refers to a definition."""

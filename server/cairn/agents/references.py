@@ -185,7 +185,7 @@ def _shown_alone(group: Sequence[int]) -> list[list[int]]:
 def _others(answer: protocol.ReferencesAnswer, group: Sequence[int]) -> str:
     """Return one line for the further references of a group."""
     places = [
-        f"{each.range.start.line + 1}{f' in {each.enclosing.symbol}' if each.enclosing else ''}"
+        f"{each.range.start.line + 1}{_around(each)}"
         for each in (answer.references[number] for number in group)
     ]
     return f"  also at {', '.join(places)}"
@@ -211,6 +211,12 @@ def _code(line: str) -> str:
     return code if len(code) <= _LONGEST_CODE else ""
 
 
+def _around(reference: protocol.FoundReference) -> str:
+    """Return the function around a reference, unless the reference is one of its callees."""
+    around = reference.enclosing
+    return f" in {around.symbol}" if around is not None and reference.target is None else ""
+
+
 def _doubt(reference: protocol.FoundReference) -> tuple[float, str] | None:
     """Return the confidence and its reason if the text shows them."""
     return (reference.confidence, reference.via) if reference.confidence < _SURE else None
@@ -221,7 +227,7 @@ def _reference(
 ) -> str:
     """Return a reference's place, its function or its target, its code, and its confidence if that is low."""
     place = f"{paths.shown(reference.folder, reference.path)}:{reference.range.start.line + 1}"
-    about = f" in {reference.enclosing.symbol}" if reference.enclosing is not None else ""
+    about = _around(reference)
     if reference.target is not None:
         about = f" → {_definition(reference.target, paths)}"
     elif name := meant(answer, reference):
