@@ -67,14 +67,14 @@ def why(path: Path, folder: Path) -> Why:
     reader = SqliteReader(workspace_dir(root))
     try:
         directory = stat.S_ISDIR(absolute.lstat().st_mode)
-    except (FileNotFoundError, NotADirectoryError):
+    except PermissionError:  # A directory above it cannot be read; the decision says so.
+        directory = False
+    except OSError:
         in_index = _in_index(reader, absolute, relative, directory=False)
         known = "; the index has it until the folder is looked at again" if in_index else ""
         raise InvalidRequestError(
             "path", f"{path} does not exist{known}; give the path of a file or a directory"
         ) from None
-    except OSError:  # A directory above it cannot be read; the decision says so.
-        directory = False
     laid = Layers().of(root)
     rules = FileRules(root, laid.settings.index)
     decision = _decide(rules, root, relative, directory)
