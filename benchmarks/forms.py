@@ -34,6 +34,7 @@ from cairn.cli.remote import question_of
 from cairn.engine.engine import Engine
 from cairn.paths import workspace_dir
 from cairn.text.verbatim import lines_of
+from cairn.workspace.scan import read_text
 
 _MOST_PAGES = {"discover": 3, "search": 10, "references": 50}
 """The maximum number of compact texts of an answer, by tool. Each text of `discover` is twice as long."""
@@ -162,7 +163,7 @@ def compact_results(text: str, _: str) -> Facts:
                 break
             path = match["path"]
             about = "  ".join(filter(None, (match["name"], match["why"])))
-            found.facts.add((path, match["lines"], about))
+            found.facts.add((path, match["lines"], about.replace(" — ", "  ")))
     return found
 
 
@@ -172,7 +173,7 @@ def terminal_results(text: str, _: str) -> Facts:
         if match := _RANKED.fullmatch(line):
             path = match["path"]
             about = below[4:] if below.startswith("    ") and not _SHOWN.fullmatch(below) else ""
-            found.facts.add((path, match["lines"], about))
+            found.facts.add((path, match["lines"], about.replace(" — ", "  ")))
         elif match := _FURTHER.fullmatch(line):
             found.facts.add((path, match["lines"], match["name"] or ""))
         elif match := _SHOWN.fullmatch(line):
@@ -282,7 +283,7 @@ def _named_otherwise(compact: Facts, terminal: Facts) -> list[list[Fact]]:
 
 
 def _is_true(folder: Path, path: str, number: int, text: str) -> bool:
-    lines = lines_of((folder / path).read_text(encoding="utf-8", errors="replace"))
+    lines = lines_of(read_text(folder / path) or "")
     is_cut = text.startswith(" (a line of ")
     return number <= len(lines) and (is_cut or lines[number - 1].expandtabs(4) == text.expandtabs(4))
 

@@ -95,7 +95,7 @@ def engine(folder: Path) -> Iterator[Engine]:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("options", [(), ("--depth", "3"), ("--max-tokens", "150")])
+@pytest.mark.parametrize("options", [(), ("--depth", "3", "--max-tokens", "150")])
 def test_references_are_the_same_in_both_forms(
     engine: Engine, folder: Path, command: str, options: tuple[str, ...]
 ) -> None:
@@ -107,9 +107,7 @@ def test_references_are_the_same_in_both_forms(
     assert count >= {"implementations": 2}.get(command, 10)
 
 
-@pytest.mark.parametrize(
-    "question", ["where are ships assigned to berths", "log", '"berth is taken"', "what is a berth"]
-)
+@pytest.mark.parametrize("question", ["where are ships assigned to berths", "log", '"berth is taken"'])
 @pytest.mark.parametrize("command", ["search", "discover"])
 def test_results_are_the_same_in_both_forms(
     engine: Engine, folder: Path, command: str, question: str
