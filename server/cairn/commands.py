@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cairn.cli.folders import add_folder_option
 from cairn.cli.main import cli
 from cairn.cli.main import main as main
 from cairn.cli.team import team
@@ -47,7 +48,7 @@ def lsp() -> None:
 
 
 @cli.command()
-@click.argument("folders", nargs=-1, metavar="[FOLDER]...", type=click.Path(path_type=Path))
+@click.argument("folders", nargs=-1, metavar="[FOLDER]...", type=click.Path(path_type=Path, readable=False))
 @click.option("--tools", metavar="NAMES", help="Tools to show, such as search,read; or all, or stages.")
 @click.option("--structured", is_flag=True, help="Answer with data for programs instead of text for models.")
 def mcp(folders: tuple[Path, ...], tools: str | None, structured: bool) -> None:
@@ -76,3 +77,4 @@ cli.add_command(serve)
 cli.add_command(open_page)
 team.add_command(serve_team)
 cli.add_command(openapi)
+add_folder_option(cli)

@@ -247,6 +247,31 @@ def test_references_show_place_function_and_code(
     assert [part for part in parts if part not in text] == []
 
 
+@pytest.mark.parametrize(
+    ("front", "way", "cursor", "place"),
+    [
+        ("mcp", 'Try direction "uses", or search for the name.', "cursor=", "path=src/harbour/"),
+        ("cli", "Try `cairn uses high_water`, or `cairn search high_water`.", "--cursor ", "src/harbour/"),
+    ],
+)
+def test_advice_names_what_the_front_can_do(
+    engine: Engine, front: str, way: str, cursor: str, place: str
+) -> None:
+    def text(tool: str, **arguments: Any) -> str:
+        return tool_named(tool).answer(engine, arguments, front=front).texts[0]
+
+    assert text("references", symbol="high_water").endswith(f"No callers were found. {way}")
+    first = text("search", query="ship", max_tokens=100)
+    (value,) = re.findall(f"^more: {cursor}(\\S+)$", first, re.MULTILINE)
+    assert text("search", query="ship", max_tokens=100, cursor=value) != first
+    assert f"\nmore: {place}loading.py:" in text("read", path="src/harbour/loading.py", max_tokens=400)
+
+
+def test_search_explains_its_order_if_asked(ask: Ask) -> None:
+    assert "\n· names that it defines: " in ask("search", query="moor_ship", explain=True)
+    assert "·" not in ask("search", query="moor_ship")
+
+
 def test_references_continue_and_show_each_once(ask: Ask) -> None:
     texts = pages(ask, "references", 20, symbol="moor", limit=25, max_tokens=500)
     found = re.findall(r"(\d+) in step_", "\n".join(texts))

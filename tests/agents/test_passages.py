@@ -129,6 +129,6 @@ def test_head_below_its_comment_is_shown_in_one_part_with_it() -> None:
         best_lines=whole_lines(0, 9),
     )
     text = lines(long.written(8))
-    assert text[-1] == "9:def moor_ship():"
+    assert "9:def moor_ship():" in text
     assert "…" not in text
     assert len(text) == len(set(text)) == 8

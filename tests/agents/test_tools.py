@@ -55,7 +55,7 @@ def test_tools_are_listed_by_name_and_group(given: tuple[str, ...], names: list[
     assert [tool.name for tool in listed(given)] == names
 
 
-@pytest.mark.parametrize(("given", "meant"), [("serch", "search"), ("stage", "stages"), ("al", "all")])
+@pytest.mark.parametrize(("given", "meant"), [("serch", "search"), ("stage", "stages"), ("alls", "all")])
 def test_listing_suggests_the_nearest_name(given: str, meant: str) -> None:
     with pytest.raises(InvalidRequestError, match=f"did you mean {meant}"):
         listed((given,))

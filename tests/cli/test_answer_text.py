@@ -126,15 +126,37 @@ def test_further_passages_are_below_their_file(capsys: pytest.CaptureFixture[str
     answer_text.print_search(protocol.SearchAnswer((result,), VERDICT, query, INDEX, {}))
     assert capsys.readouterr().out.splitlines() == [
         " 1  src/berths.py:12-20  1.00 hybrid",
-        "    Berth",
-        "    class Berth:",
-        "    :40-52  Berth > leave",
-        "      def leave(self):",
-        "          pass",
+        "    moor_ship (method)  defines it; has moor",
+        "    12  class Berth:",
+        "    :40-52  Berth.leave",
+        "      40  def leave(self):",
+        "      41      pass",
         "    :70",
-        "      x = 1",
+        "      70  x = 1",
         "",
     ]
+
+
+def test_search_shows_the_lines_that_match(capsys: pytest.CaptureFixture[str]) -> None:
+    body = [f"    step_{n}()" for n in range(60)]
+    snippet = "\n".join(
+        ["def moor_ship(self):", *body[:30], "    raise ValueError('berth is taken')", *body[30:]]
+    )
+    result = evolve(
+        RESULT,
+        range=whole_lines(11, 73),
+        snippet=snippet,
+        best_lines=whole_lines(36, 48),
+        matched_terms=("berth", "taken"),
+        passages=(FilePassage(whole_lines(99, 161), snippet, "", "", 0.6),),
+    )
+    query = protocol.QueryInfo("berth taken", ("berth", "taken"), "name", 0.5)
+    answer_text.print_search(protocol.SearchAnswer((result,), VERDICT, query, INDEX, {}))
+    shown = capsys.readouterr().out.splitlines()
+    assert "    12  def moor_ship(self):" in shown
+    assert "    43      raise ValueError('berth is taken')" in shown
+    assert "      131      raise ValueError('berth is taken')" in shown
+    assert len(shown) < 22
 
 
 def test_related_passage_is_shown_from_the_related_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,15 +170,17 @@ def test_related_passage_is_shown_from_the_related_line(capsys: pytest.CaptureFi
     answer_text.print_related(protocol.RelatedAnswer((result,), INDEX, {}))
     assert capsys.readouterr().out.splitlines() == [
         " 1  src/berths.py:12-20  1.00 hybrid",
-        "    Berth",
+        "    moor_ship (method)  defines the symbol",
+        *(f"    {15 + n}      ship_{2 + n} = None" for n in range(5)),
         "    20      moor(ship)",
+        "    … 3 more lines",
         "    · calls `moor`: 1.00 × 1.5 = +1.50",
         "",
     ]
     answer_text.print_related(
         protocol.RelatedAnswer((evolve(result, selection_range=whole_lines(12, 13)),), INDEX, {})
     )
-    shown = capsys.readouterr().out.splitlines()[2:-2]
+    shown = capsys.readouterr().out.splitlines()[2:-3]
     assert shown == [f"    {13 + n}      ship_{n} = None" for n in range(6)]
 
 

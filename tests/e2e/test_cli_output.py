@@ -33,6 +33,9 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "related": (("src/harbour/berths.py:4",), "results"),
     "callers": (("moor_ship",), "references"),
     "callees": (("src/harbour/schedule.py:9", "--depth", "2"), "references"),
+    "uses": (("Berth",), "references"),
+    "implementations": (("Berth",), "references"),
+    "tests": (("moor_ship",), "references"),
     "context": (("src/harbour/berths.py:4",), "context"),
     "page": (("README.md",), "text"),
     "call": (("status",), "state"),
@@ -68,6 +71,52 @@ def test_every_command_that_prints_has_json_and_is_in_the_table() -> None:
         assert "--json" in {option for param in command.params for option in param.opts}, name
     # `cairn team` needs a database, and is tried in tests/team.
     assert {name for name in commands if not name.startswith("team ")} == COMMANDS.keys()
+
+
+def test_every_command_accepts_a_folder() -> None:
+    for name, command in all_commands(cli):
+        assert "-C" in {option for param in command.params for option in param.opts}, name
+
+
+@bare
+def test_a_command_runs_in_the_folder_of_its_option(workspace: Path, tmp_path: Path) -> None:
+    shown = run_cairn("config", "path", "-C", workspace.name, cwd=tmp_path).stdout
+    assert str(workspace.resolve() / ".cairn.toml") in shown
+    assert run_cairn("-C", workspace.name, "config", "path", cwd=tmp_path).stdout == shown
+    wrong = run_cairn("status", "-C", "nowhere", cwd=tmp_path, code=1).stderr
+    assert wrong.startswith("cairn: folder: nowhere is not a directory")
+
+
+WITHOUT_PRIVILEGES = """
+import ctypes, os, sys
+for capability in (1, 2):  # They let root read every file.
+    ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@bare
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have other privileges")
+def test_a_file_that_cannot_be_read_is_reported(workspace: Path) -> None:
+    prefix = (sys.executable, "-c", WITHOUT_PRIVILEGES)
+    path = "src/harbour/tides.py"
+    (workspace / path).chmod(0)
+    if (
+        subprocess.run(
+            [*prefix, "/bin/cat", str(workspace / path)], capture_output=True, check=False
+        ).returncode
+        == 0
+    ):
+        pytest.skip("this user may read every file")
+    why = run_cairn("doctor", "--why", path, cwd=workspace, prefix=prefix).stdout
+    assert why.startswith(
+        f"{path}  not indexed\n  cannot be read: Permission denied\n  make it readable for you"
+    )
+    checks = run_cairn_json("doctor", cwd=workspace, prefix=prefix)["checks"]
+    (files,) = (check for check in checks if check["name"] == "files")
+    assert files["level"] == "note"
+    assert files["message"] == f"1 file or directory cannot be read ({path}: Permission denied)"
+    assert "Make them readable" in files["remedy"]
 
 
 @bare

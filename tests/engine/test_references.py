@@ -189,7 +189,8 @@ def test_all_folders_are_searched(engine: Engine, harbour: Path, module_folder: 
 
 
 @pytest.mark.parametrize(
-    ("symbol", "near"), [("asign_berths", "assign_berths"), ("openport", "open_port"), ("zzzqqq", "")]
+    ("symbol", "near"),
+    [("asign_berths", "assign_berths"), ("openport", "open_port"), ("zzzqqq", ""), ("ts", ""), ("moore", "")],
 )
 def test_an_unknown_name_gets_similar_ones(engine: Engine, symbol: str, near: str) -> None:
     answer = references(engine, symbol)

@@ -23,8 +23,8 @@ from cairn.paths import workspace_dir
 
 NAMES = [
     "Python", "Cairn", "data folder", "settings", "SQLite", "code model", "model", "tokenizer", "grammars",
-    "git", "extras", "folder's settings", "watching", "writer", "index", "index is sound", "index is in step",
-    "vectors",
+    "git", "extras", "folder's settings", "files", "watching", "writer", "index", "index is sound",
+    "index is in step", "vectors",
 ]  # fmt: skip
 
 

@@ -64,9 +64,9 @@ def test_warning_names_the_line(tmp_path: Path, text: str | bytes, warning: str)
 
 
 def test_number_of_warnings_is_limited(tmp_path: Path) -> None:
-    found = warnings_of(tmp_path, "".join(f"indx{n} = 1\n" for n in range(10_000)))
+    found = warnings_of(tmp_path, "".join(f"inde{n} = 1\n" for n in range(10_000)))
     assert len(found) == 51
-    assert found[0] == ".cairn.toml:1: indx0: unknown setting; did you mean index?"
+    assert found[0] == ".cairn.toml:1: inde0: unknown setting; did you mean index?"
     assert found[-1] == ".cairn.toml: 9,950 more such warnings"
 
 

@@ -112,9 +112,9 @@ def test_left_out_files_are_listed_by_rule(browser: Browser) -> None:
         (f"{HOSTILE}.tmp", "not indexed , ignored by .gitignore .gitignore:1: *.tmp"),
         (f"docs/{HOSTILE}.md", "indexed , no rule excludes it"),
         ("src/nowhere.py", "not there"),
-        ("../elsewhere", "give a path in the folder"),
-        ("/etc/passwd", "give a path in the folder"),
-        ("a\0b", "give a path in the folder"),
+        ("../elsewhere", "Give a path in the folder"),
+        ("/etc/passwd", "Give a path in the folder"),
+        ("a\0b", "Give a path in the folder"),
     ],
 )
 def test_path_is_explained(browser: Browser, path: str, says: str) -> None:

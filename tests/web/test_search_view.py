@@ -65,17 +65,27 @@ def test_questions_and_results_are_escaped(browser: Browser, question: str) -> N
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({"q": "berth", "type": "poem"}, "is not a type of passage"),
-        ({"q": "berth", "path": "no/such/place"}, "no/such/place"),
-        ({"q": "berth", "repository": "elsewhere"}, "is not open"),
-        ({"q": "berth", "language": "klingon"}, "klingon"),
+        ({"q": "berth", "type": "poem"}, "<p>'poem' is not a type of passage; the types are prose"),
+        ({"q": "berth", "path": "no/such/place"}, "<p>There is no 'no/such/place' in the workspace; at"),
+        ({"q": "berth", "path": "[z"}, "<p>'[z' can match no file"),
+        ({"q": "berth", "repository": "elsewhere"}, "<p>'elsewhere' is not open; the open folders are"),
+        ({"q": "berth", "language": "pyton"}, "<p>Unknown language 'pyton'; did you mean python?</p>"),
     ],
 )
-def test_wrong_filter_is_explained(browser: Browser, values: dict[str, str], says: str) -> None:
+def test_wrong_filter_gets_a_plain_sentence(browser: Browser, values: dict[str, str], says: str) -> None:
     for headers in ({}, {"Cairn-Fragment": "1"}):
         answer = browser.ask(f"/ui/?{urlencode(values)}", headers=headers)
         assert answer.status == 400, answer
-        assert says in unescape(answer.body.decode())
+        text = unescape(answer.body.decode()).replace('<p class="problem" role="alert">', "<p>")
+        assert says in text
+        assert "param" not in text
+
+
+def test_question_that_is_too_long_gets_a_plain_sentence(browser: Browser) -> None:
+    answer = browser.ask(f"/ui/?q={'berth+' * 4_000}")
+    assert answer.status == 431
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert answer.body.decode() == "The address and the headers have more than 16,384 bytes."
 
 
 def test_answer_has_excerpts_with_citations_and_a_prompt(browser: Browser) -> None:

@@ -43,6 +43,8 @@ class Budget:
 
     tokens: int
     count: Callable[[str], int]
+    option: str = "max_tokens"
+    """What sets the budget, as an answer names it."""
 
     def holds(self, *parts: str) -> bool:
         return self.count(joined(*parts)) <= self.tokens
@@ -92,4 +94,7 @@ CUT = "…"
 
 
 def _not_empty(text: str, budget: Budget) -> str:
-    return text or f"Nothing of the answer fits into {budget.tokens:,} tokens; ask with a higher max_tokens."
+    return (
+        text
+        or f"Nothing of the answer fits into {budget.tokens:,} tokens; ask with a higher {budget.option}."
+    )

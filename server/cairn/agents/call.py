@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
 from cairn.agents.budget import LEAST_TOKENS, Budget, token_counter
+from cairn.agents.cursor import Steps, cursor_of
 from cairn.agents.places import Paths
+from cairn.engine.methods import CLI
 from cairn.engine.runner import answer
 
 if TYPE_CHECKING:
@@ -34,7 +37,30 @@ class ToolCall:
     def budget(self, wanted: int | None, usual: int) -> Budget:
         """Return the answer's budget: `wanted` tokens, else the number in the settings, else `usual`."""
         tokens = wanted or self.engine.settings().agents.max_tokens or usual
-        return Budget(max(LEAST_TOKENS, tokens), token_counter(self.engine))
+        option = "--max-tokens" if self._is_command else "max_tokens"
+        return Budget(max(LEAST_TOKENS, tokens), token_counter(self.engine), option)
+
+    # An answer advises only what its front can do: commands have options, and tools have arguments.
+
+    @property
+    def _is_command(self) -> bool:
+        return self.front == CLI
+
+    def more(self, steps: Steps, *question: Any) -> str:
+        """Return the line that says how to get the rest of an answer."""
+        cursor = cursor_of(steps, *question)
+        return f"more: --cursor {cursor}" if self._is_command else f"more: cursor={cursor}"
+
+    def more_lines(self, path: str, first: int, last: int) -> str:
+        """Return the line that says how to read further lines of a file."""
+        return f"more: {'' if self._is_command else 'path='}{path}:{first}-{last}"
+
+    def other_ways(self, symbol: str) -> str:
+        """Return a sentence that says how else to find what refers to a definition."""
+        if self._is_command:
+            name = shlex.quote(symbol)
+            return f"Try `cairn uses {name}`, or `cairn search {name}`."
+        return 'Try direction "uses", or search for the name.'
 
     @property
     def paths(self) -> Paths:

@@ -12,7 +12,7 @@ from cairn import protocol
 from cairn.agents.arguments import require_words
 from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, Budget, fit, joined
 from cairn.agents.call import ToolCall
-from cairn.agents.cursor import Steps, cursor_of, require_none, steps_of
+from cairn.agents.cursor import Steps, require_none, steps_of
 from cairn.agents.places import Paths, lines_text
 from cairn.agents.state import lacking
 from cairn.agents.verdict import NO_MATCH, verdict_text
@@ -139,7 +139,7 @@ def discover(call: ToolCall, arguments: DiscoverArguments) -> str:
         if shown >= len(items) and not may_have_more:
             return below
         after = (*steps, (before + tokens, max(0, shown)))
-        more = f"more: cursor={cursor_of(after, *question)}" if count else ""
+        more = call.more(after, *question) if count else ""
         return joined(more, below)
 
     return fit(head, [*leading, *texts], foot, budget)
@@ -186,9 +186,14 @@ def _without(excerpt: protocol.Excerpt, shown: Set[int]) -> Iterator[protocol.Ex
 
 def _quoted(excerpt: protocol.Excerpt, paths: Paths) -> str:
     place = f"{paths.shown(excerpt.folder, excerpt.path)}:{lines_text(excerpt.range)}"
+    name = excerpt_name(excerpt)
+    return f"{MARK}{place}{f'  {name}' if name else ''}\n{excerpt.text}"
+
+
+def excerpt_name(excerpt: protocol.Excerpt) -> str:
+    """Return the name of the definition that contains the excerpt, such as `Berth.leave`; "" if none does."""
     name = excerpt.header_path.replace(" > ", ".") if excerpt.symbol else ""
-    within = name if name.endswith(excerpt.symbol) else excerpt.symbol
-    return f"{MARK}{place}{f'  {within}' if within else ''}\n{excerpt.text}"
+    return name if name.endswith(excerpt.symbol) else excerpt.symbol
 
 
 def _head(answer: protocol.DiscoverAnswer, found: bool) -> str:

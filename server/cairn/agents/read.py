@@ -98,7 +98,7 @@ def read(call: ToolCall, arguments: ReadArguments) -> str:
     def foot(count: int) -> str:
         if count == len(items):
             return below
-        return joined(f"more: path={path}:{first + count}-{last}", below)
+        return joined(call.more_lines(path, first + count, last), below)
 
     return fit(head, items, foot, budget)
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 
 from attrs import field, frozen
 
 from cairn import protocol
 from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, fit, joined
 from cairn.agents.call import ToolCall
-from cairn.agents.cursor import cursor_of, require_none, steps_of
+from cairn.agents.cursor import require_none, steps_of
 from cairn.agents.places import Paths, lines_text, place_named
+from cairn.agents.reference_groups import in_groups, meant, use
 from cairn.agents.state import lacking
 from cairn.errors import InvalidRequestError
 from cairn.protocol import ReferenceDirection
@@ -23,8 +23,8 @@ MOST = 1_000
 """The maximum number of references of a definition in all answers together."""
 _SURE = 0.8
 """References with at least this confidence are shown without their confidence."""
-_SHOWN_OF_A_FILE = 3
-"""The maximum number of references of a file that are shown with code. A test file may call a function in
+_SHOWN_OF_A_GROUP = 3
+"""The maximum number of references of a group that are shown with code. A test file may call a function in
 forty similar lines."""
 _MOST_DEFINITIONS = 5
 _LONGEST_CODE = 160
@@ -80,33 +80,35 @@ def references(call: ToolCall, arguments: ReferencesArguments) -> str:
     params = arguments.params(symbol, min(MOST, before + limit))
     answer: protocol.ReferencesAnswer = call.request("references", params)
     paths, is_down = call.paths, arguments.direction is ReferenceDirection.CALLEES
-    references = answer.references[before:]
-    numbers = [
-        number
-        for number in _lines_once(answer.references, is_down=is_down)
-        if number >= before and not (is_down and answer.references[number].target is None)
+    listed = [
+        number for number, each in enumerate(answer.references) if not (is_down and each.target is None)
     ]
-    groups = _grouped(answer.references, numbers)
+    groups = [
+        part
+        for group in in_groups(answer.references, listed, within=_doubt)
+        for part in _shown_alone([number for number in group if number >= before])
+    ]
     reasons: set[str] = set()
     found = [
-        _item(answer.references, group, before, paths, reasons, is_down=is_down)
-        if len(group) == 1
-        else _others([answer.references[number] for number in group])
+        _item(answer, group, before, paths, reasons) if len(group) == 1 else _others(answer, group)
         for group in groups
     ]
     budget = call.budget(arguments.max_tokens, TOKENS)
     head = note if steps else joined(note, _head(answer, paths))
-    if answer.definitions and not references and limit:
-        head = joined(head, _nothing(arguments.direction, is_first=not steps))
-    elsewhere = _elsewhere(references) if is_down else ""
+    if answer.definitions and len(answer.references) <= before and limit:
+        head = joined(head, _nothing(call, answer.symbol, arguments.direction, is_first=not steps))
     below = lacking(call.engine, None, answer.index)
 
     def foot(count: int) -> str:
         is_all = count == len(found)
         after = len(answer.references) if is_all else groups[count][0]
-        is_way = after > before and after < MOST and not (is_all and answer.complete)
-        more = f"more: cursor={cursor_of(((after, 0),), *question)}" if is_way else ""
-        return joined(elsewhere if is_all else "", more, below)
+        elsewhere = _elsewhere(answer.references[before:after], paths) if is_down else ""
+        more = ""
+        if after >= MOST and not answer.complete:
+            more = f"There are more than {MOST:,}, and only these are shown."
+        elif after > before and not (is_all and answer.complete):
+            more = call.more(((after, 0),), *question)
+        return joined(elsewhere, more, below)
 
     return fit(head, found, foot, budget)
 
@@ -142,11 +144,11 @@ def _head(answer: protocol.ReferencesAnswer, paths: Paths) -> str:
     return joined(answer.message, *shown, f"and {left} more of that name" if left > 0 else "")
 
 
-def _nothing(direction: ReferenceDirection, *, is_first: bool) -> str:
+def _nothing(call: ToolCall, symbol: str, direction: ReferenceDirection, *, is_first: bool) -> str:
     if not is_first:
         return "There are no more."
-    text = "" if direction is ReferenceDirection.USES else ' Try direction "uses", or search for the name.'
-    return f"No {direction} were found.{text}"
+    advice = "" if direction is ReferenceDirection.USES else f" {call.other_ways(symbol)}"
+    return f"No {direction} were found.{advice}"
 
 
 def _definition(place: protocol.SymbolPlace, paths: Paths) -> str:
@@ -154,59 +156,53 @@ def _definition(place: protocol.SymbolPlace, paths: Paths) -> str:
     return f"{paths.shown(place.folder, place.path)}:{lines_text(place.range)}  {place.symbol} ({place.kind})"
 
 
-def _elsewhere(references: Sequence[protocol.FoundReference]) -> str:
-    """Return one line with the called names that the workspace does not define."""
-    names = dict.fromkeys(each.symbol for each in references if each.target is None)
+def _elsewhere(references: Sequence[protocol.FoundReference], paths: Paths) -> str:
+    """Return one line with the called names that the workspace does not define, and the lines of the calls.
+
+    A path comes before the first of some lines that are in its file.
+    """
+    calls: dict[str, dict[tuple[str, int], None]] = {}
+    for each in references:
+        if each.target is None:
+            place = paths.shown(each.folder, each.path), each.range.start.line + 1
+            calls.setdefault(each.symbol, {})[place] = None
+    names, above = [], ""
+    for name, places in calls.items():
+        lines = []
+        for path, line in places:
+            lines.append(str(line) if path == above else f"{path}:{line}")
+            above = path
+        names.append(f"{name} ({', '.join(lines)})")
     return f"also calls, not defined here: {', '.join(names)}" if names else ""
 
 
-def _lines_once(references: Sequence[protocol.FoundReference], *, is_down: bool) -> list[int]:
-    """Return the indexes of the references, only one for each line."""
-    first: dict[tuple[object, ...], int] = {}
-    for number, each in enumerate(references):
-        what = each.symbol if is_down else ""
-        first.setdefault((each.folder, each.path, each.range.start.line, each.depth, what), number)
-    return list(first.values())
+def _shown_alone(group: Sequence[int]) -> list[list[int]]:
+    """Divide a group: the first ones are alone, and the others share a part, which has no code."""
+    alone, rest = group[:_SHOWN_OF_A_GROUP], list(group[_SHOWN_OF_A_GROUP:])
+    return [[number] for number in alone] + ([rest] if rest else [])
 
 
-def _grouped(references: Sequence[protocol.FoundReference], numbers: Sequence[int]) -> list[list[int]]:
-    """Group the indexes of references: one per group, except that a file's later ones share a group."""
-    groups: list[list[int]] = []
-    for _, run in groupby(numbers, lambda n: (references[n].folder, references[n].path, references[n].depth)):
-        of_file = list(run)
-        groups += [[number] for number in of_file[:_SHOWN_OF_A_FILE]]
-        if rest := of_file[_SHOWN_OF_A_FILE:]:
-            groups.append(rest)
-    return groups
-
-
-def _others(references: Sequence[protocol.FoundReference]) -> str:
-    """Return one line for further references in the same file."""
+def _others(answer: protocol.ReferencesAnswer, group: Sequence[int]) -> str:
+    """Return one line for the further references of a group."""
     places = [
-        f"{each.range.start.line + 1}{f' in {each.enclosing.symbol}' if each.enclosing else ''}"
-        for each in references
+        f"{each.range.start.line + 1}{_around(each)}"
+        for each in (answer.references[number] for number in group)
     ]
     return f"  also at {', '.join(places)}"
 
 
 def _item(
-    references: Sequence[protocol.FoundReference],
-    group: Sequence[int],
-    before: int,
-    paths: Paths,
-    reasons: set[str],
-    *,
-    is_down: bool,
+    answer: protocol.ReferencesAnswer, group: Sequence[int], before: int, paths: Paths, reasons: set[str]
 ) -> str:
     """Return the only reference of a group. If it is more calls away than the last one, a line says so first.
 
     `reasons` are the reasons that uncertain references above have shown. This adds new ones and repeats none.
     """
     number = group[0]
-    reference = references[number]
-    above = references[number - 1].depth if number > before else 1 if not before else 0
+    reference = answer.references[number]
+    above = answer.references[number - 1].depth if number > before else 1 if not before else 0
     level = f"{reference.depth} levels away:\n" if reference.depth > max(1, above) else ""
-    return f"{level}- {_reference(reference, paths, reasons, is_down=is_down)}"
+    return f"{level}- {_reference(answer, reference, paths, reasons)}"
 
 
 def _code(line: str) -> str:
@@ -215,19 +211,33 @@ def _code(line: str) -> str:
     return code if len(code) <= _LONGEST_CODE else ""
 
 
-def _reference(reference: protocol.FoundReference, paths: Paths, reasons: set[str], *, is_down: bool) -> str:
+def _around(reference: protocol.FoundReference) -> str:
+    """Return the function around a reference, unless the reference is one of its callees."""
+    around = reference.enclosing
+    return f" in {around.symbol}" if around is not None and reference.target is None else ""
+
+
+def _doubt(reference: protocol.FoundReference) -> tuple[float, str] | None:
+    """Return the confidence and its reason if the text shows them."""
+    return (reference.confidence, reference.via) if reference.confidence < _SURE else None
+
+
+def _reference(
+    answer: protocol.ReferencesAnswer, reference: protocol.FoundReference, paths: Paths, reasons: set[str]
+) -> str:
     """Return a reference's place, its function or its target, its code, and its confidence if that is low."""
     place = f"{paths.shown(reference.folder, reference.path)}:{reference.range.start.line + 1}"
-    about = f" in {reference.enclosing.symbol}" if reference.enclosing is not None else ""
-    if is_down and reference.target is not None:
+    about = _around(reference)
+    if reference.target is not None:
         about = f" → {_definition(reference.target, paths)}"
+    elif name := meant(answer, reference):
+        about += f" → {name}"
     code = _code(reference.line)
     shown = f": {code}" if code else ""
-    kind = "" if is_down or reference.kind == "call" else reference.kind
     sure = ""
-    if reference.confidence < _SURE:
+    if _doubt(reference) is not None:
         why = "" if reference.via in reasons else f": {reference.via}"
         sure = f"{reference.confidence:.0%} sure{why}"
         reasons.add(reference.via)
-    remark = ", ".join(filter(None, (kind, sure)))
+    remark = ", ".join(filter(None, (use(reference), sure)))
     return f"{place}{about}{shown}{f'  ({remark})' if remark else ''}"

@@ -7,7 +7,7 @@ from attrs import evolve, field, frozen
 from cairn import protocol
 from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, joined
 from cairn.agents.call import ToolCall
-from cairn.agents.cursor import cursor_of, require_none, steps_of
+from cairn.agents.cursor import require_none, steps_of
 from cairn.agents.passages import result_text
 from cairn.agents.places import place_named
 from cairn.agents.search import results_text
@@ -74,7 +74,7 @@ def related(call: ToolCall, arguments: RelatedArguments) -> str:
     def foot(count: int) -> str:
         if count == len(results) and is_end:
             return below
-        more = f"more: cursor={cursor_of(((before + count, 0),), *question)}" if count else ""
+        more = call.more(((before + count, 0),), *question) if count else ""
         return joined(more, below)
 
     budget = call.budget(arguments.max_tokens, TOKENS)

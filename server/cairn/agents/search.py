@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from cairn import protocol
 from cairn.agents.arguments import require_words
 from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, Budget, fit, joined
 from cairn.agents.call import ToolCall
-from cairn.agents.cursor import cursor_of, require_none, steps_of
-from cairn.agents.passages import DEFINES, ResultText, result_text
+from cairn.agents.cursor import require_none, steps_of
+from cairn.agents.passages import ResultText, search_texts
 from cairn.agents.state import lacking
 from cairn.agents.verdict import NO_MATCH, verdict_text
 from cairn.protocol.search import PLACES
@@ -95,17 +95,14 @@ def search(call: ToolCall, arguments: SearchArguments) -> str:
     steps = steps_of(arguments.cursor, *question)
     before = steps[-1][0] if steps else 0
     limit = arguments.limit or LIMIT
-    params = arguments.params(min(MOST, before + limit + 1), 0)
+    # The order of results depends on how many are requested, so answers that continue request equally many.
+    wanted = min(MOST, limit * (before // limit + 1))
+    params = arguments.params(wanted, 0)
     answer: protocol.SearchAnswer = call.request("search", params)
-    page = answer.results[before : before + limit]
-    is_end = len(answer.results) <= before + limit
+    is_end = len(answer.results) < wanted or wanted == MOST
     budget = call.budget(arguments.max_tokens, TOKENS)
-    by_name = answer.query.type == "symbol" and any(DEFINES in each.reasons for each in answer.results)
-    results = [
-        result_text(each, call.paths, by_name=by_name, best_score=answer.results[0].score)
-        for each in _each_once(page)
-    ]
-    head = "" if before and page else _head(answer, bool(page), before)
+    results = search_texts(answer, call.paths)[before:]
+    head = "" if before and results else _head(answer, bool(results), before)
     below = lacking(call.engine, answer.retrieval, answer.index)
     if answer.broken_off:
         below = " ".join(
@@ -116,7 +113,7 @@ def search(call: ToolCall, arguments: SearchArguments) -> str:
         if count == len(results) and is_end:
             return below
         is_way = count or not results
-        more = f"more: cursor={cursor_of(((before + count, 0),), *question)}" if is_way else ""
+        more = call.more(((before + count, 0),), *question) if is_way else ""
         return joined(more, below)
 
     brief = answer.verdict.action == NO_MATCH
@@ -125,21 +122,6 @@ def search(call: ToolCall, arguments: SearchArguments) -> str:
 
 def _plain(wanted: protocol.SearchFilter) -> list[Any]:
     return [sorted(wanted.path), sorted(wanted.type), sorted(wanted.language), sorted(wanted.collection)]
-
-
-def _each_once(results: Sequence[protocol.SearchResult]) -> list[protocol.SearchResult]:
-    """Return the results. Of several with the same text, only the first has lines."""
-    known: set[str] = set()
-    once = []
-    for result in results:
-        is_copy = result.content_hash in known
-        known.add(result.content_hash)
-        once.append(
-            evolve(result, snippet="", reasons=(), matched_terms=(), symbol="", header_path="the same text")
-            if is_copy
-            else result
-        )
-    return once
 
 
 def _head(answer: protocol.SearchAnswer, found: bool, before: int) -> str:

@@ -9,7 +9,7 @@ from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, joined
 from cairn.agents.call import ToolCall
 from cairn.agents.state import freshness, without_index_advice
 from cairn.schema.bounds import within
-from cairn.text.counts import counted
+from cairn.text.counts import counted, listed
 
 TOKENS = 500
 _MOST_SKIPPED = 4
@@ -59,9 +59,8 @@ def _collections(answer: protocol.StatusAnswer) -> str:
     for each in answer.collections:
         files[each.name] = files.get(each.name, 0) + each.files
     ordered = sorted(files, key=lambda name: -files[name])
-    shown = ", ".join(f"{name} ({files[name]:,})" for name in ordered[:_MOST_COLLECTIONS])
-    more = f" and {len(ordered) - _MOST_COLLECTIONS} more" if len(ordered) > _MOST_COLLECTIONS else ""
-    return f"collections (files): {shown}{more}" if shown else ""
+    shown = listed([f"{name} ({files[name]:,})" for name in ordered], _MOST_COLLECTIONS)
+    return f"collections (files): {shown}" if shown else ""
 
 
 def _left_out(answer: protocol.StatusAnswer) -> str:

@@ -15,7 +15,8 @@ from cairn.attach.finding import find
 from cairn.paths import known_above
 from cairn.startup.late_message import said_if_late
 
-QUERY_COMMANDS = frozenset({"search", "discover", "related", "callers", "callees", "page"})
+_DIRECTIONS = ("callers", "callees", "uses", "implementations", "tests")
+QUERY_COMMANDS = frozenset(("search", "discover", "related", "page", *_DIRECTIONS))
 _FOR_PEOPLE = frozenset({"-h", "--help", "--color", "--prompt"})
 """Options that request output for people."""
 _FOR_PROGRAMS = frozenset({"--json", "--max-tokens", "--cursor"})

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from cairn.agents.discover import excerpt_name
+from cairn.agents.passages import Lines, Part, ResultText, result_text, search_texts
+from cairn.agents.places import Paths
 from cairn.cli.code import write_code
 from cairn.cli.console import escape, link, rule, warn, write, write_exactly
 from cairn.cli.output import to_stderr
 from cairn.cli.state_text import PHASES
 from cairn.text.counts import counted
-from cairn.text.verbatim import lines_of
 
 if TYPE_CHECKING:
     from cairn.protocol import (
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
         AnswerPlan,
         ContextAnswer,
         DiscoverAnswer,
-        FilePassage,
         IndexState,
         PageAnswer,
         RelatedAnswer,
@@ -28,18 +29,20 @@ if TYPE_CHECKING:
     )
 
 _SNIPPET_LINES = 6
+_PATHS = Paths({}, True)
+"""Paths are printed without their folder's name, which stands beside them."""
 
 
 def print_search(answer: SearchAnswer) -> None:
-    """Print each result with its place, its reasons and the beginning of its text."""
+    """Print each result with its place, its reasons and the lines that match best."""
     _print_verdict(answer.verdict, bool(answer.results))
-    _print_results(answer.results, lambda result: _print_lines(result.snippet, "    "))
+    _print_results(answer.results, search_texts(answer, _PATHS))
     _print_state(answer.retrieval, answer.index)
 
 
 def print_related(answer: RelatedAnswer) -> None:
     """Print each related passage from the line that shows the relation on, and how it is related."""
-    _print_results(answer.results, _print_selected)
+    _print_results(answer.results, [result_text(each, _PATHS, related=True) for each in answer.results])
     if not answer.results:
         write("Nothing is related to this passage.")
     _print_completeness(answer.index)
@@ -77,7 +80,7 @@ def print_discovery(answer: DiscoverAnswer, limit: int) -> None:
         rule("Excerpts")
     several_folders = len({excerpt.folder for excerpt in answer.excerpts}) > 1
     for number, excerpt in enumerate(answer.excerpts[:limit], 1):
-        title = excerpt.header_path or excerpt.symbol
+        title = excerpt_name(excerpt) or excerpt.header_path
         place = link(excerpt.uri, excerpt.citation, "green") + (
             _folder(excerpt.folder) if several_folders else ""
         )
@@ -111,41 +114,34 @@ def print_prompt(answer: DiscoverAnswer) -> None:
         to_stderr(f"cairn: no evidence was found. {answer.verdict.message}".strip())
 
 
-def _print_results(results: Sequence[SearchResult], print_text: Callable[[SearchResult], None]) -> None:
-    for result, head in _numbered(results):
+def _print_results(results: Sequence[SearchResult], texts: Sequence[ResultText]) -> None:
+    for (result, head), text in zip(_numbered(results), texts, strict=True):
         write(f"{head}  [dim]{result.score:.2f} {result.source}[/]")
-        if result.title:
-            write(f"    [cyan]{escape(result.header_path or result.title)}[/]")
-        print_text(result)
-        for reason in result.match_explain or ():
+        about = (
+            f"[cyan]{escape(text.name)}[/]" if text.name else "",
+            f"[dim]{escape(text.why)}[/]" if text.why else "",
+        )
+        if any((text.name, text.why)):
+            write("    " + "  ".join(filter(None, about)))
+        _print_parts(text.parts(_SNIPPET_LINES), text.text, result, 4)
+        for reason in text.explained:
             write(f"    · {escape(reason)}")
-        for passage in result.passages:
-            _print_passage(passage)
+        for passage in text.further:
+            name = f"  [cyan]{escape(passage.name)}[/]" if passage.name else ""
+            write(f"    [bold]:{passage.place}[/]{name}")
+            _print_parts(passage.text.parts(_SNIPPET_LINES), passage.text, result, 6)
         write()
 
 
-def _print_selected(result: SearchResult) -> None:
-    """Print the selected line and the lines after it, with their numbers."""
-    lines = lines_of(result.snippet.removesuffix("\n"))
-    first = min(result.selection_range.start.line - result.range.start.line, len(lines) - 1)
-    shown = "\n".join(lines[first : first + _SNIPPET_LINES])
-    write_code(shown, result.path, result.language, result.range.start.line + first + 1)
-
-
-def _print_passage(passage: FilePassage) -> None:
-    first, last = passage.range.start.line + 1, passage.range.end.line
-    title = f"  [cyan]{escape(passage.header_path)}[/]" if passage.header_path else ""
-    write(f"    [bold]:{first}[/]" + (f"[bold]-{last}[/]" if last > first else "") + title)
-    _print_lines(passage.text, "      ")
-
-
-def _print_lines(text: str, indent: str) -> None:
-    """Print the first lines of a text, and the number of further lines."""
-    lines = text.strip("\n").splitlines()
-    for line in lines[:_SNIPPET_LINES]:
-        write(f"{indent}[dim]{escape(line)}[/]")
-    if len(lines) > _SNIPPET_LINES:
-        write(f"{indent}[dim]… {counted(len(lines) - _SNIPPET_LINES, 'more line')}[/]")
+def _print_parts(parts: Sequence[Part], text: Lines, result: SearchResult, indent: int) -> None:
+    """Print some lines of a text with their numbers, and the number of the other lines."""
+    for number, (first, lines) in enumerate(parts):
+        if number:
+            write(" " * indent + "[dim]…[/]")
+        write_code("\n".join(lines), result.path, result.language, first, indent)
+    left = text.count - sum(len(lines) for _, lines in parts)
+    if left > 0:
+        write(" " * indent + f"[dim]… {counted(left, 'more line')}[/]")
 
 
 def _print_state(retrieval: AnsweredIn, index: IndexState) -> None:

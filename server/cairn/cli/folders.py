@@ -65,9 +65,10 @@ class Project:
 
 
 def project_here() -> Project:
-    """Return the project of the current folder."""
+    """Return the project of the current folder, which is the folder itself if `-C` names it."""
     here = from_here(".")
-    root = project_of(here)
+    context = click.get_current_context(silent=True)
+    root = here.resolve() if context is not None and _IS_NAMED in context.meta else project_of(here)
     if root == here.resolve():
         return Project(Path() if HERE.get() is None else here, "")
     return Project(root, path_in(root, here))
@@ -93,8 +94,8 @@ def _or_project_said(context: click.Context, param: click.Parameter, given: Any)
     return folder
 
 
-_UNNAMED = "cairn.project"
-_PATH = _FolderPath(path_type=Path)
+_UNNAMED, _IS_NAMED = "cairn.project", "cairn.is_named"
+_PATH = _FolderPath(path_type=Path, readable=False)
 _DEFAULT = "by default, the project that the current folder is in"
 
 folder_argument = click.argument(
@@ -108,6 +109,24 @@ folders_option = _folder(
     callback=_or_project,
     help=f"The workspace folder, or several times for several; {_DEFAULT}.",
 )
+
+
+def _run_in(context: click.Context, _: click.Parameter, folder: Path | None) -> None:
+    if folder is not None and not context.resilient_parsing:
+        require_directory(folder)
+        os.chdir(folder)
+        context.meta[_IS_NAMED] = True
+
+
+def add_folder_option(command: click.Command) -> None:
+    """Let a command and its subcommands accept `-C`. One that does not use the option itself runs there."""
+    for each in command.commands.values() if isinstance(command, click.Group) else ():
+        add_folder_option(each)
+    if not any("-C" in parameter.opts for parameter in command.params):
+        help_text = "Run in this folder."
+        _folder("run_in", is_eager=True, expose_value=False, callback=_run_in, help=help_text)(command)
+
+
 places_option = click.option(
     "--in",
     "-p",

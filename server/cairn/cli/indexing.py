@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 
 import click
@@ -25,7 +26,7 @@ def index(folder: Path, force: bool, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("path", required=False, type=click.Path(path_type=Path))
+@click.argument("path", required=False, type=click.Path(path_type=Path, readable=False))
 @folder_option
 @answers
 def reindex(path: Path | None, folder: Path, as_json: bool) -> None:
@@ -54,8 +55,11 @@ def resume(folder: Path, as_json: bool) -> None:
 
 @click.command()
 @folder_argument
+@click.option(
+    "--all", "everything", is_flag=True, help="Show each collection, and each rule that leaves files out."
+)
 @answers
-def status(folder: Path, as_json: bool) -> None:
+def status(folder: Path, everything: bool, as_json: bool) -> None:
     """Show the state of the index of FOLDER."""
     from cairn.cli.console import waiting
     from cairn.cli.state_text import print_status
@@ -64,7 +68,8 @@ def status(folder: Path, as_json: bool) -> None:
     with opened(folder, keep_indexed=False) as engine:
         with waiting("Waiting for the team's server …"):
             engine.wait_for_team(_TEAM_SECONDS)
-        show(answer(engine, "status", {}, as_json=False), print_status, as_json)
+        shown = partial(print_status, everything=everything)
+        show(answer(engine, "status", {}, as_json=False), shown, as_json)
 
 
 def _index(folder: Path, as_json: bool, *, reindexed: str | None) -> None:

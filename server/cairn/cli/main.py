@@ -19,7 +19,7 @@ from cairn.cli.install import install, uninstall
 from cairn.cli.output import EXIT_CODES, FAILED, INTERRUPTED, leave_stdout, print_error
 from cairn.cli.question import Question, answer_question
 from cairn.cli.questions import call, context, discover, page, related, search
-from cairn.cli.references import callees, callers
+from cairn.cli.references import DIRECTIONS
 from cairn.cli.team import team
 from cairn.cli.upkeep import doctor, feedback, model, phase
 from cairn.errors import CairnError
@@ -39,7 +39,7 @@ def _answer(result: object) -> None:
 
 
 for command in (
-    *(search, discover, related, callers, callees, context, page, call),
+    *(search, discover, related, *DIRECTIONS, context, page, call),
     *(index, reindex, pause, resume, status),
     *(doctor, config, phase, feedback, model, completion),
     *(install, uninstall, team),

@@ -14,9 +14,12 @@ import click
 from attrs import define
 
 from cairn.errors import CairnError, InvalidRequestError
+from cairn.text.counts import listed
 from cairn.text.nearest import nearest
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
+_MOST_LISTED = 24
+"""The number of known names that an error lists. A large monorepo has more than a hundred collections."""
 
 EXIT_CODES = """\
 \b
@@ -124,9 +127,9 @@ def structured(data: Any, cls: type[Any]) -> Any:
 
 
 def alternatives(name: str, known: Sequence[str]) -> str:
-    """Return the end of a sentence about an unknown name: the most similar known one, or all of them."""
+    """Return the end of a sentence about an unknown name: the nearest known one, or the first known ones."""
     meant = nearest(name, known)
-    return f"; did you mean {meant}?" if meant else f"; there are {', '.join(known) or 'none'}"
+    return f"; did you mean {meant}?" if meant else f"; there are {listed(known, _MOST_LISTED) or 'none'}"
 
 
 # --- errors ----------------------------------------------------------------------------------------

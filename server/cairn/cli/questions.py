@@ -52,7 +52,7 @@ _max_tokens = click.option(
 )
 _cursor = click.option(
     "--cursor",
-    help="Continue a compact answer: the value after its line `more:`, with the same arguments.",
+    help="Continue a compact answer: repeat the command with the option of its line `more:`.",
 )
 
 

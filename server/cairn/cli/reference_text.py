@@ -1,10 +1,12 @@
-"""Prints the answers of `cairn callers` and `cairn callees` on a terminal, as a tree."""
+"""Prints what refers to a definition, and what it refers to, on a terminal as a tree."""
 
 from __future__ import annotations
 
-from itertools import groupby
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
+from cairn.agents.reference_groups import in_groups, meant, use
+from cairn.agents.references import MOST
 from cairn.cli.code import write_code
 from cairn.cli.console import escape, link, warn, write
 from cairn.text.counts import counted
@@ -35,7 +37,8 @@ def print_references(answer: ReferencesAnswer, direction: str) -> None:
         if not answer.references:
             write(f"No {direction} were found.")
     if not answer.complete:
-        write("\n[dim]There are more; a larger -n shows them.[/]")
+        is_way = len(answer.references) < MOST
+        write(f"\n[dim]There are more{'; a larger -n shows them' if is_way else ''}.[/]")
     warn(answer.index.note)
 
 
@@ -43,39 +46,50 @@ class _Tree:
     """The references. Each is printed below the one from which it was found."""
 
     def __init__(self, answer: ReferencesAnswer, direction: str) -> None:
-        self._is_down = direction == "callees"
-        self._below: dict[int | None, list[tuple[int, FoundReference]]] = {}
+        self._answer, self._is_down = answer, direction == "callees"
+        self._below: dict[int | None, list[int]] = {}
         for number, reference in enumerate(answer.references):
-            self._below.setdefault(reference.parent, []).append((number, reference))
+            self._below.setdefault(reference.parent, []).append(number)
 
     def print(self, parent: int | None = None, depth: int = 1) -> None:
         """Print the references found from the one with index `parent`, with one head for each function."""
-        for _, group in groupby(self._below.get(parent, ()), lambda numbered: self._together(*numbered)):
-            found = list(group)
-            write(" " * _STEP * depth + self._head(found[0][1]))
-            for _, reference in found:
+        references, numbers = self._answer.references, self._below.get(parent, ())
+        for group in in_groups(references, numbers, self._within):
+            found = [references[number] for number in group]
+            is_known = not self._is_down or {found[0].uri} == self._callers(parent)
+            caller = "" if is_known else f"called in {found[0].path}"
+            write(" " * _STEP * depth + self._head(found[0], caller))
+            for reference in found:
                 _print_line(reference.line, reference.path, reference.range, depth + 1)
-            for number, _ in found:
+            for number in group:
                 self.print(number, depth + 1)
 
-    def _together(self, number: int, reference: FoundReference) -> object:
-        """Return a key that is equal for references under the same head."""
-        if self._is_down or reference.enclosing is None:
-            return number
-        return reference.uri, reference.enclosing, reference.symbol, reference.confidence, reference.via
+    def _callers(self, parent: int | None) -> set[str]:
+        """Return the files in which callees are called, as far as the text above their heads shows them."""
+        above = None if parent is None else self._answer.references[parent].target
+        return {each.uri for each in ([above] if above else self._answer.definitions)}
 
-    def _head(self, reference: FoundReference) -> str:
+    def _within(self, reference: FoundReference) -> Hashable:
+        """Return what the head of a group shows besides the definition that is meant."""
+        around = None if self._is_down else reference.enclosing
+        return around, reference.confidence, reference.via
+
+    def _head(self, reference: FoundReference, caller: str) -> str:
         """Return the line of the referring or the referenced function, with a dim reason."""
-        target = reference.target
-        if self._is_down and target is None:
-            return f"[cyan]{escape(reference.symbol)}[/]  [dim]not in the workspace[/]"
+        target, around = reference.target, reference.enclosing
+        why = f"{reference.confidence:.2f} {reference.via}"
         if target is not None:
             place, name = _place(target.uri, target.path, target.selection_range), target.symbol
+        elif self._is_down:
+            place, name, why = "", reference.symbol, "not in the workspace"
         else:
             place = _place(reference.uri, reference.path, reference.range)
-            name = reference.enclosing.symbol if reference.enclosing is not None else ""
-        why = f"[dim]{reference.confidence:.2f} {escape(reference.via)}[/]"
-        return "  ".join(filter(None, (place, f"[cyan]{escape(name)}[/]" if name else "", why)))
+            name = around.symbol if around is not None else ""
+            if other := meant(self._answer, reference):
+                name += f" → {other}"
+        about = ", ".join(filter(None, (caller or use(reference), why)))
+        shown = (place, f"[cyan]{escape(name.strip())}[/]" if name else "", f"[dim]{escape(about)}[/]")
+        return "  ".join(filter(None, shown))
 
 
 def _place(uri: str, path: str, place: Range) -> str:

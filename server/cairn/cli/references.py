@@ -1,4 +1,4 @@
-"""Commands that follow references: `cairn callers` and `cairn callees`."""
+"""Commands that follow references, such as `cairn callers`: one for each direction."""
 
 from __future__ import annotations
 
@@ -32,24 +32,33 @@ def _follows(command: F) -> F:
     return command
 
 
-@click.command()
-@_follows
-def callers(name: str, **options: Any) -> Question:
-    """Show who calls a function or makes an instance of a type, and with --depth, who calls those.
-
-    NAME is its name, optionally with its owner (Owner.name), or a line in it.
-    """
-    return _follow(name, "callers", **options)
+_NAME_HELP = "NAME is its name, optionally with its owner (Owner.name), or a line in it."
 
 
-@click.command()
-@_follows
-def callees(name: str, **options: Any) -> Question:
-    """Show what a function calls, in the order of its code, and with --depth, what those call.
+def _command(direction: str, summary: str) -> click.Command:
+    """Return the command of a direction, which has the direction's name."""
 
-    NAME is its name, optionally with its owner (Owner.name), or a line in it.
-    """
-    return _follow(name, "callees", **options)
+    @click.command(direction, help=f"{summary}\n\n{_NAME_HELP}")
+    @_follows
+    def follow(name: str, **options: Any) -> Question:
+        return _follow(name, direction, **options)
+
+    return follow
+
+
+DIRECTIONS: tuple[click.Command, ...] = (
+    _command(
+        "callers",
+        "Show who calls a function or makes an instance of a type, and with --depth, who calls those.",
+    ),
+    _command(
+        "callees", "Show what a function calls, in the order of its code, and with --depth, what those call."
+    ),
+    _command("uses", "Show what calls, imports, reads, writes or inherits from a definition."),
+    _command("implementations", "Show the types that extend or implement a type, or a method's overrides."),
+    _command("tests", "Show the tests that call a function, directly or through one other function."),
+)
+"""The commands that follow references. The protocol has the same directions."""
 
 
 def _follow(

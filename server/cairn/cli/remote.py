@@ -15,11 +15,11 @@ from cairn.cli.folders import HERE
 from cairn.cli.output import FAILED, error_texts
 from cairn.cli.question import Question
 from cairn.cli.questions import discover, page, related, search
-from cairn.cli.references import callees, callers
+from cairn.cli.references import DIRECTIONS
 from cairn.errors import CairnError
 
 COMMANDS: dict[str, click.Command] = {
-    str(command.name): command for command in (search, discover, related, callers, callees, page)
+    str(command.name): command for command in (search, discover, related, *DIRECTIONS, page)
 }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cairn.cli.console import escape, warn, write
 from cairn.embedding.packaged import LARGER_MODEL
 from cairn.engine import progress_text
-from cairn.text.counts import counted
+from cairn.text.counts import counted, listed
 
 if TYPE_CHECKING:
     from cairn.embedding.model_files import InstalledModel
@@ -24,7 +24,12 @@ if TYPE_CHECKING:
     )
 
 
-def print_status(answer: StatusAnswer) -> None:
+_MOST_LISTED = 4
+"""The number of collections, and of rules, that `cairn status` names without `--all`."""
+
+
+def print_status(answer: StatusAnswer, *, everything: bool = False) -> None:
+    """Print what is indexed and how questions are answered, and `everything` that is in the index."""
     if not answer.generation:
         write("[bold]not indexed yet[/]  run `cairn index`")
         warn(*answer.warnings)
@@ -44,12 +49,27 @@ def print_status(answer: StatusAnswer) -> None:
     write(f"model: {escape(_model(answer.model))}")
     if answer.retrieval:
         print_retrieval(answer.retrieval)
-    for collection in answer.collections:
-        counts = f"{counted(collection.files, 'file'):>12} {counted(collection.chunks, 'chunk'):>15}"
-        write(f"  {escape(collection.name):<32} {counts}")
-    for rule, count in sorted(answer.skipped.items(), key=lambda item: -item[1]):
-        write(f"[dim]  left out: {count} × {escape(rule)}[/]")
     warn(answer.last_error, *answer.warnings)
+    _print_contents(answer, everything=everything)
+
+
+def _print_contents(answer: StatusAnswer, *, everything: bool) -> None:
+    """Print the collections, and the rules that leave files out: the largest few, or a line for each."""
+    rules = [f"{n:,} × {rule}" for rule, n in sorted(answer.skipped.items(), key=lambda item: -item[1])]
+    if everything:
+        for each in answer.collections:
+            counts = f"{counted(each.files, 'file'):>12} {counted(each.chunks, 'chunk'):>15}"
+            write(f"  {escape(each.name):<32} {counts}")
+        for rule in rules:
+            write(f"[dim]  left out: {escape(rule)}[/]")
+        return
+    by_files = sorted(answer.collections, key=lambda each: -each.files)
+    names = listed([f"{each.name} ({counted(each.files, 'file')})" for each in by_files], _MOST_LISTED)
+    write(f"{counted(len(by_files), 'collection')}: {escape(names)}")
+    if rules:
+        write(f"[dim]left out: {escape(listed(rules, _MOST_LISTED))}[/]")
+    if max(len(by_files), len(rules)) > _MOST_LISTED:
+        write("[dim]`cairn status --all` lists all of them.[/]")
 
 
 def _model(model: ModelInfo | None) -> str:

@@ -58,7 +58,12 @@ def phase(wanted: str | None, folder: Path, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--why", "path", type=click.Path(path_type=Path), help="Explain whether this path is indexed.")
+@click.option(
+    "--why",
+    "path",
+    type=click.Path(path_type=Path, readable=False),
+    help="Explain whether this path is indexed.",
+)
 @folder_option
 @answers
 def doctor(path: Path | None, folder: Path, as_json: bool) -> None:
@@ -90,7 +95,9 @@ def model() -> None:
 
 
 @model.command()
-@click.argument("folder", required=False, type=click.Path(path_type=Path), shell_complete=directories)
+@click.argument(
+    "folder", required=False, type=click.Path(path_type=Path, readable=False), shell_complete=directories
+)
 @answers
 def install(folder: Path | None, as_json: bool) -> None:
     """Install a larger embedding model than the one that comes with Cairn.

@@ -14,7 +14,7 @@ from cairn.index.indexing.folder_state import QueryGate
 from cairn.index.reader.connection import IndexMemory
 from cairn.operations.why import decide_by_content
 from cairn.settings.tree import IndexSettings
-from cairn.workspace.builtin_rules import Decision
+from cairn.workspace.builtin_rules import UNREADABLE, Decision
 from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import ScanReport, scan
 
@@ -147,6 +147,6 @@ def in_words(rule: str, settings: IndexSettings) -> str:
     if rule == "larger than index.maxFileBytes":
         allowed = f"{settings.max_file_bytes:,} bytes"
         return f"Files larger than {allowed}, which the setting index.maxFileBytes allows."
-    if rule.startswith("cannot be read"):
+    if rule.startswith(UNREADABLE):
         return "The system does not let Cairn read it."
     return _IN_WORDS.get(rule, "")

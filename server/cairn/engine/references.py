@@ -22,7 +22,8 @@ from cairn.index.queries.symbols import names_like
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.references.model import Edge, Edges, Place
 from cairn.protocol.references import ReferenceDirection
-from cairn.retrieval.symbols import Typed, likeness
+from cairn.retrieval.symbols import Typed
+from cairn.text.nearest import near
 from cairn.text.verbatim import lines_of
 
 _PLACE = re.compile(r"(?P<path>.+?)(?::|#L)(?P<line>[0-9]{1,9})(?::(?P<column>[0-9]{1,9}))?", re.DOTALL)
@@ -133,11 +134,14 @@ def _nothing_there(
     if _PLACE.fullmatch(params.symbol.strip()):
         return f"No function or type stands at {params.symbol.strip()} or around it."
     typed = Typed.of(params.symbol)
-    near: dict[str, float] = {}
-    for letters in (typed.letters, typed.letters[:_NEAR_LETTERS]):
-        for reader in readers if not near else ():
-            near |= {name: likeness(typed, name) for name in names_like(reader, letters, request.cancelled)}
-    best = sorted(near, key=lambda name: (-near[name], name))[:_NEAR_NAMES]
+    beginnings = (typed.letters, typed.letters[:_NEAR_LETTERS])
+    like = (
+        name
+        for letters in beginnings
+        for reader in readers
+        for name in names_like(reader, letters, request.cancelled)
+    )
+    best = near(typed.text, like, _NEAR_NAMES)
     *others, last = best or [""]
     meant = f"{', '.join(others)} or {last}" if others else last
     return f"Nothing is called {params.symbol.strip()}." + (f" Did you mean {meant}?" if best else "")

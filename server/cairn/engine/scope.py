@@ -17,6 +17,7 @@ from cairn.errors import InvalidRequestError
 from cairn.index.queries.files import files_at, has_below, names_in
 from cairn.index.reader.filters import EVERY_FILE, ChunkFilter
 from cairn.index.store.deadline import never
+from cairn.text.counts import listed
 from cairn.text.nearest import nearest
 from cairn.workspace.ignore_patterns import exact_pattern, folder_of_pattern, is_glob, selection_problem
 
@@ -255,5 +256,4 @@ def _listed(places: Sequence[Place]) -> str:
     names = [name.removesuffix("/") for name in sorted(every) if name.endswith("/")] or sorted(every)
     if not names:
         return ""
-    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
-    return f"; {f'in {above!r}' if above else 'at its top'} are {', '.join(names[:_MOST_LISTED])}{more}"
+    return f"; {f'in {above!r}' if above else 'at its top'} are {listed(names, _MOST_LISTED)}"

@@ -137,5 +137,5 @@ def _language(given: str, readers: Sequence[IndexReader]) -> str:
     if any(reader.has_language(given) for reader in readers):
         return given
     nearest = nearest_language(given)
-    hint = f"; did you mean {nearest}?" if nearest else ""
+    hint = f"; did you mean {nearest}?" if nearest else "; name one such as python, or leave it out"
     raise InvalidRequestError("filter.language", f"unknown language {given!r}{hint}")

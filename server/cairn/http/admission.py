@@ -16,7 +16,7 @@ from cairn.engine.request import CALLER
 from cairn.engine.runner import Runner
 from cairn.errors import CairnError
 from cairn.http.connection import HEAD_BYTES
-from cairn.http.errors import RefusedError, error_response, refusal_of
+from cairn.http.errors import RefusedError, error_response, error_text, refusal_of
 from cairn.http.guard import Guard
 from cairn.http.team import TeamReads
 from cairn.operations.presence import Presence
@@ -100,7 +100,9 @@ class Admission:
                 CALLER.set(caller)
                 await self._app(scope, body, answer)
         except (RefusedError, CairnError) as problem:
-            await error_response(refusal_of(problem))(scope, body, answer)
+            refusal = refusal_of(problem)
+            respond = error_text if self._is_page(scope["path"]) else error_response
+            await respond(refusal)(scope, body, answer)
         except Exception:
             logger.exception("a request failed unexpectedly")
             if status != 500:  # The response has begun and cannot be completed.
@@ -114,9 +116,11 @@ class Admission:
             return path
         return PAGES if path.startswith(f"{PAGES}/") and self._has_pages else "other"
 
+    def _is_page(self, path: str) -> bool:
+        return self._has_pages and (path in ("/", PAGES) or path.startswith(f"{PAGES}/"))
+
     def _needs_token(self, path: str) -> bool:
-        is_page = self._has_pages and (path in ("/", PAGES) or path.startswith(f"{PAGES}/"))
-        return path not in (*HEALTH, DESCRIPTION) and not is_page
+        return path not in (*HEALTH, DESCRIPTION) and not self._is_page(path)
 
     async def _caller(self, scope: Scope) -> str:
         """Return the name of the caller; "" if the request needs no token. Raises RefusedError."""

@@ -75,6 +75,12 @@ def error_response(refusal: RefusedError) -> Response:
     return plain_response(body, status=CODES[refusal.code][0], headers=refusal.headers)
 
 
+def error_text(refusal: RefusedError) -> Response:
+    """Return the response for a person, whose browser shows the message."""
+    status = CODES[refusal.code][0]
+    return plain_response(refusal.message.encode(), "text/plain; charset=utf-8", status, refusal.headers)
+
+
 def refusal_of(problem: Exception) -> RefusedError:
     """Convert any exception to the refusal that is sent to the client."""
     if isinstance(problem, RefusedError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import errno
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +25,9 @@ from cairn.operations.examination import Check, CheckFunction, megabytes, note, 
 from cairn.paths import workspace_dir
 from cairn.settings.layers import Layers
 from cairn.settings.tree import WORKSPACE_FILE
+from cairn.text.counts import counted, listed
+from cairn.workspace.rules import FileRules
+from cairn.workspace.scan import ScanReport, scan
 
 _ENOUGH_WATCHES = 65_536
 """The number of watches that is enough. Each directory needs one; a checkout may have tens of thousands."""
@@ -32,6 +36,9 @@ _INOTIFY = Path("/proc/sys/fs/inotify")
 _PROCESSES = Path("/proc")
 _COUNT_SECONDS = 2.0
 """The time limit for counting directories. Counting 8,700 takes 0.12 s."""
+_SCAN_SECONDS = 5.0
+"""The time limit for looking at all files."""
+_MOST_NAMED = 4
 _CHECK_SECONDS = 5.0
 """The time limit for checking the index file: 0.2 s for 49 MB. The writer's log grows meanwhile."""
 _CHECK_EVERY = 1_000
@@ -51,6 +58,7 @@ def folder_checks(folder: Path, check_seconds: float = _CHECK_SECONDS) -> Sequen
 
     return (
         ("folder's settings", lambda: _settings(folder)),
+        ("files", lambda: _files(folder)),
         ("watching", lambda: check_watching(folder)),
         ("writer", lambda: _writer(data)),
         ("index", lambda: _with_errors(lambda: _index(data))),
@@ -93,6 +101,23 @@ def _settings(folder: Path) -> Check | str:
     return str(folder.resolve())
 
 
+def _files(folder: Path) -> Check | str:
+    """Check whether the files and directories that the rules admit can be read."""
+    root, report, deadline = folder.resolve(), ScanReport(), time.monotonic() + _SCAN_SECONDS
+    rules = FileRules(root, Layers().of(root).settings.index)
+    files, closed = 0, list[str]()
+    for entry in scan(root, rules, report, stop=lambda: time.monotonic() > deadline):
+        files += 1
+        if not os.access(root / entry.path, os.R_OK):
+            closed.append(f"{entry.path}: {os.strerror(errno.EACCES)}")
+    closed += report.unreadable
+    if not closed:
+        return f"{counted(files, 'file')} can be read"
+    count = counted(len(closed), "file or directory", "files or directories")
+    remedy = "Make them readable for you, or exclude them in .cairnignore."
+    return note(f"{count} cannot be read ({listed(closed, _MOST_NAMED)})", remedy)
+
+
 # --- watching --------------------------------------------------------------------------------------
 
 
@@ -105,10 +130,10 @@ def check_watching(folder: Path, limits: Path = _INOTIFY, processes: Path = _PRO
         instances = int((limits / "max_user_instances").read_text())
     except (OSError, ValueError) as error:
         return note(f"the limits of inotify cannot be read: {error}")
-    directories, counted = _count_directories(folder)
+    directories, are_all = _count_directories(folder)
     used_instances, used_watches = _inotify_use(processes)
     found = (
-        f"{directories}{'' if counted else ' or more'} directories here; {used_watches} of {watches} watches"
+        f"{directories}{'' if are_all else ' or more'} directories here; {used_watches} of {watches} watches"
         f" and {used_instances} of {instances} watchers are in use"
     )
     more = "Without enough watches Cairn polls. Run: sudo sysctl fs.inotify.max_user_watches=524288"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 from attrs import asdict, field, frozen
@@ -19,7 +20,7 @@ from cairn.paths import workspace_dir
 from cairn.settings.layers import Layers
 from cairn.text.counts import counted
 from cairn.text.unicode import well_formed
-from cairn.workspace.builtin_rules import Decision, decide_content
+from cairn.workspace.builtin_rules import INDEXED, UNREADABLE, Decision, decide_content, unreadable
 from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import read_text
 
@@ -64,15 +65,18 @@ def why(path: Path, folder: Path) -> Why:
     root, relative = folder.resolve(), path_in(folder, path)
     absolute = root / relative
     reader = SqliteReader(workspace_dir(root))
-    if not os.path.lexists(absolute):
+    try:
+        directory = stat.S_ISDIR(absolute.lstat().st_mode)
+    except PermissionError:  # A directory above it cannot be read; the decision says so.
+        directory = False
+    except OSError:
         in_index = _in_index(reader, absolute, relative, directory=False)
         known = "; the index has it until the folder is looked at again" if in_index else ""
         raise InvalidRequestError(
             "path", f"{path} does not exist{known}; give the path of a file or a directory"
-        )
+        ) from None
     laid = Layers().of(root)
     rules = FileRules(root, laid.settings.index)
-    directory = absolute.is_dir() and not absolute.is_symlink()
     decision = _decide(rules, root, relative, directory)
     try:
         in_index = _in_index(reader, absolute, relative, directory)
@@ -87,7 +91,8 @@ def _decide(rules: FileRules, root: Path, path: str, directory: bool) -> Decisio
     if not path:
         return Decision(True, "it is the workspace folder")
     if directory:
-        return rules.decide_descent(path)
+        decision = rules.decide_descent(path)
+        return _listable(root / path) if decision.indexed else decision
     decision = rules.decide(path)
     if decision.rule == "symbolic link" and not decision.detail:
         target = (root / path).resolve()
@@ -97,11 +102,19 @@ def _decide(rules: FileRules, root: Path, path: str, directory: bool) -> Decisio
     return decision if by_content.indexed else by_content
 
 
+def _listable(directory: Path) -> Decision:
+    try:
+        os.scandir(directory).close()
+    except OSError as problem:
+        return unreadable(problem)
+    return INDEXED
+
+
 def decide_by_content(root: Path, path: str) -> Decision:
     try:
         text = read_text(root / path)
     except OSError as problem:
-        return Decision(False, f"cannot be read: {problem.strerror or problem}")
+        return unreadable(problem)
     if text is None:
         return Decision(False, "binary content", "only its name can be found")
     return decide_content(path, text)
@@ -183,6 +196,8 @@ def _state(reader: IndexReader, decision: Decision, in_index: IndexedFiles | Non
         )
     if not in_index.chunks:
         known = f"its name alone, read at {in_index.indexed_at}"
+    if decision.rule.startswith(UNREADABLE):
+        return f"{known}; kept until it can be read again"
     if not decision.indexed and in_index.chunks:
         return f"{known}; the next scan of the folder removes it"
     return f"{known}; changed since then" if in_index.changed_since else known

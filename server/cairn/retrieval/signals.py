@@ -31,6 +31,7 @@ from cairn.retrieval.introductions import asks_about_whole, introduces, name_key
 from cairn.retrieval.query import Query
 from cairn.retrieval.question_kinds import QuestionKind, question_kinds
 from cairn.retrieval.scores import Family, Signal, SignalInputs, Value, best, of_closer_look, of_file, top
+from cairn.text.nearest import nearest
 from cairn.text.words import stem
 from cairn.workspace.collections import FileKind
 
@@ -294,8 +295,6 @@ _FORMER_NAMES: Mapping[str, str] = {
     "is of an older version": "is an older version",
 }
 """The present name of each signal by its former name. Settings may use former names until version 0.3."""
-_ALIKE = 70
-"""The minimum similarity of 100 for a hint: "is test" and "is a test" have 95, unrelated names about 50."""
 
 
 def weighted(weights: Mapping[str, float], signals: Sequence[Signal] = SIGNALS) -> tuple[Signal, ...]:
@@ -308,15 +307,13 @@ def weighted(weights: Mapping[str, float], signals: Sequence[Signal] = SIGNALS) 
 
 def weight_warnings(weights: Mapping[str, float]) -> list[str]:
     """Return a warning for each name in `weights` that is unknown or a former name."""
-    from rapidfuzz import process  # The import is slow and seldom needed.
-
     known = [signal.name for signal in SIGNALS]
     warnings = []
     for name in weights:
         if name in _FORMER_NAMES:
             warnings.append(f"search.weights.{name}: this signal is called {_FORMER_NAMES[name]!r} now")
         elif name not in known:
-            nearest = process.extractOne(name, known, score_cutoff=_ALIKE)
-            hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+            meant = nearest(name, known)
+            hint = f"; did you mean {meant!r}?" if meant else ""
             warnings.append(f"search.weights.{name}: no signal is called so{hint}")
     return warnings

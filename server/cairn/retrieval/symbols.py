@@ -11,6 +11,7 @@ from rapidfuzz import fuzz
 
 from cairn.index.reader.records import DefinitionPlace
 from cairn.text.identifiers import identifier_words
+from cairn.text.nearest import letters_of
 from cairn.workspace.collections import FileKind
 
 
@@ -31,8 +32,6 @@ class Fit(enum.IntEnum):
     """The name is spelled as typed."""
 
 
-_PARTING = re.compile(r"[\W_]+")
-
 _VENDORED = re.compile(
     r"(?:^|/)(?:vendor|vendored|third[_-]?party|node_modules|external|extern)/", re.IGNORECASE
 )
@@ -43,10 +42,6 @@ _DEMOTION = 1.5
 
 _TYPES = frozenset({"class", "interface", "struct", "trait", "enum", "type", "union", "object", "module"})
 _VALUES = frozenset({"variable", "constant", "field", "property"})
-
-
-def letters_of(text: str) -> str:
-    return _PARTING.sub("", text).lower()
 
 
 @frozen

@@ -45,7 +45,7 @@ def _serve_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command()
-@click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[FOLDER]...")
+@click.argument("folders", nargs=-1, type=click.Path(path_type=Path, readable=False), metavar="[FOLDER]...")
 @_serve_options
 @click.option("--new-token", is_flag=True, help="Make a new token first.")
 @click.option(

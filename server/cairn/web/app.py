@@ -25,6 +25,7 @@ from cairn.web.authentication import Authentication
 from cairn.web.rendering import (
     fragment,
     plain_page,
+    sentence_of,
     static_file,
     static_files,
     static_version,
@@ -133,10 +134,12 @@ async def _static(request: Request) -> Response:
 
 async def _refused(request: Request, problem: Exception) -> Response:
     refusal = refusal_of(problem)
-    status = CODES[refusal.code][0]
+    status, about = CODES[refusal.code]
+    message = sentence_of(refusal)
     if wants_fragment(request):
-        return fragment("problem.html", status=status, message=refusal.message)
-    return plain_page(request, "error.html", status, message=refusal.message, about=CODES[refusal.code][1])
+        return fragment("problem.html", status=status, message=message)
+    about = "This cannot be shown" if refusal.code == "invalidParams" else about
+    return plain_page(request, "error.html", status, message=message, about=about)
 
 
 async def _not_found(request: Request, problem: HTTPException) -> Response:

@@ -33,11 +33,6 @@ def code_lines(
     return list(itertools.islice(streamed_lines(text, language, path, terms, most), most))
 
 
-def line_count(text: str) -> int:
-    text = _with_plain_ends(text)
-    return text.count("\n") + (not text.endswith("\n") and bool(text))
-
-
 def streamed_lines(
     text: str, language: str, path: str, terms: Sequence[str] = (), most: int | None = None
 ) -> Iterator[Markup]:

@@ -1,4 +1,4 @@
-"""The lines of a passage on a page: the best lines and a few around them, highlighted and numbered."""
+"""The lines of a passage on a page, highlighted and numbered. All forms of an answer show the same ones."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from attrs import frozen
 from markupsafe import Markup
 
 from cairn import protocol
-from cairn.web.code import code_lines, line_count
+from cairn.agents.passages import FurtherPassage, Lines, Part, ResultText
+from cairn.web.code import code_lines
 
-_WINDOW, _FURTHER = 7, 3
+_LINES, _FURTHER = 7, 3
 """The number of lines shown of a result, and of a further passage of the same file."""
 _MARKED = re.compile("<mark>([^<]*)</mark>")
-_BEFORE = 2
-"""The number of lines shown before the best ones."""
 
 
 @frozen
@@ -26,25 +25,29 @@ class CodeLine:
     is_marked: bool = False
 
 
-def window(result: protocol.SearchResult) -> tuple[CodeLine, ...]:
-    """Return the best lines of a result, with a few around them."""
-    start = result.range.start.line
-    best, count = result.best_lines or result.selection_range, line_count(result.snippet)
-    first, last = best.start.line - start, max(best.start.line + 1, best.end.line) - start
-    begin = max(0, min(first - _BEFORE, count - _WINDOW))
-    end = min(count, begin + _WINDOW)
-    markup = code_lines(result.snippet, result.language, result.path, result.matched_terms, end)
-    is_part = result.best_lines is not None and (first > begin or last < end)
-    marks = set(range(first, last)) if is_part else _matching(markup)
-    return tuple(CodeLine(start + n + 1, markup[n], n in marks) for n in range(begin, end))
+def result_lines(result: protocol.SearchResult, text: ResultText) -> tuple[CodeLine, ...]:
+    """Return the lines of a result that match best. The best ones are marked, or those with several words."""
+    return _shown(text.parts(_LINES), text.text, result.snippet, result)
 
 
-def passage_window(passage: protocol.FilePassage, result: protocol.SearchResult) -> tuple[CodeLine, ...]:
-    """Return the first lines of a further passage of a result's file."""
-    start = passage.range.start.line
-    shown = code_lines(passage.text, result.language, result.path, result.matched_terms, _FURTHER)
-    marks = _matching(shown)
-    return tuple(CodeLine(start + n + 1, line, n in marks) for n, line in enumerate(shown))
+def passage_lines(
+    passage: protocol.FilePassage, text: FurtherPassage, result: protocol.SearchResult
+) -> tuple[CodeLine, ...]:
+    """Return the lines that match best of a further passage of a result's file."""
+    return _shown(text.text.parts(_FURTHER), text.text, passage.text, result)
+
+
+def _shown(
+    parts: Sequence[Part], text: Lines, source: str, result: protocol.SearchResult
+) -> tuple[CodeLine, ...]:
+    shown = [first - text.first + n for first, lines in parts for n in range(len(lines))]
+    markup = code_lines(source, result.language, result.path, text.terms, max(shown, default=-1) + 1)
+    shown = [n for n in shown if n < len(markup)]
+    start, end = text.best or (0, 0)
+    best = {n for n in shown if start <= n < end}
+    matching = _matching([markup[n] for n in shown])
+    marks = best if 0 < len(best) < len(shown) else {shown[n] for n in matching}
+    return tuple(CodeLine(text.first + n, markup[n], n in marks) for n in shown)
 
 
 def all_lines(text: str, start: int, language: str, path: str) -> tuple[CodeLine, ...]:

@@ -18,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 import cairn
 from cairn.http.disconnect import disconnected
+from cairn.http.errors import refusal_of
 from cairn.startup.ending import first_of
 from cairn.text.counts import counted
 from cairn.web import addresses
@@ -31,6 +32,15 @@ _PARTS = 1_500
 _LEVEL = 5
 FRAGMENT = "cairn-fragment"
 """The header with which scripts request a part of a page."""
+
+
+def sentence_of(problem: Exception) -> str:
+    """Return the plain sentence that tells a person about a refused request, without names of parameters."""
+    refusal = refusal_of(problem)
+    text = refusal.message.removeprefix(f"{refusal.field}: ")
+    if refusal.field == "query":
+        text = f"the question {text}"
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")
 
 
 @functools.cache

@@ -34,6 +34,15 @@ class Decision:
 
 
 INDEXED = Decision(True, "no rule excludes it")
+UNREADABLE = "cannot be read"
+
+
+def unreadable(problem: OSError) -> Decision:
+    """Return the decision about a path that the system does not let Cairn read."""
+    reason = f"{UNREADABLE}: {problem.strerror or problem}"
+    return Decision(False, reason, "make it readable for you, or exclude it in .cairnignore")
+
+
 _NO_TEXT = Decision(False, "built-in: directory without project text")
 _SECRET = Decision(False, "built-in: may hold secrets")
 _GENERATED = Decision(False, "built-in: generated file")

@@ -16,7 +16,13 @@ from itertools import accumulate
 from pathlib import Path, PureWindowsPath
 
 from cairn.settings.tree import IndexSettings
-from cairn.workspace.builtin_rules import INDEXED, Decision, decide_directory_path, decide_file_path
+from cairn.workspace.builtin_rules import (
+    INDEXED,
+    Decision,
+    decide_directory_path,
+    decide_file_path,
+    unreadable,
+)
 from cairn.workspace.ignore_files import IgnoreFiles
 from cairn.workspace.ignore_patterns import PatternList, Selection, path_key
 
@@ -55,7 +61,7 @@ class FileRules:
         try:
             return self._decide(path, None)
         except OSError as problem:
-            return Decision(False, f"cannot be read: {problem.strerror or problem}")
+            return unreadable(problem)
 
     def admits(self, path: str) -> bool:
         """Return whether the file at `path` is indexed by its name and directories. It may not exist yet."""

@@ -28,7 +28,7 @@ from cairn.web.addresses import (
 from cairn.web.highlighting import Highlighting
 from cairn.web.passages import CodeLine, all_lines
 from cairn.web.question import Question, chosen
-from cairn.web.rendering import page, rendered, wants_fragment
+from cairn.web.rendering import page, rendered, sentence_of, wants_fragment
 from cairn.web.request import PageRequest
 
 _LEAST, _MOST, _STEP, _DEFAULT = 500, 16_000, 500, 4_000
@@ -102,7 +102,7 @@ async def answer_events(request: PageRequest) -> Response:
         return rendered("excerpts.html", excerpts=excerpts)
 
     def problem(refusal: RefusedError) -> str:
-        return rendered("problem.html", message=refusal.message)
+        return rendered("problem.html", message=sentence_of(refusal))
 
     return event_response(run, EventFormat(progress, str, problem))
 

@@ -25,7 +25,7 @@ from cairn.web.addresses import FILE, FILE_PANEL, address, editor_address, file_
 from cairn.web.code import MOST_COLOURED, streamed_lines
 from cairn.web.highlighting import Highlighting
 from cairn.web.passages import CodeLine
-from cairn.web.rendering import fragment, page, streamed_page, wants_fragment
+from cairn.web.rendering import fragment, page, sentence_of, streamed_page, wants_fragment
 from cairn.web.request import Cancelled, PageRequest
 from cairn.web.views.file_panel import panel_values
 
@@ -161,7 +161,6 @@ async def _not_shown(
         if problem.field == "folder"
         else ()
     )
-    reason = str(problem).removeprefix(f"{problem.field}: ")
     return page(
         request,
         "no_file.html",
@@ -169,6 +168,6 @@ async def _not_shown(
         repository=request.repository,
         path=path,
         name=path.rstrip("/").rpartition("/")[2],
-        reason=reason[:1].upper() + reason[1:],
+        reason=sentence_of(problem),
         choices=[(label, file_address(path, marked, uri)) for uri, label in holding],
     )

@@ -19,7 +19,7 @@ from cairn.text.counts import counted
 from cairn.web import addresses
 from cairn.web.addresses import address, repository_name
 from cairn.web.latency_plot import LINEAR, LOG, ORDER, TIME, latency_plot, title_of
-from cairn.web.rendering import fragment, page, wants_fragment
+from cairn.web.rendering import fragment, page, sentence_of, wants_fragment
 from cairn.web.request import PageRequest
 from cairn.web.treemap import Group, Leaf, treemap
 
@@ -96,7 +96,7 @@ def _explain(engine: Engine, path: str) -> tuple[tuple[WhyIndexed, ...], str]:
     try:
         return why_indexed(engine, path) if path else (), ""
     except InvalidRequestError as refused:
-        return (), str(refused)
+        return (), sentence_of(refused)
 
 
 def _shown(

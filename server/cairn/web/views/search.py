@@ -11,12 +11,14 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from cairn import protocol
+from cairn.agents.passages import ResultText, search_texts
+from cairn.agents.places import Paths
 from cairn.errors import CairnError
-from cairn.http.errors import RefusedError, refusal_of
+from cairn.http.errors import RefusedError
 from cairn.web.addresses import editor_address, file_address, numbered, repository_name
-from cairn.web.passages import CodeLine, passage_window, window
+from cairn.web.passages import CodeLine, passage_lines, result_lines
 from cairn.web.question import Question, chosen, offered
-from cairn.web.rendering import fragment, page, page_around, rendered, wants_fragment
+from cairn.web.rendering import fragment, page, page_around, rendered, sentence_of, wants_fragment
 from cairn.web.request import PageRequest
 
 _SOON_SECONDS = 0.02
@@ -74,7 +76,7 @@ async def _results(finding: asyncio.Future[dict[str, Any]], values: dict[str, An
     try:
         return rendered("results.html", **values, **await finding)
     except (RefusedError, CairnError) as problem:
-        return rendered("problem.html", message=refusal_of(problem).message)
+        return rendered("problem.html", message=sentence_of(problem))
     except ClientDisconnect:
         return ""
 
@@ -84,14 +86,19 @@ async def _found(request: PageRequest, question: Question) -> dict[str, Any]:
     answer: protocol.SearchAnswer = await request.answer("search", question.params())
     return {
         "answer": answer,
-        "rows": await request.highlight(lambda: [_row(request, result) for result in answer.results]),
+        "rows": await request.highlight(lambda: _rows(request, answer)),
         "offered": offered(question, answer.results),
         "more": question.longer() if len(answer.results) == question.limit else None,
         "milliseconds": round(1_000 * (time.perf_counter() - started)),
     }
 
 
-def _row(request: PageRequest, result: protocol.SearchResult) -> Row:
+def _rows(request: PageRequest, answer: protocol.SearchAnswer) -> list[Row]:
+    texts = search_texts(answer, Paths({}, True))
+    return [_row(request, *each) for each in zip(answer.results, texts, strict=True)]
+
+
+def _row(request: PageRequest, result: protocol.SearchResult, text: ResultText) -> Row:
     named = request.named(result.folder)
     best = result.best_lines or result.selection_range
     line = result.selection_range.start.line + 1
@@ -100,17 +107,17 @@ def _row(request: PageRequest, result: protocol.SearchResult) -> Row:
         place=Place(
             file_address(result.path, numbered(best), named),
             f"{result.path}:{line}",
-            window(result),
+            result_lines(result, text),
             result.header_path or result.title or result.path,
         ),
         further=tuple(
             Place(
                 file_address(result.path, numbered(passage.range), named),
                 f"{result.path}:{passage.range.start.line + 1}",
-                passage_window(passage, result),
+                passage_lines(passage, further, result),
                 passage.symbol or passage.header_path,
             )
-            for passage in result.passages
+            for passage, further in zip(result.passages, text.further, strict=True)
         ),
         editor=editor_address(result.uri, line) if request.is_local else "",
         repository=repository_name(result.folder) if named else "",
