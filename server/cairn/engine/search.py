@@ -38,10 +38,8 @@ def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[p
     started = time.perf_counter()
     settings, key = workspace.settings.search, key_of(workspace, params)
     if (cached := recall(workspace, key)) is not None:
-        timings, index = (
-            {"cached": 1.0, "total": milliseconds(started)},
-            index_state(workspace, cached.results),
-        )
+        index = index_state(workspace, cached.results)
+        timings = {"cached": 1.0, "total": milliseconds(started)}
         return Attempt(evolve(cached, timings=timings, index=index), cached=True)
     # Alpha 1 ranks by vectors only, so without vectors such a search would find nothing.
     alpha = None if params.alpha == 1 and workspace.meaning is None else params.alpha
