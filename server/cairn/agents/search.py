@@ -131,7 +131,7 @@ def _head(answer: protocol.SearchAnswer, found: bool, before: int) -> str:
     said = verdict_text(answer.verdict, found)
     if not found and not said:
         said = "Nothing is found."
-    return " ".join(filter(None, (said, corrected)))
+    return " ".join(filter(None, (corrected, said)))
 
 
 def results_text(

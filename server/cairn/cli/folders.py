@@ -19,6 +19,7 @@ from cairn.cli.completion import directories, paths_in_folders
 from cairn.cli.output import WrongUsageError, remark
 from cairn.errors import IndexUnavailableError, InvalidRequestError
 from cairn.operations.places import path_in, project_of, require_directory
+from cairn.paths import contains_home
 from cairn.text.counts import counted
 
 if TYPE_CHECKING:
@@ -65,10 +66,20 @@ class Project:
 
 
 def project_here() -> Project:
-    """Return the project of the current folder, which is the folder itself if `-C` names it."""
+    """Return the project of the current folder, which is the folder itself if `-C` names it.
+
+    Raise InvalidRequestError for the home folder, and for one that contains more than a project.
+    """
     here = from_here(".")
     context = click.get_current_context(silent=True)
-    root = here.resolve() if context is not None and _IS_NAMED in context.meta else project_of(here)
+    if context is not None and _IS_NAMED in context.meta:
+        root = here.resolve()
+    elif contains_home(root := project_of(here)):
+        raise InvalidRequestError(
+            "folder",
+            f"{here} is your home folder, or contains more than a project; run this in a project, or add"
+            " `-C .`",
+        )
     if root == here.resolve():
         return Project(Path() if HERE.get() is None else here, "")
     return Project(root, path_in(root, here))

@@ -66,8 +66,9 @@ def status(folder: Path, everything: bool, as_json: bool) -> None:
     from cairn.engine.runner import answer
 
     with opened(folder, keep_indexed=False) as engine:
-        with waiting("Waiting for the team's server …"):
-            engine.wait_for_team(_TEAM_SECONDS)
+        if any(each.sharing for each in engine.folders):
+            with waiting("Waiting for the team's server …"):
+                engine.wait_for_team(_TEAM_SECONDS)
         shown = partial(print_status, everything=everything)
         show(answer(engine, "status", {}, as_json=False), shown, as_json)
 

@@ -5,6 +5,7 @@ People on a terminal get answers in colour. Programs get the compact text of the
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -107,10 +108,13 @@ def answer_question(question: Question) -> None:
         question.shown(answer)
         return
     with opened(*question.folders) as engine:
-        if places := question.data.get("filter", {}).get("path"):
+        # A wrong path is reported before anything is indexed; one on disk may not be indexed yet.
+        roots = [folder.root for folder in engine.folders]
+        places = question.data.get("filter", {}).get("path", ())
+        if wrong := [each for each in places if not any(os.path.lexists(root / each) for root in roots)]:
             from cairn.engine.scope import within
 
-            within(places, engine.folders)  # An unknown path is reported before anything is indexed.
+            within(wrong, engine.folders)
         wait_to_ask(engine, vectors=not question.no_wait)
         if question.is_for_people:
             question.shown(question.answer(engine))

@@ -94,7 +94,7 @@ def _patterns(given: str, folders: Sequence[Folder]) -> list[Place]:
             return anywhere
         if not there:
             raise InvalidRequestError(_FIELD, _missing(given, near, far, folders))
-        if not _indexed(there) and all(folder.reader.facts().scanned for folder, _ in there):
+        if not _indexed(there) and not any(folder.lacks_files(folder.reader.facts()) for folder, _ in there):
             path = there[0][1]
             why = f"`cairn doctor --why {path}` says which rule leaves it out"
             raise InvalidRequestError(_FIELD, f"nothing in {given!r} is indexed; {why}")

@@ -92,7 +92,7 @@ def progress_of(folders: Sequence[Folder]) -> IndexingProgress:
     return IndexingProgress(
         activity=next(iter(busy or doing), Activity.IDLE),
         files_total=sum(p.files_total or f.files_total for p, f in zip(here, facts, strict=True)),
-        files_done=sum(p.files_done for p in here),
+        files_done=sum(map(_files_done, folders)),
         chunks=sum(f.chunks for f in facts),
         texts_queued=sum(_queued(f) for f in facts),
         texts_per_second=sum(p.texts_per_second for p in here if p.queued),
@@ -102,6 +102,13 @@ def progress_of(folders: Sequence[Folder]) -> IndexingProgress:
         answers_fully=not awaited(folders, facts),
         problem=next((f.indexer.problem for f in folders if f.indexer.role in _NOT_WRITING), None),
     )
+
+
+def _files_done(folder: Folder) -> int:
+    """Return how many files are indexed; in another process, only the index knows."""
+    if folder.indexer.role is Role.READER:
+        return folder.reader.stats().files_indexed
+    return folder.indexer.progress.files_done
 
 
 def other_writer(folders: Sequence[Folder]) -> str:

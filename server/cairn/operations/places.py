@@ -19,8 +19,9 @@ def require_directory(folder: Path) -> None:
 def project_of(folder: Path) -> Path:
     """Return the real path of the project that a folder belongs to, which may be the folder itself.
 
-    This is the nearest folder above that was open as a workspace, else the top of the git work tree, unless
-    its rules exclude the folder: a package in `node_modules` is a project of its own.
+    This is the nearest folder above that was open as a workspace or is the top of a git work tree, unless
+    its rules exclude the folder: a package in `node_modules` is a project of its own. The home folder and
+    those above it are no project of the folders in them.
     """
     # `--help` needs none of these.
     from cairn.settings.layers import Layers
@@ -28,11 +29,10 @@ def project_of(folder: Path) -> Path:
     from cairn.workspace.rules import FileRules
 
     folder = folder.resolve()
-    root = known_above(folder)
-    if root is None:
-        repository = locate(folder)
-        # Whoever keeps the home folder in git does not want it indexed with each project in it.
-        root = repository.top if repository and not contains_home(repository.top) else folder
+    repository = locate(folder)
+    above = (known_above(folder), repository.top if repository else None)
+    found = [each for each in above if each is not None and not contains_home(each)]
+    root = max(found, key=lambda each: len(each.parts), default=folder)
     if root == folder:
         return folder
     try:

@@ -76,17 +76,14 @@ def serve(
     if store:
         _serve([], as_json, store=store, **options)
         return
-    _serve(folders or [_project("cairn serve")], as_json, **options)
+    _serve(folders or [_project()], as_json, **options)
 
 
-def _project(command: str) -> Path:
-    """Return the project of the current folder. Raise CairnError if that is the home folder or above."""
+def _project() -> Path:
+    """Return the project of the current folder. Raise InvalidRequestError for the home folder and above."""
     from cairn.cli.folders import project_here
-    from cairn.engine.folders import refusal
 
     project = project_here()
-    if why := refusal(project.root, command):
-        raise CairnError(why)
     if project.note:
         remark(project.note)
     return project.root
@@ -151,7 +148,7 @@ def open_page(place: str | None, only_print: bool, port: int | None, as_json: bo
     from cairn.serve.browser import show, show_soon
     from cairn.serve.open import is_address, link_at
 
-    folder = Path(place) if place else _project("cairn open")
+    folder = Path(place) if place else _project()
     try:
         link = link_at(place) if place and is_address(place) else _link_of_folder(folder)
     except ImportError as problem:

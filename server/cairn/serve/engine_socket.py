@@ -15,6 +15,7 @@ import logging
 import os
 import secrets
 import socket
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -57,6 +58,10 @@ _FOLLOW_SECONDS = 2.0
 _TAKEOVER_SECONDS = 3.0
 """How long this process waits, before it ends, for another process to take over the folders."""
 _MOVE_SECONDS = 2.0
+_READY_SECONDS = 5.0
+"""How long a command's question waits here for changes to be indexed. Then the command itself waits and shows
+the progress."""
+_LOOK_SECONDS = 0.02
 
 
 class EngineSocket:
@@ -293,7 +298,13 @@ class EngineSocket:
         def once(engine: Engine, cancelled: Cancelled) -> T | None:
             return work(engine, cancelled) if is_ready(engine, vectors=vectors) else None
 
-        return None if lent.problems else await lent.runner.work(once)
+        ends = time.monotonic() + _READY_SECONDS
+        while not lent.problems:
+            answer = await lent.runner.work(once)
+            if answer is not None or time.monotonic() >= ends:
+                return answer
+            await asyncio.sleep(_LOOK_SECONDS)
+        return None
 
     async def _yield(self, wish: Wish, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.announcements.record.kind != BACKGROUND:
