@@ -90,7 +90,7 @@ class Evidence:
     defined: frozenset[str] = frozenset()
     """The names of the query that the document defines, in lower case."""
     is_exact: bool = False
-    """Whether the document defines the name, or contains the text in quotes, that is the whole query."""
+    """Whether the document defines the name, or contains the text, that is the whole query."""
     coverage: float = 0.0
     """The share of the query in the document, 0 to 1, weighted by idf."""
 
@@ -174,7 +174,7 @@ def _decide(
     query: Query, judged: Sequence[Evidence], settings: VerdictSettings, coverage: float, likely: float | None
 ) -> _Decision:
     if judged and judged[0].is_exact:
-        rival = _namesake(query, judged[0], judged, settings) if query.is_symbol else None
+        rival = _namesake(query, judged[0], judged, settings) if judged[0].defined else None
         return _between(judged[0], rival) if rival else (Action.ANSWER, "", judged[:1])
     strong = [each for each in judged[: 1 + _COMPARED] if _is_strong(each, query, settings)]
     matches = any(each.score for each in judged)
@@ -219,7 +219,9 @@ def _namesake(
     words = 0 if _explained(query, ranked) else 1
     for rival in ranked[: 1 + _COMPARED]:
         if top.is_exact:
-            is_namesake = rival.is_exact and file_kind(rival.path) is file_kind(top.path)
+            is_namesake = (
+                bool(rival.defined) and rival.is_exact and file_kind(rival.path) is file_kind(top.path)
+            )
         else:
             by_title = top.phrase and rival.phrase and rival.other_words <= words
             is_namesake = by_title or bool(top.defined & rival.defined)
@@ -335,7 +337,10 @@ def evidence(query: Query, stored: StoredChunk, shares: Sequence[float]) -> Evid
 
 
 def _is_exact(query: Query, chunk: Chunk) -> bool:
-    if query.is_symbol:
-        return chunk.type is not ChunkType.PROSE and any(name in chunk.defines for name in query.names[-1:])
+    if query.is_symbol and chunk.type is not ChunkType.PROSE:
+        if any(name in chunk.defines for name in query.names[-1:]):
+            return True
+        # A word that nothing defines is found as a text.
+        return query.is_one_text and query.text.strip() in chunk.text
     is_quote = query.is_one_text and bool(query.required)
     return is_quote and all(text.casefold() in chunk.text.casefold() for text in query.required)
