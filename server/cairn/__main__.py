@@ -13,6 +13,13 @@ def main() -> None:
 
     Commands that a running engine can answer, and `cairn mcp`, run before anything large is imported.
     """
+    try:
+        _run()
+    except KeyboardInterrupt:  # during an import; later, commands report it themselves
+        sys.exit(130)
+
+
+def _run() -> None:
     from cairn.attach.commands import answered
     from cairn.startup.streams import guard_streams
 

@@ -64,6 +64,39 @@ def test_a_folder_that_the_project_excludes_is_a_project(tmp_path: Path) -> None
     assert project_of(package) == package
 
 
+def test_a_git_tree_below_an_indexed_folder_is_a_project(project: Path) -> None:
+    repository = Repository(project / "cranes")
+    repository.commit("Begin", FILES)
+    assert project_of(repository.root / "src") == repository.root
+
+
+@pytest.mark.parametrize("arguments", [(), ("--in", "piers"), ("--in", "piers/piers.py")])
+def test_a_search_in_a_new_folder_waits_until_it_is_indexed(
+    project: Path, arguments: tuple[str, ...]
+) -> None:
+    write_files(project / "piers", {"piers.py": "def build_pier():\n    return 1\n"})
+    ran = run_cairn("search", "build_pier", *arguments, cwd=project if arguments else project / "piers")
+    assert "piers/piers.py" in ran.stdout
+
+
+def test_a_path_that_does_not_exist_is_refused_before_indexing(tmp_path: Path) -> None:
+    root = write_files(tmp_path / "harbour", FILES)
+    assert "pires" in run_cairn("search", "moor", "--in", "pires", "-C", str(root), code=1).stderr
+
+
+def test_a_question_in_the_home_folder_indexes_nothing(project: Path) -> None:
+    home = project.parent
+    variables = {"HOME": str(home), "USERPROFILE": str(home)}
+    assert "home folder" in run_cairn("search", "moor", cwd=home, code=1, **variables).stderr
+    assert not workspace_dir(home).exists()
+
+
+def test_an_index_of_the_home_folder_takes_no_project(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(variable, str(project))
+    assert project_of(project / "src") == project / "src"
+
+
 def test_a_home_folder_in_git_is_not_the_project_of_its_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -345,3 +345,14 @@ def test_a_damaged_index_is_set_aside_and_rebuilt(workspace: Path, bare_data_dir
     assert status["files"]["indexed"] == 6
     assert "was damaged" in status["lastError"]
     assert list(database.parent.glob("index.db.damaged-*"))
+
+
+def test_an_interrupt_at_the_start_leaves_no_traceback() -> None:
+    script = (
+        "import sys, cairn.attach.commands as commands\n"
+        "def interrupted(arguments): raise KeyboardInterrupt\n"
+        "commands.answered, sys.argv = interrupted, ['cairn', 'status']\n"
+        "from cairn.__main__ import main\nmain()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "")

@@ -392,7 +392,7 @@ def test_page_shows_each_reader_what_they_may_see(town: Town) -> None:
         assert "src/lighthouse/lamp.py" in page(town.bob, path)
         assert "src/lighthouse/lamp.py" not in page(town.ada, path)
     hidden = page(town.ada, "/ui/?q=lamp&repository=lighthouse")
-    assert "there is no repository &#39;lighthouse&#39; that you may see" in hidden
+    assert "There is no repository &#39;lighthouse&#39; that you may see" in hidden
     assert "berths.py" in page(town.ada, "/ui/?q=moor+a+ship&repository=cairn-team:///harbour")
 
 

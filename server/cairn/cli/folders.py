@@ -65,21 +65,21 @@ class Project:
         return f"cairn: in {self.below}/ of {self.root} (-C . takes it as a workspace)" if self.below else ""
 
 
-def project_here() -> Project:
+def project_here(option: str = " -C") -> Project:
     """Return the project of the current folder, which is the folder itself if `-C` names it.
 
-    Raise InvalidRequestError for the home folder, and for one that contains more than a project.
+    Raise InvalidRequestError for the home folder, and for one that contains more than a project; `option` is
+    what names a folder to the command.
     """
     here = from_here(".")
     context = click.get_current_context(silent=True)
     if context is not None and _IS_NAMED in context.meta:
         root = here.resolve()
     elif contains_home(root := project_of(here)):
-        raise InvalidRequestError(
-            "folder",
-            f"{here} is your home folder, or contains more than a project; run this in a project, or add"
-            " `-C .`",
-        )
+        from cairn.engine.folders import refusal
+
+        named = f"{context.command_path}{option}" if context is not None else "cairn"
+        raise InvalidRequestError("", refusal(here, named))
     if root == here.resolve():
         return Project(Path() if HERE.get() is None else here, "")
     return Project(root, path_in(root, here))

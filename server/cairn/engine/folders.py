@@ -244,6 +244,6 @@ def refusal(folder: Path, command: str = "cairn mcp") -> str:
         return ""
     return (
         f"{folder} is your home folder, or contains more than a project, so it is not indexed unless you name"
-        f" it. Start the server in a project, open a project in your client, or name folders: `{command}"
+        f" it. Start in a project, open a project in your client, or name folders: `{command}"
         " FOLDER`."
     )

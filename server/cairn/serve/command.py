@@ -83,7 +83,7 @@ def _project() -> Path:
     """Return the project of the current folder. Raise InvalidRequestError for the home folder and above."""
     from cairn.cli.folders import project_here
 
-    project = project_here()
+    project = project_here("")
     if project.note:
         remark(project.note)
     return project.root
