@@ -311,6 +311,9 @@ def _translated_and_repaired(
     if translation.language or vocabulary is None or not terms:
         return {}, {}  # Words of another language are not typing errors.
     unknown = vocabulary.unknown(terms)
+    # A single word is more likely a typing error than an inflection of another language.
+    if len(terms) == 1 and (repaired := repairs(list(unknown), vocabulary, settings.core_concepts)):
+        return {}, repaired
     has_grammar = not ENGLISH.isdisjoint(translation.text.lower().split())
     translated = {} if has_grammar else word_meanings([term for term in terms if term in unknown])
     wrong = [term for term in terms if term in unknown and term not in translated]
