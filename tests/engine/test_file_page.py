@@ -57,6 +57,15 @@ def restored(file: Path) -> Iterator[str]:
         file.write_text(text, encoding="utf-8")
 
 
+@pytest.fixture
+def reader(engine: Engine, harbour: Path) -> Iterator[Engine]:
+    """A second engine of the indexed harbour, which indexes nothing that changes."""
+    reading = Engine()
+    reading.add_folder(harbour, keep_indexed=False)
+    yield reading
+    reading.stop()
+
+
 def page_of(engine: Engine, path: str) -> FilePage:
     return file_page(engine, path, front="http")
 
@@ -93,22 +102,22 @@ def test_outline_of_a_document_has_its_headings(engine: Engine) -> None:
     assert [(each.start_line, each.end_line) for each in page.outline] == [(0, 7), (4, 7)]
 
 
-def test_outline_follows_a_text_that_is_not_indexed_yet(engine: Engine, harbour: Path) -> None:
-    before = page_of(engine, BERTHS)
+def test_outline_follows_a_text_that_is_not_indexed_yet(reader: Engine, harbour: Path) -> None:
+    before = page_of(reader, BERTHS)
     with restored(harbour / BERTHS) as text:
         (harbour / BERTHS).write_text("import os\n\n\ndef wharf():\n    pass\n\n\n" + text, encoding="utf-8")
-        after = page_of(engine, BERTHS)
+        after = page_of(reader, BERTHS)
         assert (before.page.changed, after.page.changed) == (False, True)
         assert names(after) == [(0, "function", "wharf"), *names(before)]
         assert after.outline[1].start_line == before.outline[0].start_line + 7
-        panel = around(engine, BERTHS, after.outline[3].line + 1)
+        panel = around(reader, BERTHS, after.outline[3].line + 1)
         assert panel.is_stale
         assert panel.definition is not None
         assert panel.definition.qualified == "Berth.moor_ship"
         assert panel.users is not None
         callers = {(each.path, each.enclosing and each.enclosing.symbol) for each in panel.users.references}
         assert (SCHEDULE, "assign_berths") in callers
-        assert around(engine, BERTHS, 4).users is None  # the callers of a new definition are not known yet
+        assert around(reader, BERTHS, 4).users is None  # the callers of a new definition are not known yet
 
 
 def test_outline_of_a_text_equals_that_of_the_index(engine: Engine) -> None:
