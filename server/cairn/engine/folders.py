@@ -111,9 +111,12 @@ class Folder:
         return self.lease.shared.indexer
 
     def lacks_files(self, facts: Facts) -> bool:
-        """Return whether changes of the folder are not in its index yet. `facts` are those of the index."""
+        """Return whether known changes of the folder are not in its index, whose facts are `facts`.
+
+        Whether there are more is known once the indexer is idle.
+        """
         is_behind = self.revision is None and self.indexer.is_behind(facts)
-        return is_behind or not facts.scanned or not self.indexer.idle
+        return is_behind or not facts.scanned or self.indexer.has_changes
 
     @property
     def uri(self) -> str:

@@ -88,7 +88,7 @@ def progress_of(folders: Sequence[Folder]) -> IndexingProgress:
     doing = [_activity(folder, f) for folder, f in zip(folders, facts, strict=True)]
     busy = [activity for activity in doing if activity not in (Activity.IDLE, Activity.PAUSED)]
     left = [seconds for p in here if (seconds := p.seconds_left) is not None]
-    missing = remaining(folders, facts)
+    missing, is_idle = remaining(folders, facts), all(folder.indexer.idle for folder in folders)
     return IndexingProgress(
         activity=next(iter(busy or doing), Activity.IDLE),
         files_total=sum(p.files_total or f.files_total for p, f in zip(here, facts, strict=True)),
@@ -97,9 +97,9 @@ def progress_of(folders: Sequence[Folder]) -> IndexingProgress:
         texts_queued=sum(_queued(f) for f in facts),
         texts_per_second=sum(p.texts_per_second for p in here if p.queued),
         seconds_left=sum(left) if left else None,
-        scanned="files" not in missing,
-        complete=not missing,
-        answers_fully=not awaited(folders, facts),
+        scanned=is_idle and "files" not in missing,
+        complete=is_idle and not missing,
+        answers_fully=is_idle and not awaited(folders, facts),
         problem=next((f.indexer.problem for f in folders if f.indexer.role in _NOT_WRITING), None),
     )
 
@@ -263,7 +263,7 @@ def _state(
         return "degraded"
     if Role.STARTING in roles or not all(f.generation for f in facts):
         return "starting"
-    if waits:
+    if waits or not all(folder.indexer.idle for folder in folders):
         return "indexing" if all(folder.indexer.writer_is_alive() for folder in folders) else "degraded"
     has_vectors = model is not None and all(_compares(f, model) for f in facts)
     return "ready" if has_vectors and phase == wanted else "degraded"

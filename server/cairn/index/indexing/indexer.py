@@ -71,6 +71,11 @@ class Indexer:
             return False
         return self.queue.is_done or self._only_reads
 
+    @property
+    def has_changes(self) -> bool:
+        """Whether changed files are known that are not indexed yet."""
+        return self.queue.has_paths and not self._only_reads
+
     def is_behind(self, facts: Facts) -> bool:
         """Return whether another commit is checked out than when the folder was last compared with the index.
         `facts` are those of this folder's index."""

@@ -74,6 +74,11 @@ class WorkQueue:
             return 0 < len(self._work.paths) <= BURST and not needs_rescan(self._work.paths)
 
     @property
+    def has_paths(self) -> bool:
+        with self._changed:
+            return any(work.paths or work.forced for work in (self._work, self._doing))
+
+    @property
     def is_done(self) -> bool:
         with self._changed:
             return not (self._work or self._doing)
