@@ -13,7 +13,7 @@ from typing import Any
 
 from cairn.attach.finding import find
 from cairn.paths import known_above
-from cairn.startup.late_message import said_if_late
+from cairn.startup.timers import said_if_late
 
 _DIRECTIONS = ("callers", "callees", "uses", "implementations", "tests")
 QUERY_COMMANDS = frozenset(("search", "discover", "related", "page", *_DIRECTIONS))

@@ -6,23 +6,16 @@ The timeout of a socket starts again with each byte, so a program that sends byt
 from __future__ import annotations
 
 import socket
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
+
+from cairn.startup.timers import done_after
 
 
-@contextmanager
-def ended_after(connection: socket.socket, seconds: float) -> Iterator[None]:
+def ended_after(connection: socket.socket, seconds: float) -> AbstractContextManager[None]:
     """Shut the connection down after `seconds`, unless the block ends earlier."""
 
     def end() -> None:
         with suppress(OSError):
             connection.shutdown(socket.SHUT_RDWR)
 
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+    return done_after(seconds, end)

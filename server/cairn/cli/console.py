@@ -18,8 +18,8 @@ from rich.text import Text
 
 from cairn.cli.output import display, remark
 from cairn.engine import progress_text
-from cairn.startup.late_message import NOTICED_SECONDS, said_if_late
 from cairn.startup.streams import guard_streams, unguarded, visible
+from cairn.startup.timers import NOTICED_SECONDS, said_if_late
 from cairn.text.counts import counted
 
 if TYPE_CHECKING:

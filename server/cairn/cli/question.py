@@ -132,7 +132,7 @@ def _answer_elsewhere(question: Question) -> Any:
     from cairn.attach.finding import find
     from cairn.engine.methods import METHODS
     from cairn.schema.convert import structure
-    from cairn.startup.late_message import said_if_late
+    from cairn.startup.timers import said_if_late
 
     folders = [folder.resolve() for folder in question.folders]
     wish = {

@@ -1,0 +1,33 @@
+"""What happens if a block of code takes long."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+
+NOTICED_SECONDS = 1.0
+"""A wait of this time is noticed."""
+
+
+@contextmanager
+def done_after(seconds: float, action: Callable[[], None]) -> Iterator[None]:
+    """Call `action` on another thread after `seconds`, unless the block ends earlier."""
+    timer = threading.Timer(seconds, action)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def said_if_late(message: str) -> AbstractContextManager[None]:
+    """Write the message on stderr once the block has taken a second. "" writes nothing."""
+
+    def say() -> None:
+        with suppress(OSError, ValueError):  # The reader of stderr has closed it.
+            print(message, file=sys.stderr, flush=True)
+
+    return done_after(NOTICED_SECONDS, say if message else lambda: None)
