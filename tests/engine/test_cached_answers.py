@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -34,9 +35,13 @@ def metrics() -> PrometheusMetrics:
 
 @pytest.fixture
 def engine(workspace: Path, bare_data_dir: Path, metrics: PrometheusMetrics) -> Iterator[Engine]:
-    """The harbour, indexed. Changes of files on disk are not noticed."""
-    with indexed(workspace, host=Host(EmbeddingSettings(), metrics), **PATIENT) as engine:
-        yield engine
+    """An engine of the indexed harbour that indexes no changes."""
+    with indexed(workspace, **PATIENT):
+        pass
+    engine = Engine(PATIENT, host=Host(EmbeddingSettings(), metrics))
+    engine.add_folder(workspace, keep_indexed=False)
+    yield engine
+    engine.stop()
 
 
 def discover(engine: Engine, query: str = QUESTION, **params: Any) -> protocol.DiscoverAnswer:
@@ -85,6 +90,7 @@ def test_other_params_are_not_answered_from_the_cache(engine: Engine) -> None:
 
 def test_evidence_of_a_changed_file_is_not_quoted_again(engine: Engine, workspace: Path) -> None:
     file = workspace / BERTHS
+    written_at = file.stat().st_mtime_ns
     before, first = file.read_text(encoding="utf-8"), discover(engine)
     (line,) = (line for line in before.splitlines() if "def moor_ship" in line)
     assert line in quoted(first)
@@ -94,6 +100,7 @@ def test_evidence_of_a_changed_file_is_not_quoted_again(engine: Engine, workspac
     assert line not in quoted(changed)
     assert is_cached(discover(engine))
     file.write_text(before, encoding="utf-8")
+    os.utime(file, ns=(written_at, written_at))
     restored = discover(engine)
     assert not is_cached(restored), "the restored line may be quoted again"
     assert without_times(restored) == without_times(first)
