@@ -67,8 +67,17 @@ def same_user(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_open_finds_the_server_of_the_folder(served: Served, project: Path) -> None:
     link = opened("--print", project)
     assert link.startswith(served.addresses["page"])
-    for each in (link, opened("--print", served.addresses["page"]), served.addresses["link"]):
+    for each in (link, opened("--print", served.addresses["page"])):
         assert enters(each)
+
+
+@pytest.mark.usefixtures("bare_data_dir")
+def test_announced_link_signs_in(tmp_path: Path) -> None:
+    """The link is valid for ten minutes, so the server is a new one and not the one that the tests share."""
+    folder = tmp_path / "alone"
+    folder.mkdir()
+    with serving(str(folder), "--no-lsp") as served:
+        assert enters(served.addresses["link"])
 
 
 def test_open_ignores_killed_server_and_takes_another_port(
