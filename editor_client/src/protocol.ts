@@ -201,7 +201,8 @@ export interface IndexState {
   readonly remaining: readonly string[];
   /**
    * Why nothing is indexed, if a rule excludes every file; that changes of a folder may be missing from the
-   * answer; and which of the shown files have changed since they were indexed.
+   * answer; which of the shown files have changed since they were indexed; and which settings file cannot be
+   * read.
    */
   readonly note: string;
   /** The indexed commit of each folder that is read from a team's index. */

@@ -40,11 +40,17 @@ def index_state(request: Request, shown: Iterable[Shown] = ()) -> protocol.Index
         missing = ("files", *missing)
     revisions = tuple(revision for folder in folders if (revision := folder.revision) is not None)
     remarks = [folder.remark for folder in folders if folder.revision is not None]
+    notes = (
+        *emptiness(folders, facts)[:1],
+        *_lags(request, facts),
+        *_outdated(request, shown),
+        *_unread(folders),
+    )
     return protocol.IndexState(
         generation=sum(f.generation for f in facts),
         complete=bool(facts) and all(f.complete for f in facts) and "files" not in missing,
         remaining=missing,
-        note=" ".join([*emptiness(folders, facts)[:1], *_lags(request, facts), *_outdated(request, shown)]),
+        note=" ".join(notes),
         revisions=revisions,
         source=" ".join(filter(None, [_source(revisions, (each.folder for each in shown)), *remarks])),
     )
@@ -83,6 +89,16 @@ def _changed(folder: Folder, paths: Iterable[str]) -> list[str]:
     unsaved = frozenset(folder.reader.hidden)
     stamps = file_stamps(folder.reader.saved, sorted(set(paths) - unsaved))
     return [path for path, stamp in stamps.items() if not _is_stamped(folder.root / path, *stamp)]
+
+
+def _unread(folders: Sequence[Folder]) -> list[str]:
+    """Return a sentence for each settings file of which nothing is used, so files may be wrongly shown."""
+    unread = [
+        f"{folder.label}: {problem}." if len(folders) > 1 else f"{problem}."
+        for folder in folders
+        for problem in folder.settings.unread()
+    ]
+    return unread[:1]
 
 
 def _is_stamped(file: Path, size: int, mtime_ns: int) -> bool:

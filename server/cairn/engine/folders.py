@@ -50,6 +50,10 @@ class FolderSettings:
     def warnings(self) -> list[str]:
         return self._current().texts(WORKSPACE_FILE)
 
+    def unread(self) -> tuple[str, ...]:
+        """Return a sentence for each settings file of which nothing is used."""
+        return self._current().unread
+
     def _current(self) -> Layered:
         try:
             status = (self._root / WORKSPACE_FILE).stat()

@@ -173,7 +173,8 @@ class IndexState:
     """The unfinished parts: `files`, `vectors`, `history` and `imports`."""
     note: str = ""
     """Why nothing is indexed, if a rule excludes every file; that changes of a folder may be missing from the
-    answer; and which of the shown files have changed since they were indexed."""
+    answer; which of the shown files have changed since they were indexed; and which settings file cannot be
+    read."""
     revisions: tuple[Revision, ...] = ()
     """The indexed commit of each folder that is read from a team's index."""
     source: str = ""

@@ -56,6 +56,8 @@ class Layered:
     joined."""
     warnings: tuple[tuple[str, str], ...] = ()
     """Pairs of an origin and what is wrong there."""
+    unread: tuple[str, ...] = ()
+    """Those of the warnings that are about a source of which nothing is used."""
 
     def texts(self, origin: str | None = None) -> list[str]:
         """Return the warnings, or those about one origin."""
@@ -89,9 +91,11 @@ def lay(layers: Iterable[Layer]) -> Layered:
     settings = Settings()
     origins: dict[Keys, tuple[str, ...]] = {}
     warnings: list[tuple[str, str]] = []
+    unread: list[str] = []
     for layer in layers:
         if layer.problem:
             warnings.append((layer.origin, layer.problem))
+            unread.append(layer.problem)
             continue
         laying = _Laying(layer)
         settings = laying.over(settings, layer.values)
@@ -102,7 +106,7 @@ def lay(layers: Iterable[Layer]) -> Layered:
         origin = origins[_CROSS_ENCODER][-1]
         text = f"{origin}: {'.'.join(_CROSS_ENCODER)} has no effect: no cross-encoder comes with Cairn"
         warnings.append((origin, text))
-    return Layered(settings, origins, tuple(warnings))
+    return Layered(settings, origins, tuple(warnings), tuple(unread))
 
 
 def overlay(settings: T, values: Mapping[str, Any], where: str) -> tuple[T, list[str]]:
