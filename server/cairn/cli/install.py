@@ -56,8 +56,8 @@ def _options(command: F) -> F:
     "--agents-md",
     is_flag=True,
     help=(
-        "Also write a paragraph into the project's AGENTS.md that tells agents when to use Cairn and when "
-        "grep."
+        "Also write a paragraph into the project's AGENTS.md, or the file that a client reads instead, that "
+        "tells agents when to use Cairn and when grep."
     ),
 )
 @click.option("--uninstall", "is_removal", is_flag=True, help="Do the same as `cairn uninstall`.")
