@@ -32,7 +32,7 @@ from engine.figures import run_conditions
 from cairn.attach.records import read_record
 
 _DEFINITION = re.compile(
-    rb"^\s*(?:async )?(?:def|class|func|function|struct|trait|fn)\s+(\w{9,})", re.MULTILINE
+    rb"^\s*(?:export )?(?:async )?(?:def|class|func|function|struct|trait|fn)\s+(\w{9,})", re.MULTILINE
 )
 _MOST_FILES = 400
 _LACKS = ("lack changes", "Index incomplete", "Changed since")

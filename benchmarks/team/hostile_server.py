@@ -475,6 +475,7 @@ def _ask_engine(
     engine = Engine({"index": {"watch": False}})
     try:
         engine.add_folder(clone)
+        engine.wait_for_team(SLOWEST_SECONDS)  # Else a busy machine answers everything from the local index.
         for _ in range(_QUESTIONS_A_ROUND if "read" in rates else 2):
             method, params = _request(rng)
             with _judged(f"engine {method}", outcomes, watch):

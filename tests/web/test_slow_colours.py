@@ -24,6 +24,17 @@ SLOW = {"make": "a" * 20_000, "ini": "a=" * 10_000, "markdown": "\n" * 20_000}
 """Texts by their languages: the second is slow in a single match of a pattern."""
 
 
+def highlighters(process_id: int) -> dict[psutil.Process, float]:
+    """Return the children of a process that make colours, with their processor time. Others are servers of
+    other tests."""
+    found = {}
+    for process in psutil.Process(process_id).children():
+        with contextlib.suppress(psutil.Error):
+            if "cairn.web.highlighter" in " ".join(process.cmdline()):
+                found[process] = process.cpu_times().user
+    return found
+
+
 def used_seconds() -> float:
     """Return the processor time of this process, and of its child processes that have ended."""
     highlighting.close()
@@ -54,7 +65,7 @@ def test_killed_highlighter_leaves_the_text_plain() -> None:
     text = "".join(f"def f{n}():\n    return 'a'\n" for n in range(4_000))
     lines = streamed_lines(text, "python", "a.py")
     first = list(islice(lines, 10))
-    for process in psutil.Process().children():
+    for process in highlighters(os.getpid()):
         process.kill()
     assert plain([*first, *lines]) == text.splitlines()
 
@@ -66,7 +77,7 @@ def test_stop_ends_colours_of_a_text_at_once() -> None:
     thread = threading.Thread(target=lambda: shown.extend(colours.run(lambda: code_lines(text, "make", "b"))))
     before = used_seconds()
     thread.start()
-    wait_for(lambda: any(process.cpu_times().user > 0.3 for process in psutil.Process().children()))
+    wait_for(lambda: any(seconds > 0.3 for seconds in highlighters(os.getpid()).values()))
     colours.stop()
     thread.join()
     assert plain(shown) == text.split("\n")
@@ -94,21 +105,11 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield running
 
 
-def highlighters(served: Served) -> dict[psutil.Process, float]:
-    """Return the processes of a server that make colours, with their processor time."""
-    found = {}
-    for process in psutil.Process(served.process.pid).children():
-        with contextlib.suppress(psutil.Error):
-            if "cairn.web.highlighter" in " ".join(process.cmdline()):
-                found[process] = process.cpu_times().user
-    return found
-
-
 def busy_highlighter(
     served: Served, before: dict[psutil.Process, float]
 ) -> tuple[psutil.Process, float] | None:
     """Return a process that has worked for a while, and its processor time."""
-    now = highlighters(served).items()
+    now = highlighters(served.process.pid).items()
     return next((each for each in now if each[1] > before.get(each[0], _START_SECONDS) + 0.2), None)
 
 
@@ -116,7 +117,7 @@ def busy_highlighter(
 def test_colours_end_when_the_browser_leaves(slow: Served, page: str) -> None:
     browser = signed_in(slow)
     assert '<span class="k">' in browser.page(f"{page}.py")  # A process is ready now.
-    before = highlighters(slow)
+    before = highlighters(slow.process.pid)
     request = [
         f"GET {page} HTTP/1.1",
         f"Host: 127.0.0.1:{slow.port}",
@@ -130,7 +131,7 @@ def test_colours_end_when_the_browser_leaves(slow: Served, page: str) -> None:
     used = [at_end]
 
     def rests() -> bool:
-        used.append(highlighters(slow).get(process, 0))
+        used.append(highlighters(slow.process.pid).get(process, 0))
         with contextlib.suppress(psutil.NoSuchProcess):
             return process.status() == psutil.STATUS_SLEEPING
         return True
