@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.e2e.command_line import run_cairn
+from tests.e2e.command_line import run_cairn, without_progress
 from tests.engine.engines import indexed, write_files
 from tests.index.index_builders import Repository
 
@@ -30,7 +30,7 @@ def test_a_search_in_a_subfolder_is_of_the_project_below_the_subfolder(project: 
     ran = run_cairn("search", "moor a ship at a berth", cwd=project / "src")
     assert "src/berths.py" in ran.stdout
     assert "docs/berths.md" not in ran.stdout
-    assert ran.stderr.startswith(f"cairn: in src/ of {project}")
+    assert without_progress(ran.stderr).startswith(f"cairn: in src/ of {project}")
     assert not workspace_dir(project / "src").exists()
 
 
@@ -43,7 +43,7 @@ def test_a_named_subfolder_becomes_a_workspace(project: Path) -> None:
 def test_a_status_in_a_subfolder_is_of_the_project(project: Path) -> None:
     ran = run_cairn("status", cwd=project / "docs")
     assert "2 of 2 files" in ran.stdout
-    assert ran.stderr.startswith(f"cairn: in docs/ of {project}")
+    assert without_progress(ran.stderr).startswith(f"cairn: in docs/ of {project}")
 
 
 def test_a_path_in_a_subfolder_is_relative_to_the_subfolder(project: Path) -> None:

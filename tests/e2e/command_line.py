@@ -42,6 +42,11 @@ def run_cairn(
     return done
 
 
+def without_progress(errors: str) -> str:
+    """Return a command's stderr without the lines that say, on a busy machine, what it waits for."""
+    return "".join(line for line in errors.splitlines(keepends=True) if not line.endswith(" …\n"))
+
+
 def run_cairn_json(*arguments: str, **options: Any) -> Any:
     return json.loads(run_cairn(*arguments, "--json", **options).stdout)
 

@@ -19,7 +19,7 @@ from cairn.index.store.lock import writer_lock
 from cairn.paths import workspace_dir
 from tests.serving import wait_for
 
-from .command_line import run_cairn, run_cairn_json
+from .command_line import run_cairn, run_cairn_json, without_progress
 from .index_files import index_path
 from .written_files import rename_unnoticed, write_wordy_notes
 
@@ -29,7 +29,7 @@ bare = pytest.mark.usefixtures("bare_data_dir")
 def cairn(*arguments: str, code: int = 0, cwd: Path | None = None) -> str:
     """Run `cairn`, and return its stdout, or its stderr where it fails with `code`."""
     done = run_cairn(*arguments, code=code, cwd=cwd)
-    return done.stderr if code else done.stdout
+    return without_progress(done.stderr) if code else done.stdout
 
 
 _ESCAPES = re.compile("\x1b\\[[0-9;]*m|\x1b\\]8;[^\x1b]*\x1b\\\\\\\\")

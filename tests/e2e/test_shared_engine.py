@@ -25,6 +25,7 @@ from cairn.attach.channel import AttachError, opened
 from cairn.attach.records import BACKGROUND, EDITOR, PROTOCOL, SERVER, Record, read_record, write_record
 from tests.serving import PATIENCE_SECONDS, serving
 
+from .command_line import without_progress
 from .daemon import run_daemon, wait_until
 from .mcp_agent import QUESTION, call_for_text, roots_of, run_agent
 from .test_cli import BAD
@@ -233,8 +234,7 @@ def run(*arguments: str, cwd: Path) -> tuple[int, str, str]:
     done = subprocess.run(
         command, cwd=cwd, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
     )
-    errors = [line for line in done.stderr.splitlines() if not line.endswith(" …")]
-    return done.returncode, without_times(done.stdout), "\n".join(errors)
+    return done.returncode, without_times(done.stdout), without_progress(done.stderr)
 
 
 def without_times(text: str) -> str:

@@ -145,7 +145,7 @@ def waiting(message: str) -> Iterator[None]:
     """Show `message` on stderr while the block runs. Where it cannot be shown and removed, it is written
     once, after a second."""
     if not _shows_progress():
-        with said_if_late("" if display.quiet else message):
+        with said_if_late("" if display.quiet else f"cairn: {message[0].lower()}{message[1:]}"):
             yield
         return
     with _console(stderr=True).status(message):

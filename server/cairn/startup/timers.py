@@ -28,6 +28,7 @@ def said_if_late(message: str) -> AbstractContextManager[None]:
 
     def say() -> None:
         with suppress(OSError, ValueError):  # The reader of stderr has closed it.
-            print(message, file=sys.stderr, flush=True)
+            sys.stderr.write(f"{message}\n")  # At once, so that no other line is written between its parts.
+            sys.stderr.flush()
 
     return done_after(NOTICED_SECONDS, say if message else lambda: None)
