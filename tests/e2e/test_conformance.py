@@ -51,6 +51,7 @@ class Fronts:
 
 
 TOOLS = {"search", "discover", "related", "references", "fetchPage", "status"}
+_TRIES = 3
 _TIMES = ("timings", "totalTimeMs", "stages")
 
 
@@ -153,14 +154,24 @@ def requests(root: Path) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
+def differing(answers: Mapping[str, str]) -> dict[str, str]:
+    """Return each front's answer from shortly before the first character in which the answers differ."""
+    characters = zip(*answers.values(), strict=False)
+    equal = next((place for place, each in enumerate(characters) if len(set(each)) > 1), 0)
+    return {name: text[max(0, equal - 40) : equal + 80] for name, text in answers.items()}
+
+
 def test_every_front_gives_the_same_answer(fronts: Fronts) -> None:
     asked = requests(fronts.root)
     missing = {name for name, method in METHODS.items() if not method.changes} - {name for name, _ in asked}
     assert missing == {"status", *STAGES}, "add a request to the new method"
     for method, params in asked:
         answers = fronts.answers(method, params)
+        for _ in range(_TRIES - 1):  # On a busy machine the index may change between the answers of two.
+            if len(set(answers.values())) > 1:
+                answers = fronts.answers(method, params)
         assert len(answers) == (6 if method in TOOLS - {"discover"} else 4)
-        assert len(set(answers.values())) == 1, (method, params, answers)
+        assert len(set(answers.values())) == 1, (method, params, differing(answers))
         assert len(next(iter(answers.values()))) > 100, "empty answers prove nothing"
 
 
