@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.clients import Server, connected
-from engine.figures import run_conditions
+from engine.figures import keep, run_conditions
 
 from cairn.attach.records import read_record
 
@@ -136,10 +136,9 @@ def main() -> None:
             result["beside an engine"] = _figures([searched(tree, turn) for turn in range(arguments.runs)])
             print(json.dumps(result["beside an engine"]), file=sys.stderr)
             result["agent"] = _figures([asked(tree, turn, agent) for turn in range(arguments.runs)])
-    text = json.dumps(result, indent=2)
-    print(text)
+    print(json.dumps(result, indent=2))
     if arguments.output:
-        arguments.output.write_text(f"{text}\n")
+        keep(arguments.output, f"{arguments.clone.name} {' and '.join(arguments.commits)}", result)
 
 
 if __name__ == "__main__":
