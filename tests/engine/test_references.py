@@ -200,6 +200,16 @@ def test_an_unknown_name_gets_similar_ones(engine: Engine, symbol: str, near: st
     assert near in answer.message
 
 
+@pytest.mark.parametrize("symbol", ["hoist", "crane.hoist"])
+def test_a_name_of_a_language_without_references_is_not_called_unknown(tmp_path: Path, symbol: str) -> None:
+    (tmp_path / "crane.lua").write_text(
+        "local crane = {}\n\nfunction crane.hoist(load)\n  return load\nend\n"
+    )
+    with indexed(tmp_path) as engine:
+        message = references(engine, symbol).message
+    assert message.startswith("hoist is defined at crane.lua:3, but uses of names are not read")
+
+
 def test_a_line_outside_every_definition_says_so(engine: Engine) -> None:
     answer = references(engine, f"{PORT_PATH}:1")
     assert answer.definitions == ()

@@ -10,6 +10,7 @@ from pathlib import Path
 from attrs import define, field, frozen
 
 from cairn import protocol
+from cairn.chunking.definition_place import definition_lines
 from cairn.engine.completeness import index_state
 from cairn.engine.folders import Folder, path_inside, readers_with_unsaved
 from cairn.engine.related import indexed_page
@@ -18,7 +19,7 @@ from cairn.engine.results import milliseconds
 from cairn.engine.scope import files_named
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
-from cairn.index.queries.symbols import names_like
+from cairn.index.queries.symbols import defining, names_like
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.references.model import Edge, Edges, Place
 from cairn.protocol.references import ReferenceDirection
@@ -81,7 +82,7 @@ def references(request: Request, params: protocol.ReferencesParams) -> protocol.
             "references": milliseconds(named, walked),
             "total": milliseconds(started),
         },
-        message="" if places else _nothing_there(request, readers, params),
+        message="" if places else _nothing_there(request, every, params),
     )
 
 
@@ -126,25 +127,42 @@ def _definitions_at(every: Sequence[_Searched], given: str, line: int, column: i
     return found
 
 
-def _nothing_there(
-    request: Request, readers: Sequence[OverlaidReader], params: protocol.ReferencesParams
-) -> str:
+def _nothing_there(request: Request, every: Sequence[_Searched], params: protocol.ReferencesParams) -> str:
     if params.symbol is None:
         return "No name that the workspace defines stands there."
-    if _PLACE.fullmatch(params.symbol.strip()):
-        return f"No function or type stands at {params.symbol.strip()} or around it."
-    typed = Typed.of(params.symbol)
+    symbol = params.symbol.strip()
+    if _PLACE.fullmatch(symbol):
+        return f"No function or type stands at {symbol} or around it."
+    typed = Typed.of(symbol)
+    if place := _unread_definition(request, every, typed.text):
+        return (
+            f"{typed.text} is defined at {place}, but uses of names are not read in files of this kind."
+            " Search for it."
+        )
     beginnings = (typed.letters, typed.letters[:_NEAR_LETTERS])
     like = (
         name
         for letters in beginnings
-        for reader in readers
-        for name in names_like(reader, letters, request.cancelled)
+        for searched in every
+        for name in names_like(searched.reader, letters, request.cancelled)
+        if name != symbol
     )
     best = near(typed.text, like, _NEAR_NAMES)
     *others, last = best or [""]
     meant = f"{', '.join(others)} or {last}" if others else last
-    return f"Nothing is called {params.symbol.strip()}." + (f" Did you mean {meant}?" if best else "")
+    return f"Nothing is called {symbol}." + (f" Did you mean {meant}?" if best else "")
+
+
+def _unread_definition(request: Request, every: Sequence[_Searched], name: str) -> str:
+    """Return the place of a definition in a file of which no references are read, for example because of its
+    language; "" if there is none."""
+    for searched in every:
+        for found in defining(searched.reader, [name], request.cancelled):
+            if found.name == name and not searched.graph.reads(found.path):
+                stored = searched.reader.chunks({found.chunk_id}).get(found.chunk_id)
+                line = definition_lines(stored.chunk, name)[0] + 1 if stored else 1
+                return f"{found.path}:{line}"
+    return ""
 
 
 # --- the references, level by level --------------------------------------------------------------------

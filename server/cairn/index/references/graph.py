@@ -91,6 +91,10 @@ class ReferenceGraph:
 
         return [place_of(each) for each in sorted(found, key=rank)[:_MOST_NAMED]]
 
+    def reads(self, path: str) -> bool:
+        """Return whether the references of a file were read: those of some languages are not."""
+        return self._tables.table(path) is not None
+
     def at(self, path: str, line: int, character: int) -> list[Place]:
         """Return the definitions that the name at a position means, the likeliest first."""
         table = self._tables.table(path)
