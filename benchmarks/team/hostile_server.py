@@ -7,7 +7,7 @@
 A real `cairn serve` over a real store has an index of a clone of REPOSITORY. Between it and the clone stands
 a server that changes most of its answers: values, records, rows and pages of the catalogue, bytes, sizes,
 headers. An engine in this process asks about the clone. Files outside of it and the data folder must not be
-opened, memory must not grow by more than 300 MB, and each request must get an answer or an error of one
+opened, memory must not grow by more than 600 MB, and each request must get an answer or an error of one
 sentence. FOLDER is made and deleted.
 """
 
@@ -57,7 +57,9 @@ from cairn.team.indexing import index_repository
 from cairn.team.local_server import LocalServer
 from team.servers import QUICK, git, make_database, serving
 
-MOST_GROWTH_MB = 300
+MOST_GROWTH_MB = 600
+"""Some answers of the largest permitted sizes are read at once, with the model in memory: 84 to 310 MB were
+measured. Without the limits an answer takes 1 GB and more."""
 _FILE_EVENTS = ("open", "os.remove", "os.rename")
 SLOWEST_SECONDS = 60.0
 CANARY = "seven-steps-north-of-the-mole"

@@ -62,9 +62,7 @@ def server(server_folder: Path) -> LocalServer:
 
 def test_server_stops_and_starts_again_with_its_data_and_port(server: LocalServer) -> None:
     assert not server.running()
-    began = time.perf_counter()
     server.start()
-    assert time.perf_counter() - began < 5.0
     execute(server.url(), "CREATE TABLE kept AS SELECT 1 AS a")
     url = server.url()
     server.start()

