@@ -111,9 +111,9 @@ def serving(*arguments: str) -> Iterator[Served]:
             process.stdout.close()
 
 
-def wait_for(holds: Callable[[], Any]) -> Any:
-    """Wait until `holds()` is true, and return its value."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+def wait_for(holds: Callable[[], Any], seconds: float = PATIENCE_SECONDS) -> Any:
+    """Wait until `holds()` is true, for so many seconds at most, and return its value."""
+    deadline = time.monotonic() + seconds
     while not (found := holds()):
         assert time.monotonic() < deadline, "the state was not reached"
         time.sleep(0.05)

@@ -20,6 +20,8 @@ from tests.serving import Served, serving, wait_for
 ROOT = Path(__file__).parents[2]
 PLACES = ("server/cairn", "docs")
 """The folders of this project that are the tests' real repository: 500 files with their whole history."""
+INDEXING_SECONDS = 900
+"""Indexing takes half a minute, but makes way for other programs that use all cores."""
 
 
 @frozen
@@ -62,7 +64,7 @@ def answer_path(question: str, **filters: str) -> str:
 def site(folder: Path, *arguments: str) -> Iterator[Site]:
     """Serve the folder, and yield once it is indexed."""
     with serving(*arguments, str(folder)) as served:
-        wait_for(lambda: is_indexed(served.call("status", {})))
+        wait_for(lambda: is_indexed(served.call("status", {})), INDEXING_SECONDS)
         yield Site(served, folder)
 
 
