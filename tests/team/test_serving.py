@@ -21,7 +21,7 @@ from cairn.serve.command import serve
 from cairn.team import store as team_store
 from cairn.team.local_server import LocalServer
 
-ENOUGH_SECONDS = 30.0
+ENOUGH_SECONDS = 20.0
 """Seconds within which a request is answered by another server, or fails with the reason."""
 
 
