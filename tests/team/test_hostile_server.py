@@ -10,7 +10,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -200,6 +200,14 @@ def test_a_response_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) 
         pytest.raises(TeamUnavailableError, match="does not answer"),
     ):
         TeamServer(url, "token").locate(_COMMITS)
+
+
+@pytest.mark.parametrize(("more", "fits"), [(0, True), (1, False)])
+def test_only_a_packed_catalogue_of_the_permitted_size_is_read(more: int, fits: bool) -> None:
+    size = team_server._MOST_CATALOGUE_BYTES + more
+    outcome = nullcontext() if fits else pytest.raises(TeamUnavailableError, match="does not answer as")
+    with replying(lambda _: bytes(size)) as url, outcome:
+        assert len(TeamServer(url, "token").catalogue(1)) == size
 
 
 # --- catalogues --------------------------------------------------------------------------------
