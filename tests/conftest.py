@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,10 @@ from cairn.paths import data_dir
 from tests.data_folder import QUICK_STARTS, create_data_dir
 from tests.harbour import HARBOUR, write_files
 
-hypothesis.settings.register_profile("busy machine", deadline=None)
+# With these set, pytest prints compared values whole, thousands of lines after the names of the failed tests.
+for _name in ("CI", "BUILD_NUMBER"):
+    os.environ.pop(_name, None)
+hypothesis.settings.register_profile("busy machine", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("busy machine")
 STEADY = "CAIRN_RETRIEVAL__KILL_SWITCH__AUTOMATIC"
 IDLE = "CAIRN_AGENTS__IDLE_MINUTES"

@@ -60,6 +60,12 @@ def fresh_contents(workspace: Path, data: Path) -> dict[str, list[tuple[Any, ...
     return contents(data)
 
 
+def differences(data: Path, expected: dict[str, list[tuple[Any, ...]]]) -> dict[str, list[tuple[Any, ...]]]:
+    """Return the rows that only one of the index's contents and `expected` has; nothing if they are equal."""
+    now = contents(data)
+    return {name: sorted({*now[name]} ^ {*expected[name]}) for name in now if now[name] != expected[name]}
+
+
 def texts_embedded(data: Path) -> tuple[int, int]:
     """Return the number of texts with a vector, and the latest id of one, which rises with each new one."""
     with opened(index_path(data)) as db:

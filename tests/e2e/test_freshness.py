@@ -26,7 +26,7 @@ from tests.index.index_builders import file_touches
 from . import daemon
 from .daemon import NO_MODEL, is_settled, run_daemon, wait_until
 from .index_files import (
-    contents,
+    differences,
     fresh_contents,
     index_path,
     is_word,
@@ -70,8 +70,8 @@ async def equals_fresh_index(data: Path, workspace: Path, fresh: Path) -> None:
     """Wait until the index has the contents of one that is made from nothing."""
     expected = await asyncio.to_thread(fresh_contents, workspace, fresh)
     with contextlib.suppress(TimeoutError):
-        await wait_until(lambda: contents(data) == expected)
-    assert contents(data) == expected
+        await wait_until(lambda: not differences(data, expected))
+    assert not differences(data, expected)
 
 
 # --- files -------------------------------------------------------------------------------------------

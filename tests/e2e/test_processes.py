@@ -15,7 +15,7 @@ from tests.serving import PATIENCE_SECONDS
 
 from .command_line import run_cairn_beside
 from .daemon import NO_MODEL, UNWATCHED, run_daemon
-from .index_files import contents, faults, fresh_contents
+from .index_files import differences, faults, fresh_contents
 from .written_files import write_function, write_notes
 
 pytestmark = pytest.mark.asyncio
@@ -83,7 +83,7 @@ async def test_another_process_goes_on_where_a_killed_writer_was(
             await third.found("embark_pilot", None)
     assert faults(bare_data_dir) == []
     assert not list(bare_data_dir.glob("workspaces/*/*damaged*"))
-    assert contents(bare_data_dir) == fresh_contents(workspace, tmp_path / "fresh")
+    assert not differences(bare_data_dir, fresh_contents(workspace, tmp_path / "fresh"))
 
 
 @without_model

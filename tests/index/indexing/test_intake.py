@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.workspace.secret_files import token
 
+from cairn.chunking.model import content_key
 from cairn.index.indexing import intake as intake_module
 from cairn.index.indexing.folder_state import Progress
 from cairn.index.indexing.intake import Intake
@@ -196,6 +197,31 @@ def test_urgent_file_ends_the_batch(folder: Folder) -> None:
     folder.write_all(*(f"{number}.md" for number in range(3)))
     folder.new_intake(is_urgent=lambda: True).reconcile(IndexSettings())
     assert folder.batches == 3
+
+
+@pytest.mark.parametrize("changes_back", [False, True])
+def test_file_saved_during_a_scan_is_indexed_as_it_is_then(folder: Folder, changes_back: bool) -> None:
+    folder.write_all("a.md", "z.md")
+    first = (folder.root / "z.md").read_text()
+    folder.reconcile()
+    folder.write_all("m.md")
+    folder.write("z.md", "# As listed\n")
+
+    def save() -> None:
+        if folder.writer.count_files() == 3 and not saved:
+            saved.append("# Saved while the scan reads\n")
+            folder.write("z.md", saved[0])
+            intake.update(["z.md"])
+            if changes_back:
+                folder.write("z.md", first)
+
+    saved: list[str] = []
+    intake = Intake(folder.root, folder.writer, Progress(), never, save, is_urgent=lambda: True)
+    intake.reconcile(IndexSettings())
+    text = (folder.root / "z.md").read_text()
+    record = folder.writer.files()["z.md"]
+    assert saved
+    assert (record.size, record.content_hash) == (len(text), content_key(text))
 
 
 def test_incomplete_scan_removes_nothing(folder: Folder) -> None:

@@ -56,7 +56,7 @@ class Intake:
     _projects: Projects = field(factory=Projects, init=False)
     _workers: int = field(default=0, init=False)
     _overtaken: set[str] = field(factory=set, init=False)
-    """The paths indexed since the workers began to read. The workers' results for them may be outdated."""
+    """The paths indexed since the scan that runs. What it knows of them may be outdated."""
     scan_seconds: float = field(default=0.0, init=False)
 
     @_rules.default
@@ -210,7 +210,8 @@ class Intake:
                     return
                 if step_aside is not None:
                     step_aside()
-                yield ReadRequest(entry, self._projects.collection(entry.path), known.get(entry.path))
+                before = None if self._is_overtaken(entry.path) else known.get(entry.path)
+                yield ReadRequest(entry, self._projects.collection(entry.path), before)
 
         waiting = requests()
         # The imports are here because a few files need no workers.
@@ -232,7 +233,7 @@ class Intake:
                     return
                 # The worker may have read the file before a save that is already indexed.
                 late = self._is_overtaken(request.entry.path)
-                yield read_file(self._root, request) if late else reading
+                yield read_file(self._root, evolve(request, before=None)) if late else reading
 
     def _with_digests(self, request: ReadRequest) -> ReadRequest:
         """Add the digests of the file's indexed chunks, for which a worker need not compute rows."""

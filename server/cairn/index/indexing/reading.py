@@ -22,6 +22,7 @@ _TICK_NS = 20_000_000
 @frozen
 class ReadRequest:
     entry: FileEntry
+    """The file as it was listed. It may have changed since."""
     collection: str
     before: FileRecord | None
     """The record in the index; None to write the file in any case."""
@@ -40,33 +41,33 @@ class ReadResult:
 
 def read_file(root: Path, request: ReadRequest) -> ReadResult:
     """Read and chunk a file of the folder `root`. The result reports errors; none are raised."""
-    entry, before = request.entry, request.before
+    path, before = request.entry.path, request.before
+    file = root / path
     try:
-        text = read_text(root / entry.path)
+        status = file.lstat()  # before the text, so that a later scan finds a change between the two
+        text = read_text(file)
     except FileNotFoundError:
         return ReadResult()  # the watcher will report the removal
     except OSError as problem:
-        return ReadResult(unreadable=f"{entry.path}: {problem.strerror or problem}")
-    record = record_of(request, content_key(text or ""))
+        return ReadResult(unreadable=f"{path}: {problem.strerror or problem}")
+    entry = FileEntry(path, status.st_size, status.st_mtime_ns)
+    record = record_of(entry, request.collection, content_key(text or ""))
     if before and evolve(before, size=record.size, mtime_ns=record.mtime_ns) == record:
         return ReadResult(record if before != record else None)
     if text is None:
         return ReadResult(IndexedFile.left_out(record))
-    decision = decide_content(entry.path, text)
+    decision = decide_content(path, text)
     if not decision.indexed:
         return ReadResult(IndexedFile.left_out(record), skipped=decision.rule)
     try:
         return ReadResult(IndexedFile.of(record, text))
     except Exception as problem:
-        logger.exception("chunking %s failed", entry.path)
-        return ReadResult(
-            IndexedFile.left_out(record), unreadable=f"{entry.path}: chunking failed ({problem})"
-        )
+        logger.exception("chunking %s failed", path)
+        return ReadResult(IndexedFile.left_out(record), unreadable=f"{path}: chunking failed ({problem})")
 
 
-def record_of(request: ReadRequest, content_hash: str) -> FileRecord:
-    entry = request.entry
+def record_of(entry: FileEntry, collection: str, content_hash: str) -> FileRecord:
     # A file just written may be written again within the same tick of the file system's clock. With an
     # invalid time, the next scan reads it again.
     mtime_ns = entry.mtime_ns if time.time_ns() - entry.mtime_ns > _TICK_NS else -1
-    return FileRecord(entry.path, entry.size, mtime_ns, content_hash, request.collection)
+    return FileRecord(entry.path, entry.size, mtime_ns, content_hash, collection)

@@ -135,6 +135,7 @@ def _batches(requests: Iterable[ReadRequest]) -> Iterator[list[ReadRequest]]:
 
 
 def _lost(request: ReadRequest) -> ReadResult:
-    record = record_of(request, "")  # the digest is unknown; the file is read again once it changes
+    # The digest is unknown. The file is read again once it changes.
+    record = record_of(request.entry, request.collection, "")
     reason = f"{request.entry.path}: the process that read it ended"
     return ReadResult(IndexedFile.left_out(record), unreadable=reason)
