@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from attrs import frozen
+from attrs import Factory, field, frozen
 from numpy.typing import NDArray
 
 from cairn.embedding.shared import SharedModel, TextEncoder
@@ -21,10 +21,10 @@ QueryVector = NDArray[np.int8]
 
 @frozen
 class Meaning:
-    encoder: TextEncoder
-    """The model that made the vectors of the indexes."""
     table: StaticTable
     """Compares single lines."""
+    encoder: TextEncoder = field(default=Factory(lambda self: self.table, takes_self=True))
+    """The model that made the vectors of the indexes."""
 
     def vectors(self, queries: Sequence[str]) -> list[QueryVector]:
         """Return a vector for each query. The model is called once for all."""
@@ -44,4 +44,4 @@ def choose_meaning(facts: Sequence[Facts], models: SharedModel) -> Meaning | Non
     # A process of another version, or with other settings, may have written an index with another model.
     encoder = models.made_by(lambda model: keys == {static_key(model)})
     table = models.static_table()
-    return Meaning(encoder, table) if encoder is not None and table is not None else None
+    return Meaning(table, encoder) if encoder is not None and table is not None else None
