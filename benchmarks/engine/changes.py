@@ -134,9 +134,7 @@ def switch(options: Options) -> Figures:
                 time.sleep(_OPEN_SECONDS)
                 for _ in range(options.runs or 3):
                     there = _checkout(daemon, index, place, _BRANCH, other)
-                    runs.append(
-                        {"there_s": there, "back_s": _checkout(daemon, index, place, "main", home)}
-                    )
+                    runs.append({"there_s": there, "back_s": _checkout(daemon, index, place, "main", home)})
     worst = max(max(run["there_s"], run["back_s"]) for run in runs)
     figures = medians(runs)
     usual = max(figures["there_s"], figures["back_s"])
