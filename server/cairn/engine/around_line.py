@@ -5,13 +5,12 @@ from __future__ import annotations
 from attrs import frozen
 
 from cairn import protocol
-from cairn.engine.engine import Engine
 from cairn.engine.file_outline import OutlineEntry, indexed_outline, innermost
 from cairn.engine.file_page import FilePage, folder_of
 from cairn.engine.folders import Folder
+from cairn.engine.request import Request
 from cairn.engine.runner import answer
 from cairn.errors import CairnError, InvalidRequestError, OutOfTimeError, QueryCancelledError
-from cairn.index.store.deadline import Cancelled, never
 from cairn.protocol.references import ReferenceDirection
 
 _REFERENCES = 40
@@ -38,14 +37,12 @@ class AroundLine:
     """Whether the file has changed since it was indexed. References still show the indexed lines."""
 
 
-def around_line(
-    engine: Engine, file: FilePage, line: int, cancelled: Cancelled = never, *, front: str
-) -> AroundLine:
+def around_line(request: Request, file: FilePage, line: int, *, front: str) -> AroundLine:
     """Return what belongs to a 0-based line. Raise InvalidRequestError if the file has no such line."""
     page = file.page
     if not 0 <= line < page.text.count("\n") + 1:
         raise InvalidRequestError("line", f"{page.path} has no line {line + 1}")
-    folder = folder_of(engine, page.folder)
+    folder = folder_of(request, page.folder)
     definition = innermost(file.outline, line)
     indexed = _as_indexed(folder, file, definition) if definition else None
     users = callees = None
@@ -55,13 +52,13 @@ def around_line(
         def references(direction: ReferenceDirection) -> protocol.ReferencesAnswer:
             params = protocol.ReferencesParams(None, *place, direction=direction, limit=_REFERENCES)
             found: protocol.ReferencesAnswer = answer(
-                engine, "references", params, cancelled, front=front, as_json=False
+                request, "references", params, front=front, as_json=False
             )
             return found
 
         users = references(ReferenceDirection.CALLERS if indexed.is_called else ReferenceDirection.USES)
         callees = references(ReferenceDirection.CALLEES) if indexed.is_called else None
-    related, problem = _related(engine, file, indexed or definition, line, cancelled, front)
+    related, problem = _related(request, file, indexed or definition, line, front)
     return AroundLine(line, definition, users, callees, related, problem, page.changed)
 
 
@@ -78,11 +75,10 @@ def _as_indexed(folder: Folder, file: FilePage, definition: OutlineEntry) -> Out
 
 
 def _related(
-    engine: Engine,
+    request: Request,
     file: FilePage,
     definition: OutlineEntry | None,
     line: int,
-    cancelled: Cancelled,
     front: str,
 ) -> tuple[tuple[protocol.SearchResult, ...], str]:
     """Return passages related to the definition, or to the line if it is missing or long; and any error."""
@@ -93,9 +89,7 @@ def _related(
     document = protocol.TextDocument(file.uri)
     params = protocol.RelatedParams(document, lines, limit=_RELATED, context=0)
     try:
-        found: protocol.RelatedAnswer = answer(
-            engine, "related", params, cancelled, front=front, as_json=False
-        )
+        found: protocol.RelatedAnswer = answer(request, "related", params, front=front, as_json=False)
     except (QueryCancelledError, OutOfTimeError):
         raise
     except CairnError as problem:

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from cairn import protocol
-from cairn.engine.engine import Engine
 from cairn.engine.file_history import FileHistory, file_history
 from cairn.engine.file_outline import OutlineEntry, indexed_outline, outline_of_text
 from cairn.engine.folders import Folder
+from cairn.engine.request import Request
 from cairn.engine.runner import answer
 from cairn.index.queries.files import file_facts
-from cairn.index.store.deadline import Cancelled, never
 
 
 @frozen
@@ -32,15 +31,15 @@ class FilePage:
     """Whether the file was deleted or is no longer text. The indexed text is shown then."""
 
 
-def file_page(engine: Engine, path: str, cancelled: Cancelled = never, *, front: str) -> FilePage:
+def file_page(request: Request, path: str, *, front: str) -> FilePage:
     """Return the file at `path`, which may be absolute, relative or a unique end of a path.
 
     Raise InvalidRequestError with the reason for a path that is not an indexed file. If several folders have
     the path, the field of the error is `folder`; `folders_holding` lists these folders.
     """
     params = protocol.FetchPageParams(path, now=True)
-    page: protocol.PageAnswer = answer(engine, "fetchPage", params, cancelled, front=front, as_json=False)
-    folder = folder_of(engine, page.folder)
+    page: protocol.PageAnswer = answer(request, "fetchPage", params, front=front, as_json=False)
+    folder = folder_of(request, page.folder)
     facts = file_facts(folder.reader, page.path)
     parse_anew = page.changed and page.version == "disk" and page.language != "jupyter"
     outline = (
@@ -58,18 +57,18 @@ def file_page(engine: Engine, path: str, cancelled: Cancelled = never, *, front:
     )
 
 
-def history_of(engine: Engine, file: FilePage) -> FileHistory:
-    return file_history(folder_of(engine, file.page.folder).reader, file.page.path)
+def history_of(request: Request, file: FilePage) -> FileHistory:
+    return file_history(folder_of(request, file.page.folder).reader, file.page.path)
 
 
-def folders_holding(engine: Engine, path: str) -> Sequence[tuple[str, str]]:
+def folders_holding(request: Request, path: str) -> Sequence[tuple[str, str]]:
     """Return the URI and label of each folder that has an indexed file at `path`."""
-    return [(each.uri, each.label) for each in engine.folders if each.reader.page(path)]
+    return [(each.uri, each.label) for each in request.folders if each.reader.page(path)]
 
 
-def folder_of(engine: Engine, uri: str) -> Folder:
+def folder_of(request: Request, uri: str) -> Folder:
     """Return the open folder with this URI, which must come from an answer of the engine."""
-    return next(folder for folder in engine.folders if folder.uri == uri)
+    return next(folder for folder in request.folders if folder.uri == uri)
 
 
 def is_local(folder: Folder) -> bool:
