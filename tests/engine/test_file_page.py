@@ -13,11 +13,17 @@ import pytest
 from tests.engine.engines import indexed
 from tests.engine.test_references import PORT
 
-from cairn.engine.around_line import AroundLine, around_line
 from cairn.engine.engine import Engine
-from cairn.engine.file_history import FileHistory, file_history
 from cairn.engine.file_outline import innermost, outline_of_text
-from cairn.engine.file_page import FilePage, file_page, folders_holding
+from cairn.engine.file_page import (
+    AroundLine,
+    FileHistory,
+    FilePage,
+    around_line,
+    file_history,
+    file_page,
+    folders_holding,
+)
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
 

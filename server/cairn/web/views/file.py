@@ -12,10 +12,16 @@ from attrs import frozen
 from markupsafe import Markup
 from starlette.responses import RedirectResponse, Response
 
-from cairn.engine.around_line import AroundLine, around_line
-from cairn.engine.file_history import FileHistory
 from cairn.engine.file_outline import OutlineEntry
-from cairn.engine.file_page import FilePage, file_page, folders_holding, history_of
+from cairn.engine.file_page import (
+    AroundLine,
+    FileHistory,
+    FilePage,
+    around_line,
+    file_page,
+    folders_holding,
+    history_of,
+)
 from cairn.engine.methods import WEB
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
