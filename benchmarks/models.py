@@ -42,7 +42,7 @@ from cairn.embedding.embedder import Embedder
 from cairn.embedding.packaged import load_packaged, packaged_model
 from cairn.embedding.shared import SharedModel
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.store import ChunkText, VectorStore
+from cairn.index.vectors.vector_store import ChunkText, VectorStore
 from cairn.retrieval.meaning import Meaning, ModelMeaning, StaticMeaning
 from cairn.settings.tree import EmbeddingSettings
 

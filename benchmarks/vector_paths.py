@@ -33,15 +33,15 @@ from numpy.typing import NDArray
 from cairn.embedding.shared import SharedModel
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.database import _connect
 from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors import model_vectors, static_matrix
+from cairn.index.vectors import static_matrix, vec0
 from cairn.index.vectors.codes import Codes
 from cairn.index.vectors.static_rows import StaticRows
-from cairn.index.vectors.store import VectorStore
+from cairn.index.vectors.vector_store import VectorStore
 from cairn.settings.tree import EmbeddingSettings
 
 _LIMIT = 200
@@ -297,7 +297,7 @@ def _model_vectors(reader: SqliteReader, model: int, questions: Int8) -> Figures
     stored = db.execute(f"SELECT embedding FROM vectors_{model} LIMIT 1").get
     query = np.frombuffer(stored, np.float32)
     seconds: dict[str, list[float]] = {"sqlite-vec": [], "blocks": []}
-    ways = {"sqlite-vec": model_vectors._read_by_sqlite_vec, "blocks": model_vectors.chunk_vectors}
+    ways = {"sqlite-vec": vec0._read_by_sqlite_vec, "blocks": vec0.chunk_vectors}
     for _ in range(2):  # The second time counts.
         seconds = {name: [] for name in ways}
         for pool in pools:

@@ -24,7 +24,7 @@ from answers.facts import MAIN_BUDGET, FactQuestion, found, read_fact_sets
 from cairn.engine.engine import Engine
 from cairn.engine.runner import answer
 from cairn.engine.stored import StoredEngine
-from cairn.index.postgres.connection import Store
+from cairn.index.postgres.transactions import Store
 
 
 def main() -> int:

@@ -45,11 +45,11 @@ from engine.figures import Figures, percentile, run_conditions
 
 from cairn.index.postgres import access
 from cairn.index.postgres.roles import role_name
+from cairn.index.reader.exact import Literal, TextHit
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.postings import Postings
 from cairn.index.reader.records import ColumnWeights, Hit
-from cairn.index.remote.wire import dumps, loads
-from cairn.index.text.literals import Literal, TextHit
+from cairn.index.remote.messages import dumps, loads
 from cairn.team.indexing import index_repository
 from cairn.team.local_server import LocalServer
 from team.servers import QUICK, Answer, Client, Copy, copy_of, make_database, serving, words_of

@@ -27,7 +27,7 @@ from cairn.embedding.word_pieces import WordPieces
 from cairn.errors import ModelError
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import FileRecord, IndexedFile
-from cairn.index.vectors.store import VectorStore
+from cairn.index.vectors.vector_store import VectorStore
 from cairn.workspace.collections import file_kind
 
 DIMENSION = 4

@@ -16,11 +16,11 @@ from cairn.embedding.static import StaticTable, entry_type
 from cairn.embedding.word_pieces import WordPieces
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import never
 from cairn.index.store.meta import Facts, static_key
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.intake import StaticIntake, VectorIntake
+from cairn.index.vectors.vector_intake import StaticIntake, VectorIntake
 from cairn.retrieval.meaning import Meaning, ModelMeaning, ModelVector, StaticMeaning, choose_meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank

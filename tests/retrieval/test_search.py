@@ -12,10 +12,10 @@ from attrs import frozen
 from tests.index.index_builders import indexed
 from tests.retrieval.searching import search
 
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.store import VectorStore
+from cairn.index.vectors.vector_store import VectorStore
 from cairn.retrieval.candidates import _similarity
 from cairn.retrieval.meaning import ModelVector, QueryVector
 from cairn.retrieval.query import understand

@@ -24,12 +24,12 @@ from cairn.cli.team import team
 from cairn.engine.runner import answer
 from cairn.engine.stored import StoredEngine
 from cairn.errors import InvalidRequestError
-from cairn.index.postgres.connection import Store
+from cairn.index.postgres.transactions import Store
+from cairn.index.reader.exact import Literal
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights
+from cairn.index.remote.messages import dumps
 from cairn.index.remote.reads import READS
-from cairn.index.remote.wire import dumps
-from cairn.index.text.literals import Literal
 from cairn.team.garbage import remove_repository
 from cairn.team.local_server import LocalServer
 from cairn.team.store import OwnedStore

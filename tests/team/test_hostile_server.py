@@ -29,12 +29,11 @@ from cairn.engine.engine import Engine
 from cairn.errors import WireError
 from cairn.index.reader.postings import Postings
 from cairn.index.reader.records import Hit, Outline, StoredChunk
-from cairn.index.remote import server as team_server
-from cairn.index.remote.answers import ANSWERS, check
-from cairn.index.remote.catalogue import unpacked_catalogue
+from cairn.index.remote import team_server as team_server
+from cairn.index.remote.messages import ANSWERS, check, dumps, loads
+from cairn.index.remote.packed_catalogue import unpacked_catalogue
 from cairn.index.remote.reads import READS
-from cairn.index.remote.server import TeamServer, TeamUnavailableError
-from cairn.index.remote.wire import dumps, loads
+from cairn.index.remote.team_server import TeamServer, TeamUnavailableError
 from cairn.index.store.database import create
 from cairn.index.store.keyword_columns import path_words
 from cairn.protocol.chunk_type import ChunkType

@@ -22,7 +22,9 @@ from tests.team.shared_town import Town
 from cairn.chunking.model import Chunk
 from cairn.engine.stored import StoredEngine
 from cairn.errors import WireError
-from cairn.index.postgres.connection import Store
+from cairn.index.postgres.transactions import Store
+from cairn.index.reader.bm25 import Statistics
+from cairn.index.reader.exact import ExactMatches, Literal, TextHit
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.postings import Postings
 from cairn.index.reader.records import (
@@ -34,11 +36,9 @@ from cairn.index.reader.records import (
     Outline,
     StoredChunk,
 )
-from cairn.index.remote.catalogue import unpacked_catalogue
+from cairn.index.remote.messages import dumps, loads
+from cairn.index.remote.packed_catalogue import unpacked_catalogue
 from cairn.index.remote.reads import READS
-from cairn.index.remote.wire import dumps, loads
-from cairn.index.text.bm25 import Statistics
-from cairn.index.text.literals import ExactMatches, Literal, TextHit
 from cairn.protocol.chunk_type import ChunkType
 
 # --- values --------------------------------------------------------------------------------------------

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from cairn.index.queries.files import copies_among
-from cairn.index.queries.history import commits_of, copies_of
+from cairn.index.queries.file_queries import commits_of, copies_among, copies_of
 from cairn.index.queries.relations import changed_together, imports_around
 from cairn.index.reader.index_reader import IndexReader
 

@@ -12,7 +12,7 @@ from cairn.engine.file_history import FileHistory, file_history
 from cairn.engine.file_outline import OutlineEntry, indexed_outline, outline_of_text
 from cairn.engine.folders import Folder
 from cairn.engine.runner import answer
-from cairn.index.queries.files import file_facts
+from cairn.index.queries.file_queries import file_facts
 from cairn.index.store.deadline import Cancelled, never
 
 

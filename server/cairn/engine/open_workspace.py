@@ -16,7 +16,7 @@ from cairn.engine.folders import readers_with_unsaved
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError, ModelError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
-from cairn.index.queries.files import collections_within
+from cairn.index.queries.file_queries import collections_within
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter
 from cairn.retrieval.feedback_values import Learned

@@ -21,7 +21,7 @@ from cairn.engine.status import status_of
 from cairn.engine.team_overview import TeamOverview
 from cairn.index.indexing.folder_state import QueryGate
 from cairn.index.indexing.indexer import Role
-from cairn.index.reader.connection import IndexMemory
+from cairn.index.reader.index_memory import IndexMemory
 from cairn.index.reader.records import LanguageStats
 from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.lock import holder

@@ -10,8 +10,8 @@ from cairn import protocol
 from cairn.engine.folders import Folder, Sharing
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.remote.clone import Shared, TeamClone
-from cairn.index.remote.server import TeamServer
-from cairn.index.remote.token import team_token as team_token
+from cairn.index.remote.team_server import TeamServer
+from cairn.index.remote.team_server import team_token as team_token
 
 OnShared = Callable[[Path, IndexReader, protocol.Revision], None]
 OnLocal = Callable[[Path, str], None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cairn.index.remote.token import FILE
+from cairn.index.remote.team_server import FILE
 from cairn.paths import write_private
 from cairn.settings.sources import user_file
 from cairn.team.store import OwnedStore

@@ -24,17 +24,17 @@ from cairn.index.indexing.intake import Intake
 from cairn.index.overlay import overlay as overlay_module
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
-from cairn.index.queries.files import files_at, files_by_path
+from cairn.index.queries.file_queries import files_at, files_by_path
 from cairn.index.queries.known_words import IndexVocabulary
-from cairn.index.queries.symbols import important_names
+from cairn.index.queries.name_queries import important_names
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import MAX_NEIGHBOURS
 from cairn.index.reader.records import ColumnWeights, Hit, StoredChunk
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import Deadline, never
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.intake import StaticIntake
-from cairn.index.vectors.store import VectorStore
+from cairn.index.vectors.vector_intake import StaticIntake
+from cairn.index.vectors.vector_store import VectorStore
 from cairn.settings.tree import EmbeddingSettings, IndexSettings, Settings
 
 ALL = ChunkFilter()

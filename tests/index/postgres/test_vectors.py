@@ -19,15 +19,14 @@ from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn.embedding.packaged import load_packaged
 from cairn.errors import QueryCancelledError, StoreUnavailableError
-from cairn.index.postgres import reader as postgres_reader
-from cairn.index.postgres.catalogue import SnapshotMemory
-from cairn.index.postgres.reader import PostgresReader
-from cairn.index.postgres.session import Begun, Reads, SingleReads
-from cairn.index.postgres.vectors import VectorCache
-from cairn.index.reader.arrays import Ids
+from cairn.index.postgres import postgres_reader as postgres_reader
+from cairn.index.postgres.postgres_reader import PostgresReader, VectorCache
+from cairn.index.postgres.snapshot_catalogue import SnapshotMemory
+from cairn.index.postgres.transactions import Begun, Reads, SingleReads
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.reader.postings import Ids
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import never
 from cairn.team.local_server import LocalServer
 

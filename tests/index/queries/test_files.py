@@ -14,9 +14,15 @@ from tests.index.index_builders import Repository, indexed
 from cairn.chunking.model import content_key
 from cairn.errors import QueryCancelledError
 from cairn.index.indexing.git_history import GitHistory
-from cairn.index.queries.files import best_by_file, files_at, files_by_path, files_by_subjects, in_degrees
+from cairn.index.queries.file_queries import (
+    best_by_file,
+    files_at,
+    files_by_path,
+    files_by_subjects,
+    in_degrees,
+)
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import never
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from tests.index.index_builders import indexed
 
-from cairn.index.queries.words import FoundWords, find_words, passing_chunks, with_one_idf
+from cairn.index.queries.found_words import FoundWords, find_words, passing_chunks, with_one_idf
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
-from cairn.index.sqlite import postings as postings_module
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite import word_memory as postings_module
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import never
 from cairn.index.store.writer import IndexWriter
 from cairn.workspace.ignore_patterns import Selection

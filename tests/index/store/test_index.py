@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from tests.index.index_builders import indexed, violated_invariants
 
 from cairn.errors import QueryCancelledError
-from cairn.index.reader import connection
+from cairn.index.reader import index_memory
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store import database as database_module
 from cairn.index.store.deadline import never
 from cairn.index.store.writer import IndexedFile, IndexWriter
-from cairn.index.vectors.store import VectorStore
+from cairn.index.vectors.vector_store import VectorStore
 
 ALL = ChunkFilter()
 EVEN = ColumnWeights()
@@ -273,7 +273,7 @@ def test_another_collection_replaces_all_chunks(writer: IndexWriter) -> None:
 def test_large_index_is_not_mapped(
     writer: IndexWriter, reader: SqliteReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(index_memory, "_LOOK_SECONDS", 0.0)
 
     def mapped() -> int:
         with reader.reading() as db:

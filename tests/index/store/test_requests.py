@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cairn.errors import IndexUnavailableError
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store import database as database_module
 from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.requests import (

@@ -20,15 +20,11 @@ from cairn.chunking.model import Chunk, content_key
 from cairn.errors import OutOfTimeError, QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay, UnsavedReader
+from cairn.index.reader.exact import ExactMatches, Literal
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
-from cairn.index.sqlite.reader import SqliteReader
-from cairn.index.store.deadline import Deadline, never
-from cairn.index.store.keyword_columns import operator_words
-from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
-from cairn.index.text.exact import ExactMatches, Literal
-from cairn.index.text.word_list import (
+from cairn.index.reader.word_list import (
     FEW_NEW,
     WordList,
     WordListIntake,
@@ -37,6 +33,10 @@ from cairn.index.text.word_list import (
     read_word_list,
     stable_part,
 )
+from cairn.index.sqlite.sqlite_reader import SqliteReader
+from cairn.index.store.deadline import Deadline, never
+from cairn.index.store.keyword_columns import operator_words
+from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.protocol.chunk_type import ChunkType
 from cairn.settings.tree import Settings
 

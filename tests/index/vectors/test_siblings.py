@@ -12,9 +12,9 @@ from tests.index.index_builders import DIMENSION, embed_rest, functions, made_up
 
 from cairn.index.store.database import DATABASE_NAME, PREVIOUS_NAME
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors import siblings as siblings_module
-from cairn.index.vectors.siblings import Siblings
-from cairn.index.vectors.store import VectorStore
+from cairn.index.vectors import vector_intake as siblings_module
+from cairn.index.vectors.vector_intake import Siblings
+from cairn.index.vectors.vector_store import VectorStore
 
 MODEL = "m@1"
 

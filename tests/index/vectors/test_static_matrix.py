@@ -16,22 +16,22 @@ from numpy.typing import NDArray
 from tests.index.index_builders import embed_rest, functions, numbers
 
 from cairn.errors import OutOfTimeError, QueryCancelledError
-from cairn.index.reader import connection
+from cairn.index.reader import index_memory
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import Hit
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import Deadline, never
 from cairn.index.store.maintenance import Maintenance
 from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors import blocks as vector_blocks
-from cairn.index.vectors import codes, model_vectors, static_matrix, static_rows
-from cairn.index.vectors.blocks import UnknownLayoutError
+from cairn.index.vectors import codes, static_matrix, static_rows, vec0
+from cairn.index.vectors import vec0 as vector_blocks
 from cairn.index.vectors.static_matrix import StaticMatrix
 from cairn.index.vectors.static_rows import StaticRows
-from cairn.index.vectors.store import VectorStore
+from cairn.index.vectors.vec0 import UnknownLayoutError
+from cairn.index.vectors.vector_store import VectorStore
 from cairn.settings.tree import IndexSettings
 
 DIMENSION = 32
@@ -340,7 +340,7 @@ def test_deleted_rows_can_be_added_again(desk: Desk, query: Int8) -> None:
 def test_replaced_index_has_another_matrix(
     desk: Desk, query: Int8, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(index_memory, "_LOOK_SECONDS", 0.0)
     desk.give(range(1, 10))
     desk.found(query)
     (tmp_path / "other").mkdir()
@@ -363,7 +363,7 @@ def test_matrix_follows_another_process(desk: Desk, query: Int8) -> None:
     code = f"""
 import numpy as np
 from pathlib import Path
-from cairn.index.vectors.store import VectorStore
+from cairn.index.vectors.vector_store import VectorStore
 from cairn.index.store.writer import IndexWriter
 writer = IndexWriter(Path({str(desk.folder)!r}))
 VectorStore(writer.db).store_static([40, 41], np.array({rows.tolist()}, np.int8), queued=0)
@@ -570,8 +570,8 @@ def test_model_similarities_equal_those_of_sqlite_vec(desk: Desk) -> None:
     found = desk.reader.similarities([*ids, *bare, 9_999], query, "m")
     assert found.keys() == set(ids)
     with desk.reader.reading() as db:
-        stored = model_vectors._read_by_sqlite_vec(db, model, ids, query.size)
-    cosines = model_vectors.of_unit_length(stored[1]) @ model_vectors.of_unit_length(query)
+        stored = vec0._read_by_sqlite_vec(db, model, ids, query.size)
+    cosines = vec0.of_unit_length(stored[1]) @ vec0.of_unit_length(query)
     assert found == pytest.approx(dict(zip(stored[0], cosines.tolist(), strict=True)), abs=1e-6)
 
 
@@ -584,7 +584,7 @@ def test_unknown_layout_reads_model_vectors_with_sqlite_vec(
     query = np.array([1, 2, 3, 4], np.float32)
     before = desk.reader.similarities(ids, query, "m")
 
-    monkeypatch.setattr(model_vectors, "read_vectors_at", unknown)
+    monkeypatch.setattr(vec0, "read_vectors_at", unknown)
     assert desk.reader.similarities(ids, query, "m") == pytest.approx(before, abs=1e-6)
     assert len(before) == 30
 

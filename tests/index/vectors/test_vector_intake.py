@@ -14,15 +14,15 @@ from cairn.embedding.shared import SharedModel
 from cairn.index.indexing.folder_state import Progress
 from cairn.index.indexing.intake import Intake
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.database import DATABASE_NAME, PREVIOUS_NAME
 from cairn.index.store.deadline import never
 from cairn.index.store.meta import static_key
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexedFile, IndexWriter
-from cairn.index.vectors import intake as vectors_module
-from cairn.index.vectors.intake import StaticIntake, VectorIntake
-from cairn.index.vectors.store import VectorStore, Waiting
+from cairn.index.vectors import vector_intake as vectors_module
+from cairn.index.vectors.vector_intake import StaticIntake, VectorIntake
+from cairn.index.vectors.vector_store import VectorStore, Waiting
 from cairn.settings.tree import EmbeddingSettings, IndexSettings
 
 SETTINGS = EmbeddingSettings()

@@ -27,12 +27,12 @@ from tests.index.index_builders import (
 )
 
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import never
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.intake import StaticIntake, VectorIntake
-from cairn.index.vectors.store import VectorStore
+from cairn.index.vectors.vector_intake import StaticIntake, VectorIntake
+from cairn.index.vectors.vector_store import VectorStore
 from cairn.settings.tree import EmbeddingSettings
 
 EMBEDDING = EmbeddingSettings()

@@ -16,6 +16,8 @@ import apsw
 from attrs import astuple, evolve
 
 from cairn.index.overlay.overlay import Overlay
+from cairn.index.reader.bm25 import Statistics, score
+from cairn.index.reader.exact import ExactMatches, Literal, TextHit, best_first
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import (
@@ -32,17 +34,13 @@ from cairn.index.reader.records import (
 )
 from cairn.index.store.deadline import Cancelled, Deadline, never
 from cairn.index.store.meta import Facts
-from cairn.index.text.bm25 import Statistics, score
-from cairn.index.text.literals import ExactMatches, Literal, TextHit, best_first
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from cairn.chunking.references.packing import PackedTable
-    from cairn.index.reader.arrays import Ids
-    from cairn.index.reader.chunk_columns import ChunkColumns
-    from cairn.index.reader.postings import Postings
+    from cairn.index.reader.postings import ChunkColumns, Ids, Postings
 
 H = TypeVar("H", Hit, TextHit)
 T = TypeVar("T")

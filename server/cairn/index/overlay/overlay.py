@@ -22,17 +22,16 @@ from attrs import frozen
 
 from cairn.chunking.model import content_key
 from cairn.embedding.shared import SharedModel
+from cairn.index.reader.bm25 import OCCURRENCES, Occurrences, any_of, register
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
-from cairn.index.sqlite.filters import passes
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.filter_sql import passes
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import Cancelled
 from cairn.index.store.meta import Facts, static_key
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
-from cairn.index.text.bm25 import OCCURRENCES, Occurrences, register
-from cairn.index.text.match import any_of
-from cairn.index.vectors.intake import StaticIntake
+from cairn.index.vectors.vector_intake import StaticIntake
 from cairn.settings.tree import IndexSettings, Settings
 from cairn.text.unicode import well_formed
 from cairn.workspace.builtin_rules import decide_content
@@ -40,8 +39,7 @@ from cairn.workspace.collections import MANIFESTS, find_projects
 from cairn.workspace.rules import FileRules
 
 if TYPE_CHECKING:
-    from cairn.index.reader.chunk_columns import ChunkColumns
-    from cairn.index.reader.postings import Postings
+    from cairn.index.reader.postings import ChunkColumns, Postings
 
 logger = logging.getLogger(__name__)
 
@@ -114,13 +112,13 @@ class UnsavedReader(SqliteReader):
         return [(chunk, key) for chunk, key in rows]
 
     def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
-        from cairn.index.sqlite.postings import read_postings
+        from cairn.index.sqlite.word_memory import read_postings
 
         with self.reading(cancelled) as db:
             return {text: read_postings(db, text, rows) for text, rows in texts.items()}
 
     def columns(self) -> ChunkColumns:
-        from cairn.index.sqlite.chunk_arrays import ChunkArrays
+        from cairn.index.sqlite.word_memory import ChunkArrays
 
         with self.reading() as db:
             return ChunkArrays().columns(db, None)

@@ -1,6 +1,6 @@
 """Search for chunks that contain a literal: inverted lists select candidates, whose texts are searched.
 
-As in an index file (`cairn.index.text.exact`), the first candidates contain all words and operators of the
+As in an index file (`cairn.index.reader.exact`), the first candidates contain all words and operators of the
 literal. In the next ones, its first or last word may be part of a longer word.
 """
 
@@ -15,15 +15,14 @@ from numpy.typing import NDArray
 
 from cairn.errors import QueryCancelledError
 from cairn.index.postgres.segment import OPERATORS
-from cairn.index.postgres.words import stems, tokens
-from cairn.index.reader.arrays import Ids
-from cairn.index.reader.postings import Postings, together
+from cairn.index.postgres.snapshot_words import stems, tokens
+from cairn.index.reader.exact import ExactMatches, Literal, TextHit, best_first, look
+from cairn.index.reader.postings import Ids, Postings, together
 from cairn.index.store.deadline import Deadline
 from cairn.index.store.keyword_columns import operator_words
-from cairn.index.text.literals import ExactMatches, Literal, TextHit, best_first, look
 
 if TYPE_CHECKING:
-    from cairn.index.postgres.word_queries import WordQueries
+    from cairn.index.postgres.term_queries import WordQueries
 
 _MOST_WORDS = 24
 """The maximum number of the literal's words that are looked up, even if a pasted text has more."""

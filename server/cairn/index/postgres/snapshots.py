@@ -16,11 +16,10 @@ from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from cairn.errors import OutOfTimeError, StoreUnavailableError
-from cairn.index.postgres.catalogue import SnapshotKey, SnapshotMemory, read_snapshot
-from cairn.index.postgres.connection import Store
 from cairn.index.postgres.failures import explained
-from cairn.index.postgres.other_server import servers_of
-from cairn.index.postgres.session import Begun, Reads, Session
+from cairn.index.postgres.shards import servers_of
+from cairn.index.postgres.snapshot_catalogue import SnapshotKey, SnapshotMemory, read_snapshot
+from cairn.index.postgres.transactions import Begun, Reads, Session, Store
 from cairn.index.store.schema import SCHEMA_VERSION
 from cairn.text.unicode import well_formed
 

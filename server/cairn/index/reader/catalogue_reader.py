@@ -9,13 +9,13 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
-from cairn.index.reader.chunk_columns import ChunkColumns
-from cairn.index.reader.connection import IndexMemory
+from cairn.index.reader.bm25 import register
 from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_memory import IndexMemory
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.postings import ChunkColumns
 from cairn.index.reader.records import Hit
 from cairn.index.store.deadline import Cancelled
-from cairn.index.text.bm25 import register
 
 
 @define(eq=False)

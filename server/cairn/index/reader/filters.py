@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import apsw
 from attrs import frozen
 
-from cairn.index.reader.connection import ConnectedReader
+from cairn.index.reader.index_memory import ConnectedReader
 from cairn.index.store.meta import read_facts
 from cairn.workspace.ignore_patterns import Selection, folder_of_pattern
 

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import define, evolve, field
 
-from cairn.index.reader.connection import ConnectedReader, Row
-from cairn.index.reader.content_cache import ContentCache
+from cairn.index.reader.bm25 import Statistics
+from cairn.index.reader.exact import ExactMatches, Literal
 from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_memory import ConnectedReader, Row
 from cairn.index.reader.records import (
     CollectionStats,
     ColumnWeights,
@@ -32,10 +33,9 @@ from cairn.index.reader.records import (
     Outline,
     StoredChunk,
 )
+from cairn.index.store.caches import ContentCache
 from cairn.index.store.deadline import Cancelled, Deadline
 from cairn.index.store.meta import Facts, read_facts
-from cairn.index.text.bm25 import Statistics
-from cairn.index.text.literals import ExactMatches, Literal
 
 # Only methods that compare vectors import numpy: opening a workspace does not need it.
 if TYPE_CHECKING:
@@ -43,9 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cairn.chunking.references.packing import PackedTable
-    from cairn.index.reader.arrays import Ids
-    from cairn.index.reader.chunk_columns import ChunkColumns
-    from cairn.index.reader.postings import Postings
+    from cairn.index.reader.postings import ChunkColumns, Ids, Postings
 
 T = TypeVar("T")
 
@@ -290,7 +288,7 @@ class IndexReader(ConnectedReader, ABC):
 
     def similarities(self, ids: Sequence[int], vector: NDArray[np.float32], model: str) -> dict[int, float]:
         """Return the cosine similarity of these chunks' vectors of the model to `vector`."""
-        from cairn.index.vectors.model_vectors import of_unit_length
+        from cairn.index.vectors.vec0 import of_unit_length
 
         found, vectors = self.vectors(ids, vector.size, model)
         return dict(zip(found, (vectors @ of_unit_length(vector)).tolist(), strict=True))

@@ -11,7 +11,7 @@ from cairn.errors import WireError
 from cairn.index.store.deadline import Deadline, never
 
 if TYPE_CHECKING:
-    from cairn.index.postgres.reader import PostgresReader
+    from cairn.index.postgres.postgres_reader import PostgresReader
 
 _MS = 10_000.0
 """The time limit of one read in milliseconds."""

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, cast
 
 import apsw
 
-from cairn.index.reader.connection import ConnectedReader, interruption
 from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_memory import ConnectedReader, interruption
 from cairn.index.reader.index_reader import MAX_NEIGHBOURS, IndexReader
 from cairn.index.reader.records import Hit
-from cairn.index.sqlite.filters import HIDDEN_CHUNKS, admitted, passes
+from cairn.index.sqlite.filter_sql import HIDDEN_CHUNKS, admitted, passes
 from cairn.index.store.deadline import Cancelled
 from cairn.index.store.meta import Facts, read_facts
 from cairn.index.store.schema import STATIC_TABLE, static_cosine, vectors_table
@@ -65,7 +65,7 @@ class VectorQueries(IndexReader):
     ) -> tuple[list[int], NDArray[np.float32]]:
         import numpy as np
 
-        from cairn.index.vectors.model_vectors import chunk_vectors
+        from cairn.index.vectors.vec0 import chunk_vectors
 
         with self.reading() as db:
             model_id = _model_id(db, model)
@@ -78,7 +78,7 @@ class VectorQueries(IndexReader):
             model_id = _model_id(db, model)
             if model_id is None:
                 return {}
-            from cairn.index.vectors.model_vectors import text_vectors
+            from cairn.index.vectors.vec0 import text_vectors
 
             return text_vectors(db, model_id, keys, dimension)
 
@@ -116,7 +116,7 @@ class VectorQueries(IndexReader):
         only: ChunkFilter,
         cancelled: Cancelled,
     ) -> list[Hit]:
-        from cairn.index.reader.arrays import read_ids
+        from cairn.index.reader.postings import read_ids
 
         allowed = None
         where, values = admitted(self, only)
