@@ -28,8 +28,7 @@ from cairn.index.postgres.transactions import Store
 from cairn.index.reader.exact import Literal
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights
-from cairn.index.remote.messages import dumps
-from cairn.index.remote.reads import READS
+from cairn.index.remote.messages import ANSWERS, dumps
 from cairn.team.garbage import remove_repository
 from cairn.team.local_server import LocalServer
 from cairn.team.store import OwnedStore
@@ -85,7 +84,6 @@ ARGUMENTS: Mapping[str, list[Any]] = {
     "opening_chunks": [PATHS, 9, ChunkFilter()],
     "chunk_ids": [PATHS],
     "neighbours": [[("README.md", 0), ("src/harbour/berths.py", 1)], 2],
-    "page": ["src/harbour/berths.py"],
     "between": ["src/harbour/berths.py", 2, 9],
     "files_with_chunk": [content_key(TOWN["web/package.json"])],
     "defining": [SHIPS, 9, ChunkFilter()],
@@ -179,7 +177,7 @@ def test_hidden_fork_changes_no_answer(worlds: dict[str, Answers], world: str) -
 @pytest.mark.parametrize("world", ["hidden", "vault", "apart"])
 def test_hidden_fork_changes_nothing_that_a_clone_reads(worlds: dict[str, Answers], world: str) -> None:
     alone, shared = worlds["alone"], worlds[world]
-    for name in READS:
+    for name in ANSWERS:
         assert shared.reads[name] == alone.reads[name], name
         assert alone.reads[name] not in (b"[]", b'{"map":[]}'), name
     assert timeless(shared.catalogue) == timeless(alone.catalogue)

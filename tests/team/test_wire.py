@@ -36,9 +36,8 @@ from cairn.index.reader.records import (
     Outline,
     StoredChunk,
 )
-from cairn.index.remote.messages import dumps, loads
+from cairn.index.remote.messages import ANSWERS, dumps, loads
 from cairn.index.remote.packed_catalogue import unpacked_catalogue
-from cairn.index.remote.reads import READS
 from cairn.protocol.chunk_type import ChunkType
 
 # --- values --------------------------------------------------------------------------------------------
@@ -225,7 +224,7 @@ def exchange(town: Town, tmp_path_factory: pytest.TempPathFactory) -> Iterator[E
 
 
 def test_hidden_snapshots_are_refused_as_those_that_do_not_exist(exchange: Exchange) -> None:
-    body = dumps(["page", ["README.md"]])
+    body = dumps(["between", ["README.md", 0, 99]])
     for repository in ("fork", "lighthouse"):
         number = exchange.snapshots[repository]
         assert exchange.post(f"read/{number}", body, exchange.bob).status == 200
@@ -246,7 +245,7 @@ def test_hidden_snapshots_are_refused_as_those_that_do_not_exist(exchange: Excha
 def test_unknown_and_invalid_snapshots_are_not_found(exchange: Exchange, number: str) -> None:
     path = "".join(f"%{byte:02X}" if byte > 126 or byte == 32 else chr(byte) for byte in number.encode())
     for answer in (
-        exchange.post(f"read/{path}", dumps(["page", ["README.md"]])),
+        exchange.post(f"read/{path}", dumps(["between", ["README.md", 0, 99]])),
         exchange.served.ask(f"/team/v1/catalogue/{path}", token=exchange.ada),
     ):
         assert answer.status == 404
@@ -288,7 +287,7 @@ def test_chunks_of_a_fork_have_no_numbers_in_its_origin(exchange: Exchange) -> N
     assert exchange.read("names_matching", "b", "buried*") == []
     assert exchange.read("definitions", [_SECRET], 9, 9) == []
     assert exchange.read("symbols_naming", ["buried"], 9) == []
-    assert exchange.read("page", "src/harbour/map.py") == []
+    assert exchange.read("between", "src/harbour/map.py", 0, 99) == []
     assert exchange.read("absent", ["treasure"]) == ["treasure"]
 
 
@@ -362,7 +361,7 @@ _ODD_ARGUMENT = st.one_of(
 )
 
 
-@given(st.sampled_from(sorted(READS)), st.lists(_ODD_ARGUMENT, max_size=5))
+@given(st.sampled_from(sorted(ANSWERS)), st.lists(_ODD_ARGUMENT, max_size=5))
 @settings(max_examples=300)
 def test_odd_arguments_are_answered_or_refused_and_nothing_else(
     exchange: Exchange, name: str, given: list[Any]

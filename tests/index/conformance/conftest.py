@@ -30,8 +30,7 @@ from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.postgres.postgres_reader import PostgresReader
 from cairn.index.remote.messages import dumps, loads
 from cairn.index.remote.packed_catalogue import packed_catalogue, unpacked_catalogue
-from cairn.index.remote.reads import read
-from cairn.index.remote.remote_reader import RemoteReader
+from cairn.index.remote.remote_reader import RemoteReader, read
 from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.team.local_server import LocalServer
 

@@ -204,9 +204,6 @@ class OverlaidReader(IndexReader):
         shown = {place: chunks for place, chunks in there.items() if place[0] not in hidden}
         return shown | {place: _unsaved(chunks) for place, chunks in (here or {}).items()}
 
-    def page(self, path: str) -> list[StoredChunk]:
-        return self._of_file(path, lambda source: source.page(path))
-
     def between(self, path: str, first: int, last: int) -> list[StoredChunk]:
         return self._of_file(path, lambda source: source.between(path, first, last))
 

@@ -224,7 +224,7 @@ class PostgresReader(WordQueries, ChunkQueries, DefinitionQueries):
         limit = min(limit, MAX_NEIGHBOURS)
         check(cancelled)
         if (kept := _VECTORS.of(self.memory, self.reads, cancelled)) is not None:
-            allowed = self._passing(kept.store.ids[: kept.count], only) if only or only.hidden else None
+            allowed = self.passing(kept.store.ids[: kept.count], only) if only or only.hidden else None
             if allowed is not None and kept.present is not None:
                 allowed &= kept.present
             ids, scores = kept.nearest(vector, limit, allowed)

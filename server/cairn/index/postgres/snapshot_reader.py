@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress, starmap
@@ -83,11 +82,6 @@ class SnapshotReader(CatalogueReader):
         """Return `_chunk_rows` of the chunks with these numbers."""
         return self._chunk_rows(columns, "id = ANY(%s)", self.memory.chunk_numbers.ids_of(numbers))
 
-    def _file_numbers(self, paths: Iterable[str]) -> dict[str, int]:
-        """Return the numbers of the files that are in the snapshot, by path, in the order of `paths`."""
-        sql = "SELECT f.path, f.id FROM json_each(?) w CROSS JOIN files f ON f.path = w.value ORDER BY w.key"
-        return dict(self.select(sql, (json.dumps(list(paths)),)))
-
     @property
     def _words(self) -> SnapshotWords:
         return _WORDS.setdefault(self.memory, SnapshotWords(ref(self.memory)))
@@ -114,19 +108,19 @@ class SnapshotReader(CatalogueReader):
                 mask &= np.logical_or.reduce(named) if named else np.zeros_like(mask)
         return mask
 
-    def _passing(self, ids: Ids, only: ChunkFilter) -> NDArray[np.bool_]:
+    def passing(self, ids: Ids, only: ChunkFilter) -> NDArray[np.bool_]:
         """Return bool[n]: whether each of these chunks is in the snapshot and passes."""
         passing = self.memory.chunk_numbers.has(ids)
         mask = self._mask(only)
         if mask is not None:
             passing[passing] = mask[ids[passing]]
         if only.hidden:
-            hidden = list(self._file_numbers(only.hidden).values())
+            hidden = list(self.file_numbers(only.hidden).values())
             passing[passing] = ~np.isin(self.columns().file_of[ids[passing]], np.array(hidden, np.int32))
         return passing
 
     def _filtered(self, hits: Sequence[Hit], only: ChunkFilter, limit: int) -> list[Hit]:
-        passing = self._passing(np.array([hit.chunk_id for hit in hits], np.int64), only)
+        passing = self.passing(np.array([hit.chunk_id for hit in hits], np.int64), only)
         return [hit for hit, passes in zip(hits, passing.tolist(), strict=True) if passes][:limit]
 
 
@@ -157,12 +151,6 @@ class ChunkQueries(SnapshotReader):
     def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
         mask = self._mask(only)
         return None if mask is None else np.flatnonzero(mask)
-
-    def chunks_in(self, paths: Sequence[str]) -> Ids:
-        files = list(self._file_numbers(paths).values())
-        if not files:
-            return np.empty(0, np.int64)
-        return np.flatnonzero(np.isin(self.columns().file_of, np.array(files, np.int32)))
 
     def chunks(self, ids: Iterable[int]) -> dict[int, StoredChunk]:
         wanted = self.memory.chunk_numbers.ids_of(ids)
@@ -202,11 +190,11 @@ class ChunkQueries(SnapshotReader):
 
     def _rows_of_files(self, paths: Iterable[str], only: ChunkFilter) -> list[list[tuple[Any, ...]]]:
         """Return id, file, first line and definitions of each file's passing chunks, by position."""
-        files = self._file_numbers(paths)
+        files = self.file_numbers(paths)
         if not files:
             return []
         rows = self._chunk_rows("start_line, defines", "file = ANY(%s)", self._ids(files))
-        passing = self._passing(np.array([row[0] for row in rows], np.int64), only)
+        passing = self.passing(np.array([row[0] for row in rows], np.int64), only)
         by_file: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
         for row in compress(rows, passing):
             by_file[row[1]].append(row)
@@ -216,7 +204,7 @@ class ChunkQueries(SnapshotReader):
         file_of = self.columns().file_of  # It ascends.
         found = {
             path: list(range(*np.searchsorted(file_of, [file, file + 1]).tolist()))
-            for path, file in self._file_numbers(paths).items()
+            for path, file in self.file_numbers(paths).items()
         }
         return {path: chunks for path, chunks in found.items() if chunks}
 
@@ -224,7 +212,7 @@ class ChunkQueries(SnapshotReader):
         self, places: Iterable[tuple[str, int]], window: int
     ) -> dict[tuple[str, int], list[StoredChunk]]:
         every = list(places)
-        files = self._file_numbers(path for path, _ in every)
+        files = self.file_numbers(path for path, _ in every)
         id_of = dict(zip(files, self._ids(files), strict=True))
         wanted = [(id_of[path], position) for path, position in every if path in files]
         if not wanted:
@@ -247,15 +235,11 @@ class ChunkQueries(SnapshotReader):
         }
         return {place: chunks for place, chunks in found.items() if chunks}
 
-    def page(self, path: str) -> list[StoredChunk]:
-        files = self._file_numbers([path])
-        return self._stored("c.file = ANY(%s)", self._ids(files)) if files else []
-
     def _ids(self, files: Mapping[str, int]) -> list[int]:
         return self.memory.file_numbers.ids_of(files.values())
 
     def between(self, path: str, first: int, last: int) -> list[StoredChunk]:
-        files = self._file_numbers([path])
+        files = self.file_numbers([path])
         if not files:
             return []
         return self._stored(
@@ -263,7 +247,7 @@ class ChunkQueries(SnapshotReader):
         )
 
     def files_with_chunk(self, content_hash: str, path: str = "") -> list[str]:
-        files = self._ids(self._file_numbers([path])) if path else None
+        files = self._ids(self.file_numbers([path])) if path else None
         of_files = "" if files is None else "AND file = ANY(%s)"
         rows = self._rows(
             f"""SELECT DISTINCT file FROM cairn.chunks

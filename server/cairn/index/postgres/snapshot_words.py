@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
@@ -14,6 +14,7 @@ from weakref import ref
 import apsw
 import numpy as np
 from attrs import define, field
+from cachetools import LRUCache
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
@@ -23,6 +24,7 @@ from cairn.index.postgres.snapshot_catalogue import Numbering, SnapshotMemory
 from cairn.index.reader.postings import NOWHERE, Postings
 from cairn.index.reader.word_list import WordList, Words
 from cairn.index.sqlite.word_memory import COUNTED
+from cairn.index.store.caches import bounded
 from cairn.index.store.deadline import Deadline
 
 T = TypeVar("T")
@@ -52,10 +54,13 @@ class SnapshotWords:
     """A thread-safe cache of the terms of one snapshot. It does not keep the `SnapshotMemory` alive."""
 
     _memory: ref[SnapshotMemory]
-    _lists: OrderedDict[tuple[int, str], Postings] = field(factory=OrderedDict, init=False)
-    _bytes: int = field(default=0, init=False)
+    _lists: LRUCache[tuple[int, str], Postings] = field(
+        factory=lambda: bounded(_MOST_BYTES, lambda postings: postings.size), init=False
+    )
     _counts: dict[tuple[int, str], int] = field(factory=dict, init=False)
-    _waiting: OrderedDict[tuple[int, str], list[_Block]] = field(factory=OrderedDict, init=False)
+    _waiting: LRUCache[tuple[int, str], list[_Block]] = field(
+        factory=lambda: bounded(_MOST_WAITING), init=False
+    )
     """The blocks of counted terms, whose lists are not unpacked yet."""
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
     _reading_all: threading.Lock = field(factory=threading.Lock, init=False)
@@ -93,8 +98,6 @@ class SnapshotWords:
                 for term, every in blocks.items():
                     if found[term] and all(lists is not None for _, lists in every):
                         self._waiting[kind, term] = every
-                while len(self._waiting) > _MOST_WAITING:
-                    self._waiting.popitem(last=False)
             known |= found
         return known
 
@@ -104,7 +107,6 @@ class SnapshotWords:
         with self._lock:
             for term in wanted:
                 if (known := self._lists.get((kind, term))) is not None:
-                    self._lists.move_to_end((kind, term))
                     found[term] = known
         missing = [term for term in wanted if term not in found]
         if not missing:
@@ -132,7 +134,6 @@ class SnapshotWords:
         key = (_PHRASES, " ".join(terms))
         with self._lock:
             if (known := self._lists.get(key)) is not None:
-                self._lists.move_to_end(key)
                 return known
         found = find()
         self._keep({key[1]: found}, _PHRASES)
@@ -219,12 +220,7 @@ class SnapshotWords:
 
     def _keep(self, lists: Mapping[str, Postings], kind: int) -> None:
         with self._lock:
-            for term, postings in lists.items():
-                before = self._lists.pop((kind, term), None)
-                self._bytes += postings.size - (before.size if before else 0)
-                self._lists[kind, term] = postings
-            while self._bytes > _MOST_BYTES and len(self._lists) > 1:
-                self._bytes -= self._lists.popitem(last=False)[1].size
+            self._lists.update(((kind, term), postings) for term, postings in lists.items())
 
 
 @cache

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-import math
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, islice
@@ -13,17 +12,18 @@ from typing import Any
 
 import apsw
 import numpy as np
+from attrs import frozen
 
 from cairn.chunking.references.packing import PackedTable
 from cairn.errors import OutOfTimeError
-from cairn.index.postgres.exact import find
-from cairn.index.postgres.segment import NAMES
+from cairn.index.postgres.segment import NAMES, OPERATORS
 from cairn.index.postgres.snapshot_reader import SnapshotReader, best_first, check, storable
 from cairn.index.postgres.snapshot_words import intersection, once, stems
-from cairn.index.reader.bm25 import K1, LOWEST_IDF, B, Statistics, quoted_word
-from cairn.index.reader.exact import ExactMatches, Literal
+from cairn.index.reader.bm25 import Statistics, damping, fts5_idf, quoted_word, worth
+from cairn.index.reader.exact import ExactMatches, Literal, Proposer, Wanted, find
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.reader.postings import NOWHERE, Postings
+from cairn.index.reader.index_memory import interruption
+from cairn.index.reader.postings import NOWHERE, Ids, Postings, together
 from cairn.index.reader.records import ColumnWeights, DefinitionPlace, FoundName, Hit, KeywordCounts
 from cairn.index.reader.word_list import WordList
 from cairn.index.store.deadline import Cancelled, Deadline, never
@@ -170,12 +170,12 @@ _MOST_CHECKED = 300
 
 
 class WordQueries(SnapshotReader):
-    def _stems(self, text: str) -> list[str]:
+    def stems(self, text: str) -> list[str]:
         with self.reading() as db:
             return stems(db, text)
 
     def word_counts(self, texts: Iterable[str], bound: int, cancelled: Cancelled) -> KeywordCounts:
-        terms = {text: self._stems(text) for text in texts}
+        terms = {text: self.stems(text) for text in texts}
         counts = self._words.counts(self._ask, (term for every in terms.values() for term in every))
         matching = {text: min((counts[term] for term in found), default=0) for text, found in terms.items()}
         phrases = {text: found for text, found in terms.items() if len(found) > 1 and matching[text]}
@@ -185,7 +185,7 @@ class WordQueries(SnapshotReader):
         )
 
     def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
-        terms = {text: self._stems(text) for text in texts}
+        terms = {text: self.stems(text) for text in texts}
         try:
             check(cancelled)
         except OutOfTimeError:
@@ -225,6 +225,10 @@ class WordQueries(SnapshotReader):
     def word_list(self) -> WordList:
         return self._words.all(self._ask)
 
+    def texts(self, ids: Sequence[int]) -> list[tuple[Any, ...]]:
+        """Return the number, the file's number, the first line and the compressed text of these chunks."""
+        return self._rows_of(ids, "start_line, text")
+
     def keywords(
         self,
         words: Sequence[str],
@@ -234,21 +238,20 @@ class WordQueries(SnapshotReader):
         cancelled: Cancelled,
     ) -> list[Hit]:
         check(cancelled)
-        terms = {word: self._stems(word) for word in words}
+        terms = {word: self.stems(word) for word in words}
         found = [each for each in self._postings_of(terms).values() if len(each.ids)]
         if not found:
             return []
         ids = np.unique(np.concatenate([each.ids for each in found])).astype(np.int64)
-        ids = ids[self._passing(ids, only)]
+        ids = ids[self.passing(ids, only)]
         columns, every = self.columns(), self.memory.chunks
         scores = np.zeros(len(ids))
-        damping = K1 * (1 - B + B * columns.tokens_of(ids) / columns.mean_tokens)
+        lengths = damping(columns.tokens_of(ids), columns.mean_tokens, "float64")
         for each in found:
             places, there = each.at(ids)
             here = places[there]
             times = weights.text * each.counts[here] + weights.symbol * each.names[here]
-            idf = max(LOWEST_IDF, math.log((every - len(each.ids) + 0.5) / (len(each.ids) + 0.5)))
-            scores[there] += idf * times * (K1 + 1) / (times + damping[there])
+            scores[there] += worth(fts5_idf(len(each.ids), every), times, lengths[there])
         ids, scores = ids[scores > 0], scores[scores > 0]
         order = np.lexsort((ids, -scores))[:limit]
         return list(map(Hit, ids[order].tolist(), scores[order].tolist()))
@@ -280,18 +283,46 @@ class WordQueries(SnapshotReader):
         (found,) = self.postings({word: 0}, lambda: False).values()
         return bool(found.names.any())
 
-    # --- texts ----------------------------------------------------------------------------------------
-
     def containing(
         self, literal: Literal, limit: int, only: ChunkFilter, deadline: Deadline, first: Iterable[int] = ()
     ) -> ExactMatches:
-        return find(self, literal, limit, lambda ids: self._passing(ids, only), deadline, first)
+        try:
+            with self.reading() as db:
+                return find(db, _TermProposer(self, only), literal, limit, deadline, first)
+        except apsw.InterruptError:
+            raise interruption(deadline) from None
 
-    def texts(self, ids: Sequence[int]) -> list[tuple[int, int, str]]:
-        return [
-            (number, line, zlib.decompress(packed).decode("utf-8", "surrogatepass"))
-            for number, _, line, packed in self._rows_of(ids, "start_line, text")
-        ]
+
+@frozen(eq=False)
+class _TermProposer(Proposer):
+    """Proposes chunks by inverted lists, which have no places: a phrase is looked up as its words."""
+
+    reader: WordQueries
+    only: ChunkFilter
+
+    batches = (64, 256, 512)
+
+    def with_all(self, wanted: Wanted) -> Iterable[int]:
+        reader = self.reader
+        terms = list(itertools.chain.from_iterable(reader.stems(word.text) for word in wanted.words))
+        every = [*reader.term_postings(terms).values()]
+        every += reader.term_postings(wanted.operators, OPERATORS).values()
+        every += [together(list(reader.term_postings(part).values())) for part in wanted.parts]
+        every.sort(key=lambda postings: len(postings.ids))
+        return self._passing(intersection(every).ids.astype(np.int64)) if every else ()
+
+    def every(self) -> Iterable[int]:
+        return self._passing(np.flatnonzero(self.reader.columns().file_of > 0))
+
+    def word_list(self) -> WordList:
+        return self.reader.word_list()
+
+    def packed_texts(self, ids: Sequence[int]) -> Iterable[tuple[int, int, bytes]]:
+        return ((number, line, packed) for number, _, line, packed in self.reader.texts(ids))
+
+    def _passing(self, ids: Ids) -> list[int]:
+        found: list[int] = ids[self.reader.passing(ids, self.only)].tolist()
+        return found
 
 
 def _times(db: apsw.Connection, wanted: str, text: str) -> int:

@@ -7,7 +7,6 @@ words that count as one, whose frequencies are added up here.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
@@ -17,7 +16,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from cairn.index.reader.bm25 import K1, B
+from cairn.index.reader.bm25 import damping, idf, worth
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.postings import NO_CHUNKS, ChunkColumns, Ids, Postings, together
@@ -59,15 +58,15 @@ class FoundWords:
         `allowed` are the ids of the only chunks that may be found, ascending; None allows all.
         """
         if allowed is not None and len(allowed) <= _FEW:
-            ids, worth = allowed, self.scores(allowed)
+            ids, scores = allowed, self.scores(allowed)
         else:
-            ids, worth = self._everywhere(limit, allowed)
-        is_found = worth > 0  # Partitioning many equal numbers is slow.
-        ids, worth = ids[is_found], worth[is_found]
+            ids, scores = self._everywhere(limit, allowed)
+        is_found = scores > 0  # Partitioning many equal numbers is slow.
+        ids, scores = ids[is_found], scores[is_found]
         if len(ids) > limit:
-            least = np.partition(worth, len(worth) - limit)[len(worth) - limit] if limit else np.inf
-            ids, worth = ids[worth >= least], worth[worth >= least]
-        return ids[np.lexsort((ids, -worth))[:limit]]
+            least = np.partition(scores, len(scores) - limit)[len(scores) - limit] if limit else np.inf
+            ids, scores = ids[scores >= least], scores[scores >= least]
+        return ids[np.lexsort((ids, -scores))[:limit]]
 
     def scores(self, chunks: Ids) -> Floats:
         """Return the BM25 scores of these chunks, float64[n]."""
@@ -79,12 +78,12 @@ class FoundWords:
 
     def _summed(self, chunks: Ids, times: Callable[[Postings, NDArray[np.intp]], NDArray[Any]]) -> Floats:
         """Return BM25 scores, float64[n]. `times` counts the occurrences at places of a word's postings."""
-        worth, damping = np.zeros(len(chunks)), self._damping(chunks)
+        total, lengths = np.zeros(len(chunks)), self._damping(chunks)
         for word in self._occurring:
             places, there = word.postings.at(chunks)
             if there.any():
-                worth[there] += _worth(word.idf, times(word.postings, places[there]), damping[there])
-        return worth
+                total[there] += worth(word.idf, times(word.postings, places[there]), lengths[there])
+        return total
 
     @cached_property
     def _occurring(self) -> Sequence[FoundWord]:
@@ -98,12 +97,12 @@ class FoundWords:
             return np.empty(0, np.int64), np.empty(0)
         lowest = min(int(word.postings.ids[0]) for word in found)
         highest = max(int(word.postings.ids[-1]) for word in found)
-        worth = np.zeros(highest - lowest + 1, np.float32)
+        total = np.zeros(highest - lowest + 1, np.float32)
         for word in found:
             chunks = word.postings.ids
-            worth[chunks - lowest] += _worth(word.idf, word.postings.weights(), self._damping(chunks))
+            total[chunks - lowest] += worth(word.idf, word.postings.weights(), self._damping(chunks))
         hidden = self.hidden[(self.hidden >= lowest) & (self.hidden <= highest)]
-        worth[hidden - lowest] = 0.0
+        total[hidden - lowest] = 0.0
         if allowed is None:
             # The `limit` best chunks of one word give a lower bound, which excludes most other chunks.
             some = next(
@@ -111,24 +110,14 @@ class FoundWords:
             )
             least = 0.0
             if some is not None and limit:
-                least = np.partition(worth[some - lowest], len(some) - limit)[len(some) - limit]
-            places = np.flatnonzero(worth >= least) if least > 0 else np.flatnonzero(worth)
-            return places + lowest, worth[places]
+                least = np.partition(total[some - lowest], len(some) - limit)[len(some) - limit]
+            places = np.flatnonzero(total >= least) if least > 0 else np.flatnonzero(total)
+            return places + lowest, total[places]
         ids = allowed[(allowed >= lowest) & (allowed <= highest)]
-        return ids, worth[ids - lowest]
+        return ids, total[ids - lowest]
 
     def _damping(self, chunks: Ids | NDArray[np.int32]) -> NDArray[np.float32]:
-        damping = self.columns.tokens_of(chunks).astype(np.float32)
-        damping *= np.float32(K1 * B / self.columns.mean_tokens)
-        damping += np.float32(K1 * (1 - B))
-        return damping
-
-
-def _worth(idf: float, times: NDArray[Any], damping: NDArray[np.float32]) -> NDArray[np.float32]:
-    worth = times.astype(np.float32)
-    worth /= worth + damping
-    worth *= np.float32(idf * (K1 + 1))
-    return worth
+        return damping(self.columns.tokens_of(chunks), self.columns.mean_tokens)
 
 
 def find_words(
@@ -153,7 +142,7 @@ def find_words(
         every = together([postings[text] for text in words[place] if text in postings])
         holding = min(len(every.ids), counts.rows)
         weight = weights[place] if weights else 1.0
-        found.append(FoundWord(place, weight * _idf(holding, counts.rows), every, weight))
+        found.append(FoundWord(place, weight * idf(holding, counts.rows), every, weight))
     return FoundWords(found, counts.rows, reader.columns(), reader.saved.chunks_in(reader.hidden))
 
 
@@ -166,7 +155,7 @@ def with_one_idf(found: Sequence[FoundWords]) -> list[FoundWords]:
         holding.update({word.place: len(word.postings.ids) for word in each.words})
 
     def shared(word: FoundWord) -> FoundWord:
-        return evolve(word, idf=word.weight * _idf(min(holding[word.place], total), total))
+        return evolve(word, idf=word.weight * idf(min(holding[word.place], total), total))
 
     return [evolve(each, words=[shared(word) for word in each.words]) for each in found]
 
@@ -186,7 +175,7 @@ def _rarest(rows: Sequence[int], most: int) -> list[int]:
 
 def _most_distinctive(rows: Sequence[int], every: int, weights: Sequence[float], most: int) -> list[int]:
     """Return the positions of all words that do not occur, and of the words of the highest weighted idf."""
-    idfs = [weight * _idf(min(count, every), every) for count, weight in zip(rows, weights, strict=True)]
+    idfs = [weight * idf(min(count, every), every) for count, weight in zip(rows, weights, strict=True)]
     chosen = [place for place, count in enumerate(rows) if not count]
     absent, so_far = len(chosen), 0
     for place in sorted(range(len(rows)), key=lambda place: -idfs[place]):
@@ -197,10 +186,6 @@ def _most_distinctive(rows: Sequence[int], every: int, weights: Sequence[float],
         so_far += rows[place]
         chosen.append(place)
     return chosen
-
-
-def _idf(holding: int, every: int) -> float:
-    return math.log1p((every - holding + 0.5) / (holding + 0.5))
 
 
 def passing_chunks(reader: IndexReader, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:

@@ -1,4 +1,5 @@
-"""FTS5 expressions, and BM25 scores of a few chunks with the statistics of another, larger index.
+"""BM25, and FTS5 expressions. The functions on arrays score all chunks of an index; `score` scores a few
+chunks with the statistics of another, larger index.
 
 In an index of a few chunks every word is frequent, so SQLite's own bm25 scores every match near zero. To be
 comparable with scores of the large index, these scores use the large index's number of rows, lengths and
@@ -12,9 +13,13 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from operator import mul
+from typing import TYPE_CHECKING, Any
 
 import apsw
 from attrs import frozen
+
+if TYPE_CHECKING:  # Opening a workspace does not need numpy.
+    from numpy.typing import NDArray
 
 
 def quoted_word(text: str) -> str:
@@ -28,8 +33,41 @@ def any_of(words: Iterable[str]) -> str:
 
 
 K1, B = 1.2, 0.75
-LOWEST_IDF = 1e-6
+_LOWEST_IDF = 1e-6
 """These constants are the same as in FTS5's bm25."""
+
+
+def odds(holding: float, every: float) -> float:
+    """Return the odds that one of `every` chunks lacks a word that `holding` chunks contain."""
+    return (every - holding + 0.5) / (holding + 0.5)
+
+
+def idf(holding: float, every: float) -> float:
+    """Return the inverse document frequency of a word, above 0 for all words."""
+    return math.log1p(odds(holding, every))
+
+
+def fts5_idf(holding: float, every: float) -> float:
+    """Return the inverse document frequency as FTS5's bm25 has it, almost 0 for a word in half the chunks."""
+    found = odds(holding, every)
+    return max(math.log(found), _LOWEST_IDF) if found > 0 else _LOWEST_IDF
+
+
+def damping(tokens: NDArray[Any], mean: float, dtype: str = "float32") -> NDArray[Any]:
+    """Return by how much the length of each text, in tokens, damps its occurrences of a word."""
+    lengths = tokens.astype(dtype)
+    lengths *= K1 * B / mean
+    lengths += K1 * (1 - B)
+    return lengths
+
+
+def worth(idf: float, times: NDArray[Any], damping: NDArray[Any]) -> NDArray[Any]:
+    """Return the scores of texts for a word that occurs `times` times in each. `damping` has their type."""
+    found = times.astype(damping.dtype)
+    found /= found + damping
+    found *= idf * (K1 + 1)
+    return found
+
 
 OCCURRENCES, STATISTICS = "cairn_occurrences", "cairn_statistics"
 """The names of FTS5 functions that return the fields of `Occurrences` and of `Statistics` as JSON."""
@@ -75,7 +113,7 @@ def score(found: Sequence[Occurrences], statistics: Statistics, weights: Sequenc
     there = statistics.frequencies or (0,) * len(here)
     chunks = max(statistics.chunks, len(found))
     tokens = statistics.tokens / statistics.chunks if statistics.tokens else found[0].tokens
-    idfs = [_idf(chunks, max(counts)) for counts in zip(here, there, strict=True)]
+    idfs = [fts5_idf(max(counts), chunks) for counts in zip(here, there, strict=True)]
     return {chunk.chunk_id: _score(chunk, idfs, tokens, weights) for chunk in found}
 
 
@@ -87,11 +125,6 @@ def _score(chunk: Occurrences, idfs: Sequence[float], tokens: float, weights: Se
         weight = sum(map(mul, weights, counts))
         found += idf * weight * (K1 + 1) / (weight + damping) if weight else 0.0
     return found
-
-
-def _idf(chunks: int, frequency: int) -> float:
-    odds = (chunks - frequency + 0.5) / (frequency + 0.5)
-    return max(math.log(odds), LOWEST_IDF) if odds > 0 else LOWEST_IDF
 
 
 def _occurrences(api: apsw.FTS5ExtensionApi, /, *_: apsw.SQLiteValue) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 
 import apsw
@@ -13,7 +14,7 @@ from cairn.index.reader.bm25 import register
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_memory import IndexMemory
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.reader.postings import ChunkColumns
+from cairn.index.reader.postings import ChunkColumns, Ids
 from cairn.index.reader.records import Hit
 from cairn.index.store.deadline import Cancelled
 
@@ -57,6 +58,17 @@ class CatalogueReader(IndexReader):
 
     def columns(self) -> ChunkColumns:
         return self.memory.columns
+
+    def file_numbers(self, paths: Iterable[str]) -> dict[str, int]:
+        """Return the numbers of the files that are in the snapshot, by path, in the order of `paths`."""
+        sql = "SELECT f.path, f.id FROM json_each(?) w CROSS JOIN files f ON f.path = w.value ORDER BY w.key"
+        return dict(self.select(sql, (json.dumps(list(paths)),)))
+
+    def chunks_in(self, paths: Sequence[str]) -> Ids:
+        files = list(self.file_numbers(paths).values()) if paths else []
+        if not files:
+            return np.empty(0, np.int64)
+        return np.flatnonzero(np.isin(self.columns().file_of, np.array(files, np.int32)))
 
     def nearest(
         self, vector: NDArray[np.float32], model: str, limit: int, only: ChunkFilter, cancelled: Cancelled

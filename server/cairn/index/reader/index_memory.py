@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 from attrs import define, field
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 Row = tuple[Any, ...]
+T = TypeVar("T")
 
 _LOOK_SECONDS = 0.02
 """The minimum time between two checks of a thread whether another file has replaced the index. One search
@@ -68,6 +69,7 @@ class IndexMemory:
     tables: GenerationCache[int, PackedTable] = field(
         factory=partial(GenerationCache, _MOST_TABLES), init=False
     )
+    _owned: dict[Callable[[], Any], Any] = field(factory=dict, init=False)
     derived: dict[str, ContentCache[Any]] = field(factory=dict, init=False)
     """Values that other packages derived from the index's content, by name."""
     named: GenerationCache[tuple[str, ...], str] = field(
@@ -79,6 +81,13 @@ class IndexMemory:
 
     _words_used: float = field(default=0.0, init=False)
     _words_timer: threading.Timer | None = field(default=None, init=False)
+
+    def own(self, make: Callable[[], T]) -> T:
+        """Return the object that `make` made for this index at the first call. `make` is also its name."""
+        if make not in self._owned:
+            self._owned.setdefault(make, make())
+        owned: T = self._owned[make]
+        return owned
 
     def use_words(self, words: WordList) -> None:
         """Keep the word list for later queries, until none has used it for `_WORDS_KEPT_SECONDS`."""

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_LAST_LINE = 2**31 - 1
 MAX_NEIGHBOURS = 200
 """The maximum number of neighbours that a query may request. sqlite-vec's cost grows with the square of this
 number (docs/design.md)."""
@@ -187,9 +188,9 @@ class IndexReader(ConnectedReader, ABC):
     ) -> dict[tuple[str, int], list[StoredChunk]]:
         """Return up to `window` chunks on each side of each place (path, position), in file order."""
 
-    @abstractmethod
     def page(self, path: str) -> list[StoredChunk]:
         """Return all chunks of a file in order; empty for a path that is not indexed."""
+        return self.between(path, -1, _LAST_LINE)
 
     @abstractmethod
     def between(self, path: str, first: int, last: int) -> list[StoredChunk]:

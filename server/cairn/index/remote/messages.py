@@ -165,7 +165,6 @@ ANSWERS: Mapping[str, Any] = {
     "opening_chunks": list[int],
     "outlines": dict[int, Outline],
     "packed_tables": dict[int, bytes],
-    "page": list[StoredChunk],
     "places": dict[int, DefinitionPlace],
     "postings": dict[str, Postings],
     "static_similarities": dict[int, float],

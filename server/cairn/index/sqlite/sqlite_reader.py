@@ -1,47 +1,37 @@
-"""Reads the index file of one folder: words, exact text, chunks, definitions and symbols."""
+"""Reads the index file of one folder: chunks, definitions and symbols, with its words and vectors."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import starmap
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import apsw
-from attrs import define, evolve, frozen
+from attrs import define, evolve
 
-from cairn.errors import OutOfTimeError
-from cairn.index.reader.bm25 import Statistics, any_of, quoted_word, read_statistics
-from cairn.index.reader.exact import ExactMatches, Literal, find
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.reader.index_memory import IndexMemory
 from cairn.index.reader.records import (
     STORED_COLUMNS,
-    ColumnWeights,
     DefinitionPlace,
     FoundName,
     Hit,
-    KeywordCounts,
     LanguageStats,
     Outline,
     StoredChunk,
     stored_chunk,
 )
-from cairn.index.reader.word_list import WordList, is_of_use, read_word_list
 from cairn.index.sqlite.filter_sql import HIDDEN_CHUNKS, admitted, admitted_files, passes
 from cairn.index.sqlite.vector_queries import VectorQueries
-from cairn.index.sqlite.word_memory import count_rows
-from cairn.index.store.deadline import Cancelled, Deadline
+from cairn.index.sqlite.word_queries import WordQueries
+from cairn.index.store.deadline import Cancelled
 from cairn.index.store.meta import read_facts
 
 if TYPE_CHECKING:
     from cairn.chunking.references.packing import PackedTable
-    from cairn.index.reader.postings import ChunkColumns, Ids, Postings
-    from cairn.index.sqlite.word_memory import ChunkArrays, PostingsCache
+    from cairn.index.reader.postings import Ids
 
 
 _MOST_SORTED = 3_000
@@ -50,105 +40,9 @@ _MOST_NAMES = 400
 """The maximum number of names to return, the shortest first. The caller takes about 15 µs to compare each."""
 
 
-@frozen(eq=False)
-class _WordMemory:
-    postings: PostingsCache
-    columns: ChunkArrays
-
-
-_MEMORIES: WeakKeyDictionary[IndexMemory, _WordMemory] = WeakKeyDictionary()
-
-
 @define(eq=False, slots=False)
-class SqliteReader(VectorQueries):
+class SqliteReader(WordQueries, VectorQueries):
     """Reads the index in `folder`. Every result is empty while there is no index."""
-
-    def _word_memory(self) -> _WordMemory:
-        from cairn.index.sqlite.word_memory import ChunkArrays, PostingsCache
-
-        known = _MEMORIES.get(self.memory)
-        if known is None:
-            known = _MEMORIES.setdefault(self.memory, _WordMemory(PostingsCache(), ChunkArrays()))
-        return known
-
-    def word_counts(self, texts: Iterable[str], bound: int, cancelled: Cancelled) -> KeywordCounts:
-        quoted = {text: quoted_word(text) for text in texts}
-        counts = count_rows(self, "chunks_fts", quoted.values(), bound, cancelled)
-        matching = {text: counts.matching[expression] for text, expression in quoted.items()}
-        return KeywordCounts(counts.rows, matching)
-
-    def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
-        kept, upto = self._word_memory().postings, self.columns().upto
-        found: dict[str, Postings] = {}
-        with self.reading() as db, suppress(OutOfTimeError):
-            identity = self.memory.local.identity
-            for text, rows in texts.items():
-                with self.reading(cancelled):
-                    found[text] = kept.get(db, identity, text, rows, upto)
-        return found
-
-    def columns(self) -> ChunkColumns:
-        with self.reading() as db:
-            return self._word_memory().columns.columns(db, self.memory.local.identity)
-
-    def keywords(
-        self,
-        words: Sequence[str],
-        weights: ColumnWeights,
-        limit: int,
-        only: ChunkFilter,
-        cancelled: Cancelled,
-    ) -> list[Hit]:
-        if not words:
-            return []
-        # `+rowid` makes SQLite filter the rows of one keyword query. Without it, SQLite runs a query for each
-        # admitted row.
-        condition, values = passes(self, "+rowid", only)
-        rows = self.select(
-            f"""SELECT rowid, -bm25(chunks_fts, {weights.sql}) AS score
-                FROM chunks_fts WHERE chunks_fts MATCH ? AND {condition}
-                ORDER BY score DESC, rowid LIMIT ?""",
-            (any_of(words), *values, limit),
-            cancelled,
-        )
-        return list(starmap(Hit, rows))
-
-    def statistics(self, words: Sequence[str], cancelled: Cancelled) -> Statistics:
-        with self.reading(cancelled) as db:
-            return read_statistics(db, any_of(words))
-
-    def absent(self, words: Sequence[str]) -> list[str]:
-        places = self.select(_SELECT_ABSENT, (json.dumps(list(map(quoted_word, words))),))
-        return [words[place] for (place,) in places]
-
-    def documents(self, stems: Sequence[str]) -> dict[str, int]:
-        return dict(self.select(_SELECT_DOCUMENTS, (json.dumps(list(stems)),)))
-
-    def stems_starting(self, prefix: str, deadline: Deadline) -> dict[str, int]:
-        found: dict[str, int] = {}
-        with self.reading() as db:
-            for term, documents in db.execute(_SELECT_STARTING, (prefix, prefix + "\U0010ffff")):
-                found[str(term)] = int(str(documents))
-                if deadline():
-                    return {}
-        return found
-
-    def is_named(self, word: str) -> bool:
-        sql = "SELECT EXISTS (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ?)"
-        return bool(self.select(sql, (f"symbol_words : {quoted_word(word)}",))[0][0])
-
-    def containing(
-        self, literal: Literal, limit: int, only: ChunkFilter, deadline: Deadline, first: Iterable[int] = ()
-    ) -> ExactMatches:
-        passing = passes(self, "{}", only)
-        with self.reading(deadline) as db:
-
-            def words() -> WordList:
-                found = read_word_list(db, self.memory.words)
-                self.memory.use_words(found)
-                return found if is_of_use(db, found) else WordList()
-
-            return find(db, literal, limit, passing, deadline, words, first)
 
     def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
         import numpy as np
@@ -226,10 +120,6 @@ class SqliteReader(VectorQueries):
         for *row, position in self.select(_SELECT_NEIGHBOURS, (json.dumps(list(places)), window)):
             found.setdefault((row[1], position), []).append(stored_chunk(row))
         return found
-
-    def page(self, path: str) -> list[StoredChunk]:
-        rows = self.select(f"{_SELECT_CHUNKS} WHERE f.path = ? ORDER BY c.position", (path,))
-        return list(map(stored_chunk, rows))
 
     def between(self, path: str, first: int, last: int) -> list[StoredChunk]:
         condition = "f.path = ? AND c.end_line > ? AND c.start_line < ?"
@@ -346,13 +236,6 @@ _SELECT_LANGUAGES = """
     SELECT f.collection, c.language, count(*), sum(c.chunks) FROM (
         SELECT file_id, language, count(*) AS chunks FROM chunks GROUP BY file_id, language) c
     JOIN files f ON f.id = c.file_id GROUP BY f.collection, c.language ORDER BY f.collection, c.language"""
-
-_SELECT_ABSENT = """
-    SELECT key FROM json_each(?) WHERE NOT EXISTS
-    (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH value)
-    AND NOT EXISTS (SELECT 1 FROM paths_fts WHERE paths_fts MATCH value)"""
-_SELECT_DOCUMENTS = "SELECT w.term, w.doc FROM json_each(?) t CROSS JOIN words w ON w.term = t.value"
-_SELECT_STARTING = "SELECT term, doc FROM words WHERE term >= ?1 AND term < ?2"
 
 # The query examines every chunk in files that define the owner. Elsewhere it examines the name's first
 # thousand definitions, since some languages define methods apart from their type.

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable
-from weakref import WeakKeyDictionary
 
 import apsw
 import numpy as np
 from attrs import define, field, frozen
+from cachetools import LRUCache
 
 from cairn.index.reader.bm25 import OCCURRENCES, quoted_word
-from cairn.index.reader.index_memory import ConnectedReader, IndexMemory
+from cairn.index.reader.index_memory import ConnectedReader
 from cairn.index.reader.postings import (
     LONGEST,
     NO_CHUNKS,
@@ -31,6 +30,7 @@ from cairn.index.reader.postings import (
     read_ids,
 )
 from cairn.index.reader.records import KeywordCounts
+from cairn.index.store.caches import bounded
 from cairn.index.store.deadline import Cancelled
 
 _MAX_WORDS = 20_000
@@ -48,9 +48,6 @@ class _Counts:
     counts: dict[str, int] = field(factory=dict)
 
 
-_CACHES: WeakKeyDictionary[IndexMemory, dict[str, _Counts]] = WeakKeyDictionary()
-
-
 def count_rows(
     reader: ConnectedReader, table: str, expressions: Iterable[str], bound: int, cancelled: Cancelled
 ) -> KeywordCounts:
@@ -63,7 +60,7 @@ def count_rows(
     found: dict[str, int] = {}
     with reader.reading(cancelled) as db:
         generation = int(db.execute("SELECT value FROM meta WHERE key = 'generation'").get or 0)
-        cache = _CACHES.setdefault(reader.memory, {}).setdefault(table, _Counts())
+        cache = reader.memory.own(_Counts)
         if generation != cache.generation:
             cache.rows = int(db.execute(f"SELECT count(*) FROM {table}_docsize").get)
             counted = cache.counts.copy()  # Other threads may add counts meanwhile.
@@ -213,8 +210,9 @@ class PostingsCache:
     """A cache of one index's postings, up to `_MOST_BYTES`, which all threads of the process share."""
 
     _identity: object = None
-    _words: OrderedDict[str, _Entry] = field(factory=OrderedDict)
-    _bytes: int = 0
+    _words: LRUCache[str, _Entry] = field(
+        factory=lambda: bounded(_MOST_BYTES, lambda entry: entry.postings.size)
+    )
     _lock: threading.Lock = field(factory=threading.Lock)
 
     def get(self, db: apsw.Connection, identity: object, text: str, rows: int, upto: int) -> Postings:
@@ -223,11 +221,9 @@ class PostingsCache:
         tables do not have them. An interrupted query leaves the cache unchanged."""
         with self._lock:
             if identity != self._identity:
-                self._identity, self._bytes = identity, 0
+                self._identity = identity
                 self._words.clear()
             cached = self._words.get(text)
-            if cached is not None:
-                self._words.move_to_end(text)
         if cached is not None and cached.upto >= upto:
             return cached.postings
         if cached is not None and (upto - cached.upto <= _MOST_ADDED or rows > COUNTED):
@@ -239,11 +235,7 @@ class PostingsCache:
         found = Postings(found.ids[:seen], found.counts[:seen], found.names[:seen])
         with self._lock:
             if identity == self._identity:
-                before = self._words.pop(text, None)
-                self._bytes += found.size - (before.postings.size if before else 0)
                 self._words[text] = _Entry(upto, found)
-                while self._bytes > _MOST_BYTES and len(self._words) > 1:
-                    self._bytes -= self._words.popitem(last=False)[1].postings.size
         return found
 
 

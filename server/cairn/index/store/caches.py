@@ -6,9 +6,10 @@ import math
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from attrs import define, field
+from cachetools import LRUCache
 
 from cairn.index.store.meta import Facts
 
@@ -92,3 +93,9 @@ class ContentCache(Generic[T]):
             return cast(T, self._value)
         finally:
             self._making.release()
+
+
+def bounded(most: int, size: Callable[[V], int] = lambda value: 1) -> LRUCache[Any, V]:
+    """Return a cache that evicts the least recently used values, so that the sum of their sizes is at most
+    `most`. A value that is larger by itself counts as `most`. The cache is not thread-safe."""
+    return LRUCache(most, getsizeof=lambda value: min(most, size(value)))
