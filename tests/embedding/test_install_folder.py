@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.embedding.conftest import FolderMaker
-
 from cairn.embedding.embedder import load_embedder
 from cairn.embedding.install import install_folder
 from cairn.embedding.model_files import find_model, models_dir
+from tests.embedding.conftest import FolderMaker
+
 from cairn.errors import ModelError
 from cairn.settings.tree import EmbeddingSettings
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from cairn.embedding.model_files import InstalledModel, activate, find_model, models_dir, write_description
+
 from cairn.errors import ModelError
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-
 from cairn.embedding.model_files import InstalledModel
 from cairn.embedding.onnx_graph import build_bert_graph
+
 from cairn.errors import ModelError
 
 CONFIG = {

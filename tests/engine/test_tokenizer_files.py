@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cairn.embedding.model_files import find_model
+from cairn.embedding.tokenization import load_tokenizer
 from tests.conftest import ask
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from cairn.embedding.model_files import find_model
-from cairn.embedding.tokenization import load_tokenizer
 from cairn.engine.engine import Engine
 from cairn.errors import InvalidRequestError
 

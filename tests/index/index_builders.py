@@ -15,12 +15,12 @@ from typing import cast
 import apsw
 import numpy as np
 from attrs import frozen
+from cairn.embedding.embedder import Embedder
+from cairn.embedding.model_files import InstalledModel
 from numpy.typing import NDArray
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
-from cairn.embedding.embedder import Embedder
-from cairn.embedding.model_files import InstalledModel
 from cairn.embedding.packaged import PackagedModel
 from cairn.embedding.static import StaticTable, entry_type
 from cairn.embedding.word_pieces import WordPieces

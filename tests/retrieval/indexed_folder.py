@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
-
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.model_files import InstalledModel
+
 from cairn.embedding.packaged import PackagedModel
 from cairn.embedding.static import StaticTable, entry_type
 from cairn.embedding.word_pieces import WordPieces

@@ -8,9 +8,9 @@ from typing import cast
 
 import numpy as np
 import pytest
+from cairn.embedding.embedder import Embedder
 from tests.index.index_builders import indexed
 
-from cairn.embedding.embedder import Embedder
 from cairn.embedding.shared import SharedModel
 from cairn.embedding.static import StaticTable, entry_type
 from cairn.embedding.word_pieces import WordPieces

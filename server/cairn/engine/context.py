@@ -15,11 +15,10 @@ from cairn.chunking.chunker import chunk_text
 from cairn.chunking.composite import composite_text
 from cairn.chunking.model import content_key
 from cairn.context import editor
-from cairn.context.builder import TokenCounter, assemble, part_budgets
+from cairn.context.builder import assemble, part_budgets
 from cairn.context.concepts import concept_items, readmes_above
 from cairn.context.model import Item, PartName
 from cairn.context.passages import Grouped, passage_item, related_passages, with_query
-from cairn.discovery.render import estimate_tokens
 from cairn.engine.completeness import index_state
 from cairn.engine.context_memory import ContextMemory
 from cairn.engine.folders import path_of_uri, places_of_uri
@@ -70,7 +69,7 @@ def context(
     found = time.perf_counter()
     workspace.check_cancelled()
     budgets = part_budgets(workspace.settings.context, params.budget)
-    assembled = assemble(request.parts(passages), budgets, *request.counter())
+    assembled = assemble(request.parts(passages), budgets, workspace.engine.model.count_tokens)
     answer = protocol.ContextAnswer(
         passages=request.shown(passages),
         context=assembled.text,
@@ -275,14 +274,14 @@ class _ContextRequest:
         ]
 
     def _vector(self) -> PassageVector:
-        """Return the vector of text that is not indexed: a static one, which is fast to compute."""
-        table = self.workspace.engine.model.static_table()
-        if table is None:
+        """Return the vector of text that is not indexed."""
+        meaning = self.workspace.meaning
+        if meaning is None:
             return PassageVector()
         chunks = [stored.chunk for stored in self.passage.chunks]
         texts = [ChunkText.of(chunk, composite_text(self.passage.path, "", chunk)) for chunk in chunks]
-        vectors = static_vectors(table, texts, self.workspace.settings.embedding)
-        return vector_of_texts(table.id, vectors)
+        vectors = static_vectors(meaning.encoder, texts, self.workspace.settings.embedding)
+        return vector_of_texts(meaning.encoder.id, vectors)
 
     def parts(self, passages: Sequence[Grouped]) -> dict[PartName, Sequence[Item]]:
         """Return every candidate item for each part of the context."""
@@ -331,14 +330,6 @@ class _ContextRequest:
         return [next((path for _, path in places_of_uri(folders, uri)), _name(uri)) for uri in given]
 
     # --- the answer ------------------------------------------------------------------------------------
-
-    def counter(self) -> tuple[TokenCounter, bool]:
-        """Return the installed model's token counter or an estimate, and whether it counts by line."""
-        model = self.workspace.engine.model
-        tokenizer = model.tokenizer()
-        if tokenizer is None:
-            return estimate_tokens, False
-        return self.memory.counting(model.version(), tokenizer.count), tokenizer.counts_by_line
 
     def shown(self, passages: Sequence[Grouped]) -> tuple[protocol.ContextPassage, ...]:
         query, used, defined = self.query, self.passage.used, self.passage.defined

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -11,10 +10,10 @@ from typing import TYPE_CHECKING
 from attrs import define, evolve, field
 
 from cairn import protocol
-from cairn.embedding.embedder import Embedder
+from cairn.embedding.shared import estimate_tokens
 from cairn.engine.folders import readers_with_unsaved
 from cairn.engine.request import Request
-from cairn.errors import InvalidRequestError, ModelError
+from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.file_queries import collections_within
 from cairn.index.queries.known_words import IndexVocabulary
@@ -28,6 +27,7 @@ from cairn.retrieval.rarity import term_shares
 from cairn.settings.contained import contained
 from cairn.settings.layers import CHARACTERS
 from cairn.settings.tree import Leg
+from cairn.text.unicode import well_formed
 from cairn.workspace.builtin_rules import may_contain_secrets
 from cairn.workspace.collections import TAGS
 
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from cairn.discovery.indexed_searcher import IndexedSearcher
     from cairn.discovery.render import TokenCounter
     from cairn.discovery.terms import QueryTerms
-
-logger = logging.getLogger(__name__)
 
 _MAX_TOKENIZER_BYTES = 200_000_000
 """The maximum size of a `tokenizer.json`, six times the largest of the known language models, Gemma's."""
@@ -59,15 +57,7 @@ class OpenWorkspace(Request):
         """The comparison by vectors; None if settings exclude it. A model is loaded only if vectors exist."""
         if Leg.MEANING not in self.settings.search.legs:
             return None
-        facts = [reader.facts_with_unsaved() for reader in self.readers]
-        return choose_meaning(facts, self._embedder, self.engine.model.static_table)
-
-    def _embedder(self) -> Embedder | None:
-        try:
-            return self.engine.model.embedder()
-        except ModelError as problem:  # `status` reports the problem, and searches go on without vectors.
-            logger.warning("%s", problem)
-            return None
+        return choose_meaning([reader.facts() for reader in self.readers], self.engine.model)
 
     @cached_property
     def vocabulary(self) -> IndexVocabulary:
@@ -84,7 +74,7 @@ class OpenWorkspace(Request):
         return {number: learned for number, learned in every.items() if learned}
 
     def state(self, learned: Mapping[int, Learned]) -> Hashable:
-        """Return a cache key for the state of indexes, unsaved text, model, settings and feedback.
+        """Return a cache key for the state of indexes, unsaved text, settings and feedback.
 
         If the index changes after this call, the answer is newer than its key. That does no harm: the key is
         never used again, because generations only rise.
@@ -98,7 +88,7 @@ class OpenWorkspace(Request):
             for folder, reader in zip(self.folders, self.readers, strict=True)
         )
         choices = tuple((number, known.version) for number, known in learned.items())
-        return self.settings, self.engine.model.version(), indexes, choices
+        return self.settings, indexes, choices
 
     def understood(self, text: str) -> Query:
         """Parse a query that asks for evidence."""
@@ -129,7 +119,7 @@ class OpenWorkspace(Request):
 
     def collections(self, places: ChunkFilter = EVERYTHING) -> list[protocol.CollectionRef]:
         """Return the collections of all folders within `places`. Collections of the same name are merged."""
-        dimension = self.meaning.dimension if self.meaning else 0
+        dimension = self.meaning.encoder.dimension if self.meaning else 0
         refs: dict[str, protocol.CollectionRef] = {}
         for reader in self.readers:
             for stats in collections_within(reader, places):
@@ -161,12 +151,9 @@ class OpenWorkspace(Request):
                 raise InvalidRequestError(
                     "config.render.tokenizer",
                     f"{tokenizer!r} cannot be used: {problem}; give the path of a tokenizer.json,"
-                    f" {CHARACTERS!r}, or nothing for the installed model's",
+                    f" {CHARACTERS!r}, or nothing for the code model's words",
                 ) from problem
-        from cairn.discovery.render import estimate_tokens
-
-        installed = None if tokenizer == CHARACTERS else self.engine.model.tokenizer()
-        return installed.count if installed else estimate_tokens
+        return estimate_tokens if tokenizer == CHARACTERS else self.engine.model.count_tokens
 
     def _tokenizer_file(self, named: str) -> Path:
         """Return the path. Raise ValueError if it is neither in the workspace nor in the user's settings, and
@@ -200,8 +187,8 @@ class OpenWorkspace(Request):
 
 @lru_cache(maxsize=4)
 def _counter_of(path: Path, _modified: int) -> TokenCounter:
-    from tokenizers import Tokenizer  # Imported only for a tokenizer file.
+    from cairn.embedding.onnx_model import load_tokenizer
 
-    from cairn.embedding.tokenization import TextTokenizer
-
-    return TextTokenizer(Tokenizer.from_file(str(path))).count
+    tokenizer = load_tokenizer(path)
+    tokenizer.no_truncation()
+    return lambda text: len(tokenizer.encode(well_formed(text), add_special_tokens=False))

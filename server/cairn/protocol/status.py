@@ -22,10 +22,10 @@ class FileCounts:
 class ModelInfo:
     name: str
     dimension: int
+    """The length of a vector; 0 for a user's own model whose description does not say it."""
     id: str
     packaged: bool = False
-    """Whether this is the code model that comes with Cairn. `cairn model install` adds a larger, slower
-    one."""
+    """Whether this is the code model that comes with Cairn, and not a model of the user's own."""
 
 
 @frozen
@@ -149,8 +149,8 @@ class StatusAnswer:
     queued: int
     """How many chunks wait for a vector."""
     model: ModelInfo | None
-    """The installed model or, if there is none, the code model that comes with Cairn. It is null if embedding
-    is switched off, or if neither can be used."""
+    """The user's own model or, if there is none, the code model that comes with Cairn. It is null if
+    embedding is switched off, or if neither can be used."""
     collections: tuple[CollectionInfo, ...]
     last_error: str | None
     latency: Latency
@@ -163,7 +163,7 @@ class StatusAnswer:
     """The current step of indexing: `checking`, `scanning`, `reading`, `static`, `history`, `counting`,
     `embedding`, `tidying`, `idle` or `paused`."""
     static_embedded: int = 0
-    """How many chunks have a static vector, by the code model that comes with Cairn."""
+    """The same as `embedded`."""
     paused: bool = False
     texts_per_second: float = 0.0
     """How many texts were embedded in a second recently."""
