@@ -8,7 +8,7 @@ from cairn import protocol
 from cairn.engine.folders import path_inside
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
-from cairn.index.store.requests import RequestKind
+from cairn.index.store.coordination import RequestKind
 
 
 def reindex(request: Request, params: protocol.ReindexParams) -> protocol.ReindexAnswer:

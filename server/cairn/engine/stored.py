@@ -44,8 +44,8 @@ from cairn.index.queries.file_queries import has_below
 from cairn.index.remote.messages import dumps, loads
 from cairn.index.remote.packed_catalogue import packed_catalogue
 from cairn.index.remote.remote_reader import read
+from cairn.index.store.coordination import RequestKind
 from cairn.index.store.keyword_columns import compound_parts
-from cairn.index.store.requests import RequestKind
 from cairn.settings.layers import Layers
 from cairn.settings.tree import Settings
 from cairn.text.uris import path_below

@@ -10,6 +10,7 @@ from tests.index.index_builders import functions, indexed
 
 from cairn.errors import IndexUnavailableError
 from cairn.index.store import database
+from cairn.index.store.coordination import RequestKind, leave_request
 from cairn.index.store.database import (
     DATABASE_NAME,
     PREVIOUS_NAME,
@@ -19,9 +20,8 @@ from cairn.index.store.database import (
     open_writer,
     remove_previous,
     set_aside,
+    today,
 )
-from cairn.index.store.maintenance import today
-from cairn.index.store.requests import RequestKind, leave_request
 from cairn.index.store.schema import SCHEMA_VERSION
 from cairn.index.store.writer import IndexWriter
 

@@ -265,19 +265,6 @@ def test_keyword_queries_distinguish_timeout_and_cancellation(many: IndexReader)
     assert many.keywords(words, ColumnWeights(), 10, ALL, Deadline(never, 60_000.0))
 
 
-@pytest.mark.parametrize(
-    ("deadline", "is_over", "ends"),
-    [
-        (Deadline(never), False, False),
-        (Deadline(lambda: True), False, True),
-        (Deadline(never, 60_000.0), False, False),
-        (Deadline(never, 0.0), True, True),
-    ],
-)
-def test_a_deadline_passes_or_is_cancelled(deadline: Deadline, is_over: bool, ends: bool) -> None:
-    assert (deadline.is_over, deadline()) == (is_over, ends)
-
-
 # --- unsaved text -----------------------------------------------------------------------------------
 
 

@@ -21,8 +21,8 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import Hit
 from cairn.index.sqlite.sqlite_reader import SqliteReader
+from cairn.index.store.database import Maintenance
 from cairn.index.store.deadline import Deadline, never
-from cairn.index.store.maintenance import Maintenance
 from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexWriter

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from attrs import define, evolve, field
 
-from cairn.index.indexing.folder_state import Activity, Progress
+from cairn.index.indexing.folder_state import BURST, Activity, Progress
 from cairn.index.indexing.reading import ReadRequest, ReadResult, read_file
-from cairn.index.indexing.work_queue import BURST
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.index.vectors.vector_store import StaticRecipe
 from cairn.settings.tree import IndexSettings

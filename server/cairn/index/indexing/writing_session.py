@@ -14,22 +14,20 @@ from functools import partial
 import apsw
 
 from cairn.errors import IndexUnavailableError
-from cairn.index.indexing.folder_state import Activity, FolderState
+from cairn.index.indexing.folder_state import Activity, FolderState, Work, needs_rescan
 from cairn.index.indexing.git_history import GitHistory
 from cairn.index.indexing.intake import Intake
 from cairn.index.indexing.links import LinkCounter
-from cairn.index.indexing.work_queue import Work, needs_rescan
 from cairn.index.reader.word_list import WordListIntake
-from cairn.index.store.database import check_soundness
-from cairn.index.store.maintenance import Maintenance, today
-from cairn.index.store.meta import CHECK_IS_DUE, Facts
-from cairn.index.store.requests import (
+from cairn.index.store.coordination import (
     RequestKind,
     check_is_marked,
     drop_requests,
     take_check_mark,
     waiting_requests,
 )
+from cairn.index.store.database import Maintenance, check_soundness, today
+from cairn.index.store.meta import CHECK_IS_DUE, Facts
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.vector_intake import VectorIntake
 from cairn.index.vectors.vector_store import StaticRecipe

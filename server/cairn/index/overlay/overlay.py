@@ -23,10 +23,9 @@ from attrs import frozen
 from cairn.chunking.model import content_key
 from cairn.embedding.shared import SharedModel, TextEncoder
 from cairn.index.reader.bm25 import OCCURRENCES, Occurrences, any_of, register
-from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.filters import ChunkFilter, passes
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
-from cairn.index.sqlite.filter_sql import passes
 from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import Cancelled
 from cairn.index.store.meta import Facts, static_key

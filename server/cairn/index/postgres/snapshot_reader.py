@@ -21,11 +21,10 @@ from cairn.index.postgres.snapshot_catalogue import SnapshotMemory
 from cairn.index.postgres.snapshot_words import SnapshotWords
 from cairn.index.postgres.transactions import Reads, Store
 from cairn.index.reader.catalogue_reader import CatalogueReader
-from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.filters import ChunkFilter, admitted_files
 from cairn.index.reader.index_memory import interruption
 from cairn.index.reader.postings import Ids, Postings
 from cairn.index.reader.records import Hit, LanguageStats, Outline, StoredChunk
-from cairn.index.sqlite.filter_sql import admitted_files
 from cairn.index.store.deadline import Cancelled
 from cairn.index.store.rows import CHUNK_COLUMNS, chunk_from_row
 from cairn.text.unicode import well_formed

@@ -18,8 +18,8 @@ from attrs import evolve, frozen
 from cairn.index.reader.filters import ChunkFilter, files_named
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import CollectionStats
-from cairn.index.store.commits import unpacked_commits, unpacked_touches
 from cairn.index.store.deadline import Cancelled
+from cairn.index.store.rows import unpacked_commits, unpacked_touches
 from cairn.workspace.history import Commit
 
 

@@ -18,9 +18,9 @@ from cairn.index.reader.bm25 import register
 from cairn.index.reader.records import Outline
 from cairn.index.reader.word_list import WordList
 from cairn.index.store.caches import ContentCache, GenerationCache
+from cairn.index.store.coordination import ask_for_check
 from cairn.index.store.database import DAMAGE, DATABASE_NAME, create, file_identity, open_reader
 from cairn.index.store.deadline import Cancelled, Deadline
-from cairn.index.store.requests import ask_for_check
 
 if TYPE_CHECKING:
     from cairn.chunking.references.packing import PackedTable

@@ -15,7 +15,7 @@ from typing import Any
 from attrs import frozen
 
 from cairn.errors import CairnError, WireError
-from cairn.index.indexing.work_queue import needs_rescan
+from cairn.index.indexing.folder_state import needs_rescan
 from cairn.index.overlay.overlay import MOST_CHARACTERS, Overlay
 from cairn.index.queries.file_queries import has_below
 from cairn.index.remote.packed_catalogue import unpacked_catalogue

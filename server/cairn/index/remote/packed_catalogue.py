@@ -20,9 +20,9 @@ from cairn.errors import WireError
 from cairn.index.reader.postings import ChunkColumns
 from cairn.index.remote.messages import MOST_BYTES, check, dumps, loads
 from cairn.index.remote.remote_reader import RemoteMemory
-from cairn.index.store.commits import TOUCH_BYTES
 from cairn.index.store.database import create, distrust
 from cairn.index.store.meta import read_facts
+from cairn.index.store.rows import TOUCH_BYTES
 from cairn.index.store.schema import SCHEMA_VERSION
 from cairn.paths import data_dir, private_folder
 from cairn.workspace.rules import is_relative

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import apsw
 from attrs import define, evolve
 
-from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.filters import HIDDEN_CHUNKS, ChunkFilter, admitted, admitted_files, passes
 from cairn.index.reader.records import (
     STORED_COLUMNS,
     DefinitionPlace,
@@ -23,7 +23,6 @@ from cairn.index.reader.records import (
     StoredChunk,
     stored_chunk,
 )
-from cairn.index.sqlite.filter_sql import HIDDEN_CHUNKS, admitted, admitted_files, passes
 from cairn.index.sqlite.vector_queries import VectorQueries
 from cairn.index.sqlite.word_queries import WordQueries
 from cairn.index.store.deadline import Cancelled

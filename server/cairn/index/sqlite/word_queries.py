@@ -15,12 +15,11 @@ from attrs import frozen
 from cairn.errors import OutOfTimeError
 from cairn.index.reader.bm25 import Statistics, any_of, quoted_word, read_statistics
 from cairn.index.reader.exact import ExactMatches, Literal, Proposer, Wanted, find
-from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.filters import ChunkFilter, passes
 from cairn.index.reader.index_memory import IndexMemory
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights, Hit, KeywordCounts
 from cairn.index.reader.word_list import WordList, is_of_use, read_word_list
-from cairn.index.sqlite.filter_sql import passes
 from cairn.index.store.deadline import Cancelled, Deadline
 
 # Only methods that count words import numpy: opening a workspace does not need it.

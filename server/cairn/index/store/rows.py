@@ -1,10 +1,11 @@
-"""Conversion of chunks and symbol tables to rows, without the index, and of rows back to chunks."""
+"""The stored forms of chunks, symbol tables and git history."""
 
 from __future__ import annotations
 
 import json
+import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import cast
 
@@ -14,6 +15,7 @@ from cairn.chunking.model import Chunk, content_key
 from cairn.chunking.references.model import SymbolTable
 from cairn.index.store.keyword_columns import compound_parts, operator_words, split_words
 from cairn.protocol.chunk_type import ChunkType
+from cairn.workspace.history import Change, Commit
 
 _DESCRIBED = (
     "type", "language", "title", "header_path", "symbol", "symbol_kind", "parent", "defines", "signature",
@@ -103,3 +105,31 @@ class PackedSymbols:
         from cairn.chunking.references.packing import names_of, pack
 
         return cls(table.language, pack(table), names_of(table))
+
+
+COMMITS_IN_BLOCK = 200
+_TOUCH = struct.Struct("<IB")
+TOUCH_BYTES = _TOUCH.size
+
+
+def packed_commits(commits: Iterable[Commit]) -> bytes:
+    """Return the stored form of a block of commits, whose ids are consecutive."""
+    rows = [(c.hash, c.time, c.subject, [(x.path, x.before, x.deleted) for x in c.changes]) for c in commits]
+    return zlib.compress(json.dumps(rows).encode())
+
+
+def unpacked_commits(first: int, packed: bytes) -> Iterator[tuple[int, Commit]]:
+    """Yield the commits of a block with their ids, the first of which is `first`."""
+    rows = json.loads(zlib.decompress(packed))
+    for number, (commit_hash, seconds, subject, changes) in enumerate(rows, first):
+        yield number, Commit(commit_hash, seconds, subject, tuple(Change(*each) for each in changes))
+
+
+def packed_touches(touches: Iterable[tuple[int, int]]) -> bytes:
+    """Return the packed pairs (commit id, number of files in it) of the commits of a file, newest first."""
+    return b"".join(_TOUCH.pack(number, files) for number, files in touches)
+
+
+def unpacked_touches(packed: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the pairs given to `packed_touches`."""
+    yield from _TOUCH.iter_unpack(packed)
