@@ -141,7 +141,7 @@ TEXTS = {
 
 
 @pytest.fixture
-def models(model_data_dir: Path) -> SharedModel:
+def models(bare_data_dir: Path) -> SharedModel:
     return SharedModel(SETTINGS)
 
 

@@ -126,7 +126,7 @@ class SharedModel:
             try:
                 self._own = find_model(Path(self._settings.model))
             except ModelError as problem:
-                self._own_failure = problem
+                self._note_own_failure(problem)
                 raise
         return self._own
 
@@ -141,11 +141,14 @@ class SharedModel:
 
                     self._embedder = load_embedder(own, self._settings.threads)
                     self._own = self._embedder.model
-        except ModelError as problem:
-            if self._own_failure is None:
-                logger.warning("%s", problem)
-            self._own_failure = problem
+        except ModelError as problem:  # `own` raises this error to its callers.
+            self._note_own_failure(problem)
         return self._embedder or self.static_table()
+
+    def _note_own_failure(self, problem: ModelError) -> None:
+        if self._own_failure is None:
+            logger.warning("%s", problem)
+            self._own_failure = problem
 
     def made_by(self, is_maker: Callable[[str], bool]) -> TextEncoder | None:
         """Return the model whose id satisfies `is_maker`, loaded on first use; None if there is none."""

@@ -167,7 +167,7 @@ def status_of(engine: Engine) -> protocol.StatusAnswer:
     retrieval = fallback.switch.state()
     missing = remaining(folders, facts)
     waits = awaited(folders, facts)
-    state = _state(folders, facts, waits, phase, wanted, None if model_problem else model)
+    state = _state(folders, facts, waits, phase, wanted, model)
     abandoned = waits and not all(folder.indexer.writer_is_alive() for folder in folders)
     problems = [
         *(folder.indexer.problem for folder in folders),
