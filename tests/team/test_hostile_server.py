@@ -316,7 +316,7 @@ def test_catalogue_that_unpacks_to_very_much_is_refused_and_deleted(bare_data_di
 
 _CHUNK = Chunk(0, 0, 2, "def moor(): ...", ChunkType.CODE)
 _STORED = StoredChunk(1, "src/berths.py", "source", "c", _CHUNK, "00")
-_OUTLINE = Outline(1, "src/berths.py", "source", 0, "code", "moor", "function", '["moor"]')
+_OUTLINE = Outline(1, "src/berths.py", "source", 0, "code", "moor", "function", '["moor"]', "", True)
 
 
 def test_each_read_has_a_type_of_answer() -> None:

@@ -29,7 +29,6 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.postings import Postings
 from cairn.index.reader.records import (
     ColumnWeights,
-    DefinitionPlace,
     FoundName,
     Hit,
     KeywordCounts,
@@ -64,14 +63,10 @@ records = st.one_of(
     chunks,
     filters,
     st.builds(StoredChunk, number, text, text, text, chunks, text),
-    st.builds(Outline, number, text, text, number, text, text, text, text),
+    st.builds(Outline, number, text, text, number, text, text, text, text, text, st.booleans()),
     st.builds(ColumnWeights, real, real, real),
     st.builds(Hit, number, real),
     st.builds(FoundName, number, text, text),
-    st.builds(
-        DefinitionPlace, number, text, text, text, text, text,
-        has_signature=st.booleans(), position=number, in_degree=number,
-    ),
     st.builds(KeywordCounts, number, st.dictionaries(text, number, max_size=3)),
     st.builds(Postings, array("int32"), array("uint8"), array("uint8")),
     st.builds(Statistics, number, number, st.lists(number, max_size=3)),
@@ -268,8 +263,7 @@ def test_chunks_of_a_fork_have_no_numbers_in_its_origin(exchange: Exchange) -> N
     own = list(exchange.read("chunks", every))
     assert 5 < len(own) < len(set(stored))
     assert own == [*range(1, len(own) + 1)]
-    for name in ("outlines", "places"):
-        assert list(exchange.read(name, every)) == own
+    assert list(exchange.read("outlines", every)) == own
     assert {each.path for each in exchange.read("outlines", every).values()} >= {"src/harbour/tides.py"}
     assert "src/harbour/map.py" not in {each.path for each in exchange.read("outlines", every).values()}
     assert len(exchange.read("packed_tables", every)) == 4
@@ -381,7 +375,6 @@ def test_huge_limits_do_not_enlarge_answers(exchange: Exchange) -> None:
             ("keywords", [["ship"], ColumnWeights(), limit, ChunkFilter()]),
             ("nearest_static", [np.ones(256, np.int8), limit, ChunkFilter()]),
             ("definitions", [["moor_ship"], limit, limit]),
-            ("neighbours", [[("README.md", 0)], limit]),
             ("between", ["README.md", -limit, limit]),
             ("leading_chunks", [["README.md"], limit, ChunkFilter()]),
             ("containing", [Literal("ship"), limit, ChunkFilter(), float(limit), []]),

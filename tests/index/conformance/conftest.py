@@ -36,7 +36,7 @@ from cairn.team.local_server import LocalServer
 
 __all__ = ["postgres_server"]
 
-IMPLEMENTATIONS = ("sqlite", "alone", "shared", "remote")
+IMPLEMENTATIONS = ("sqlite", "shared", "remote")
 
 
 @pytest.fixture(scope="session")
@@ -124,12 +124,12 @@ def remote(shared: Subject) -> Subject:
 
 @pytest.fixture(params=IMPLEMENTATIONS)
 def subject(request: pytest.FixtureRequest) -> Subject:
-    """Each implementation in turn."""
+    """Each implementation in turn. `alone` is only compared with `sqlite`."""
     found: Subject = request.getfixturevalue(request.param)
     return found
 
 
-@pytest.fixture(params=IMPLEMENTATIONS[1:])
+@pytest.fixture(params=["alone", "shared", "remote"])
 def snapshot(request: pytest.FixtureRequest) -> Subject:
     """Each snapshot in turn, for comparison with `sqlite`."""
     found: Subject = request.getfixturevalue(request.param)

@@ -41,23 +41,6 @@ def test_introducing_files_are_readmes_and_manifests(subject: Subject) -> None:
     assert file_queries.introducing_files(subject.reader, ["pyproject.toml"], 0, never) == []
 
 
-@pytest.mark.parametrize(
-    ("fragment", "paths"),
-    [
-        ("berth.py", ["legacy/berth.py", "src/harbour/berth.py"]),
-        ("/build/root/src/harbour/tide.py", ["src/harbour/tide.py"]),
-        ("ship", ["fleet/ship/ship.go", "fleet/ship/ship_test.go"]),
-        ("*.toml", ["pyproject.toml", "config/port.toml"]),
-        ("odd [name] 100%_'x'.txt", ["data/odd [name] 100%_'x'.txt"]),
-        ("café.py", ["src/harbour/café.py"]),
-        ("chart.txt", []),
-    ],
-)
-def test_files_are_found_by_pieces_of_their_paths(subject: Subject, fragment: str, paths: list[str]) -> None:
-    assert file_queries.files_at(subject.reader, [fragment], MOST, never) == paths
-    assert file_queries.files_at(subject.reader, [fragment], 1, never) == paths[:1]
-
-
 def test_files_are_found_by_their_names(subject: Subject) -> None:
     found = file_queries.files_called(subject.reader, {"berth", "LICENSE", "nowhere"}, never)
     assert found == ["LICENSE", "legacy/berth.py", "src/harbour/berth.py", "web/LICENSE"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pytest
 from tests.index.conformance.indexes import Subject
-from tests.index.conformance.workspace import BERTH, CRANE, TEXTS, TIDE
+from tests.index.conformance.workspace import CRANE, TEXTS
 
 from cairn.embedding.static import StaticTable
 from cairn.index.overlay.overlaid_reader import OverlaidReader
@@ -236,15 +236,6 @@ def test_limits_apply_to_saved_and_unsaved_text_together(editor: OverlaidReader,
     assert [each.name.lower() for each in found] == ["lift"] * 2 + ["handler"] * 6
 
 
-def test_typing_raises_the_generation(editor: OverlaidReader, typing: Type) -> None:
-    before = editor.generation()
-    typing({NEW: SLUICE})
-    once = editor.generation()
-    typing({NEW: SLUICE + "\n\nzzmore = 1\n"})
-    assert before < once < editor.generation()
-    assert editor.contents([CRANE_PATH]).keys() == {CRANE_PATH}
-
-
 def test_unsaved_text_adds_collections_and_languages(editor: OverlaidReader, typing: Type) -> None:
     typing({"docs/new.md": "# New\n\nText.\n", "scripts/zz.rb": "def zz\n  1\nend\n"})
     assert editor.has_language("ruby")
@@ -284,14 +275,6 @@ def test_file_queries_include_unsaved_files(editor: OverlaidReader, typing: Type
     assert file_queries.file_ids(editor, [NEW]) == {}
     assert not IndexVocabulary([editor]).unknown(["sluice", "davit"])
     assert IndexVocabulary([editor]).documents(["davit"]) == {"davit": 2}
-
-
-def test_reverted_text_hides_nothing(editor: OverlaidReader, typing: Type) -> None:
-    typing({GONE: TIDE.replace("tide_level", "zztide"), "src/harbour/berth.py": BERTH})
-    assert list(editor.hidden) == [GONE]
-    typing({GONE: TIDE})
-    assert list(editor.hidden) == []
-    assert editor.chunk_ids([GONE])[GONE][0] > 0
 
 
 def test_hostile_text_can_be_typed(editor: OverlaidReader, typing: Type) -> None:

@@ -35,12 +35,6 @@ def vocabulary(reader: IndexReader) -> IndexVocabulary:
     return IndexVocabulary([reader])
 
 
-def test_words_are_known_by_inflections_identifiers_and_paths(vocabulary: IndexVocabulary) -> None:
-    words = ["session", "connections", "store", "guides", "barnacle", "wrkspace", "connexion", "guides"]
-    assert vocabulary.unknown(words) == {"wrkspace", "connexion"}
-    assert not vocabulary.unknown([])
-
-
 @pytest.mark.parametrize(
     ("text", "corrections"),
     [

@@ -180,12 +180,6 @@ def test_equally_near_rows_are_ordered_by_id(desk: Desk) -> None:
     assert desk.found(vectors(1, seed=2)[0], limit=3) == [2, 4, 7]
 
 
-@pytest.mark.parametrize("limit", [0, 1, 3, 500])
-def test_search_returns_at_most_limit_rows(desk: Desk, limit: int) -> None:
-    desk.give([1, 2, 3])
-    assert len(desk.found(vectors(1, seed=1)[0], limit)) == min(limit, 3)
-
-
 @in_memory_and_in_a_file
 def test_codes_lose_few_of_the_nearest_rows(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(static_matrix, "_CODED_FROM", 6_000)
@@ -301,15 +295,6 @@ def test_matrix_is_read_again_after_many_deletions(
     rows = desk.rows()
     assert rows is not None
     assert rows.store.count == 1_001
-
-
-def test_search_finds_the_new_rows_of_a_changed_file(desk: Desk) -> None:
-    before = desk.write("a.py", 10)
-    query = desk.known[before[4]]
-    assert desk.found(query)[0] == before[4]
-    after = desk.write("a.py", 10, "tide")
-    assert not {*before} & {*after}
-    assert desk.found(query, 50) == desk.expected(query, 50)
 
 
 def test_another_static_table_has_another_matrix(desk: Desk) -> None:

@@ -114,8 +114,8 @@ class UnsavedReader(SqliteReader):
     def _static_rows(self, db: apsw.Connection, facts: Facts, deadline: Cancelled | None = None) -> None:
         """Return None, because there are too few rows for a matrix."""
 
-    def _connection(self) -> apsw.Connection:
-        return self._connect() or super()._connection()
+    def connection(self) -> apsw.Connection:
+        return self._connect() or super().connection()
 
 
 class Overlay:

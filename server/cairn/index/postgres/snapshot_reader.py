@@ -170,7 +170,7 @@ class ChunkQueries(SnapshotReader):
         return {number: found[number] for number in wanted if number in found}
 
     def _read_outlines(self, ids: Sequence[int]) -> dict[int, Outline]:
-        rows = self._rows_of(ids, "position, type, symbol, symbol_kind, defines")
+        rows = self._rows_of(ids, "position, type, symbol, symbol_kind, defines, parent, signature <> ''")
         return {
             number: Outline(number, at.path, at.kind, *rest)
             for number, file, *rest in rows
@@ -207,33 +207,6 @@ class ChunkQueries(SnapshotReader):
         }
         return {path: chunks for path, chunks in found.items() if chunks}
 
-    def neighbours(
-        self, places: Iterable[tuple[str, int]], window: int
-    ) -> dict[tuple[str, int], list[StoredChunk]]:
-        every = list(places)
-        files = self.file_numbers(path for path, _ in every)
-        id_of = dict(zip(files, self._ids(files), strict=True))
-        wanted = [(id_of[path], position) for path, position in every if path in files]
-        if not wanted:
-            return {}
-        stored = self._stored(
-            """EXISTS (SELECT FROM unnest(%s::int[], %s::bigint[]) AS w(file, position)
-               WHERE w.file = c.file AND c.position BETWEEN w.position - %s AND w.position + %s)
-               AND c.file = ANY(%s)""",
-            *(list(column) for column in zip(*wanted, strict=True)), window, window,
-            [file for file, _ in wanted],
-        )  # fmt: skip
-        by_path: defaultdict[str, list[StoredChunk]] = defaultdict(list)
-        for each in stored:
-            by_path[each.path].append(each)
-        found = {
-            (path, position): [
-                each for each in by_path[path] if 0 < abs(each.chunk.position - position) <= window
-            ]
-            for path, position in every
-        }
-        return {place: chunks for place, chunks in found.items() if chunks}
-
     def _ids(self, files: Mapping[str, int]) -> list[int]:
         return self.memory.file_numbers.ids_of(files.values())
 
@@ -257,7 +230,7 @@ class ChunkQueries(SnapshotReader):
         number_of, known = self.memory.file_numbers.number, self.memory.files
         return sorted(known[number].path for (file,) in rows if (number := number_of(file)))
 
-    def _counted_languages(self) -> tuple[LanguageStats, ...]:
+    def counted_languages(self) -> tuple[LanguageStats, ...]:
         memory = self.memory
         names = sorted({file.collection for file in memory.files.values()})
         number_of = {name: number for number, name in enumerate(names)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, islice
@@ -24,7 +23,7 @@ from cairn.index.reader.exact import ExactMatches, Literal, Proposer, Wanted, fi
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_memory import interruption
 from cairn.index.reader.postings import NOWHERE, Ids, Postings, together
-from cairn.index.reader.records import ColumnWeights, DefinitionPlace, FoundName, Hit, KeywordCounts
+from cairn.index.reader.records import ColumnWeights, FoundName, Hit, KeywordCounts
 from cairn.index.reader.word_list import WordList
 from cairn.index.store.deadline import Cancelled, Deadline, never
 from cairn.index.store.keyword_columns import compound_parts
@@ -124,18 +123,6 @@ class DefinitionQueries(SnapshotReader):
             self.memory.file_ranges,
         )
         return [name for (name,) in rows]
-
-    def places(self, ids: Iterable[int]) -> dict[int, DefinitionPlace]:
-        rows = self._rows_of(ids, "symbol, symbol_kind, parent, signature <> '', position")
-        paths = {self.memory.files[file].path for _, file, *_ in rows}
-        named = "SELECT path, in_degree FROM file_imports WHERE path IN (SELECT value FROM json_each(?))"
-        degrees: dict[str, int] = dict(self.select(named, (json.dumps(sorted(paths)),)))
-        found: dict[int, DefinitionPlace] = {}
-        for number, file, *rest in rows:
-            at = self.memory.files[file]
-            values: tuple[Any, ...] = (number, at.path, at.kind, *rest, degrees.get(at.path, 0))
-            found[number] = DefinitionPlace(*values)
-        return found
 
     def symbols_with_words(
         self, words: Sequence[str], limit: int, cancelled: Cancelled

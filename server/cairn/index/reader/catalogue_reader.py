@@ -46,7 +46,7 @@ class CatalogueReader(IndexReader):
     def identity(self) -> object:
         return self.key
 
-    def _connection(self) -> apsw.Connection:
+    def connection(self) -> apsw.Connection:
         local = self.memory.local
         if local.db is None:
             local.db, local.identity = self.memory.connect(), self.identity()

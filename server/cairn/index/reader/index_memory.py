@@ -127,7 +127,7 @@ class ConnectedReader:
         """Yield the calling thread's connection. Interrupt its statement once `cancelled()` returns True.
         This raises OutOfTimeError if only the time of a Deadline was over, and QueryCancelledError otherwise.
         An index that cannot be read raises IndexUnavailableError."""
-        db = self._connection()
+        db = self.connection()
         if cancelled is not None:
             db.set_progress_handler(cancelled, _CHECK_EVERY)
         try:
@@ -160,7 +160,7 @@ class ConnectedReader:
         """Return a value that changes when another index, with generations of its own, replaces this one."""
         return file_identity(self.folder / DATABASE_NAME)
 
-    def _connection(self) -> apsw.Connection:
+    def connection(self) -> apsw.Connection:
         """Return the calling thread's connection, reopened if another file has replaced the index."""
         local = self.memory.local
         now = time.monotonic()

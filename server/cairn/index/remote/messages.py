@@ -32,7 +32,6 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.postings import Postings
 from cairn.index.reader.records import (
     ColumnWeights,
-    DefinitionPlace,
     FoundName,
     Hit,
     KeywordCounts,
@@ -45,7 +44,7 @@ from cairn.workspace.rules import is_relative
 _RECORDS: Mapping[str, Callable[..., Any]] = {
     kind.__name__: kind
     for kind in (
-        Chunk, ChunkFilter, ColumnWeights, DefinitionPlace, ExactMatches, FoundName, Hit, KeywordCounts,
+        Chunk, ChunkFilter, ColumnWeights, ExactMatches, FoundName, Hit, KeywordCounts,
         Literal, Outline, Postings, Statistics, StoredChunk, TextHit,
     )
 }  # fmt: skip
@@ -161,11 +160,9 @@ ANSWERS: Mapping[str, Any] = {
     "members": list[Hit],
     "names_matching": list[str],
     "nearest_static": list[Hit],
-    "neighbours": dict[tuple[str, int], list[StoredChunk]],
     "opening_chunks": list[int],
     "outlines": dict[int, Outline],
     "packed_tables": dict[int, bytes],
-    "places": dict[int, DefinitionPlace],
     "postings": dict[str, Postings],
     "static_similarities": dict[int, float],
     "static_vectors": tuple[_IDS, _VECTORS],

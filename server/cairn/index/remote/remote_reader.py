@@ -110,9 +110,7 @@ class RemoteReader(CatalogueReader):
     members = _asked("members")
     names_matching = _asked("names_matching")
     nearest_static = _asked("nearest_static")
-    neighbours = _asked("neighbours")
     opening_chunks = _asked("opening_chunks")
-    places = _asked("places")
     static_similarities = _asked("static_similarities")
     statistics = _asked("statistics")
     stems_starting = _asked("stems_starting")
@@ -168,7 +166,7 @@ class RemoteReader(CatalogueReader):
     def outlines(self, ids: Iterable[int]) -> dict[int, Outline]:
         return self.memory.outlines.get(self.key, ids, lambda missing: self.ask("outlines", [missing]))
 
-    def _counted_languages(self) -> tuple[LanguageStats, ...]:
+    def counted_languages(self) -> tuple[LanguageStats, ...]:
         """Return the numbers by the catalogue's file names, in 5 µs for each. Only the server knows the
         languages of chunks."""
         counts: defaultdict[tuple[str, str], list[int]] = defaultdict(list)

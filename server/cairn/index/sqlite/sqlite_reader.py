@@ -15,7 +15,6 @@ from attrs import define, evolve
 from cairn.index.reader.filters import HIDDEN_CHUNKS, ChunkFilter, admitted, admitted_files, passes
 from cairn.index.reader.records import (
     STORED_COLUMNS,
-    DefinitionPlace,
     FoundName,
     Hit,
     LanguageStats,
@@ -111,15 +110,6 @@ class SqliteReader(WordQueries, VectorQueries):
             found[path].append(chunk)
         return dict(found)
 
-    def neighbours(
-        self, places: Iterable[tuple[str, int]], window: int
-    ) -> dict[tuple[str, int], list[StoredChunk]]:
-        # Ten places take 0.5 ms in one query, and 1.3 ms in ten queries.
-        found: dict[tuple[str, int], list[StoredChunk]] = {}
-        for *row, position in self.select(_SELECT_NEIGHBOURS, (json.dumps(list(places)), window)):
-            found.setdefault((row[1], position), []).append(stored_chunk(row))
-        return found
-
     def between(self, path: str, first: int, last: int) -> list[StoredChunk]:
         condition = "f.path = ? AND c.end_line > ? AND c.start_line < ?"
         rows = self.select(f"{_SELECT_CHUNKS} WHERE {condition} ORDER BY c.position", (path, first, last))
@@ -132,7 +122,7 @@ class SqliteReader(WordQueries, VectorQueries):
             WHERE c.content_hash = ? {of_path} ORDER BY f.path"""
         return [found for (found,) in self.select(sql, (bytes.fromhex(content_hash), *wanted))]
 
-    def _counted_languages(self) -> tuple[LanguageStats, ...]:
+    def counted_languages(self) -> tuple[LanguageStats, ...]:
         """Return the numbers, in 0.5 s for a million chunks in the system's cache, or else some seconds."""
         return tuple(starmap(LanguageStats, self.select(_SELECT_LANGUAGES)))
 
@@ -183,10 +173,6 @@ class SqliteReader(WordQueries, VectorQueries):
             ORDER BY length(name), name LIMIT {_MOST_NAMES}"""  # noqa: E501
         return [name for (name,) in self.select(sql, values, cancelled)]
 
-    def places(self, ids: Iterable[int]) -> dict[int, DefinitionPlace]:
-        rows = self.select(_SELECT_PLACES, (json.dumps(list(ids)),))
-        return {place.chunk_id: place for place in starmap(DefinitionPlace, rows)}
-
     def symbols_with_words(
         self, words: Sequence[str], limit: int, cancelled: Cancelled
     ) -> list[tuple[int, str]]:
@@ -207,15 +193,6 @@ class SqliteReader(WordQueries, VectorQueries):
 
 _SELECT_CHUNKS = f"SELECT {STORED_COLUMNS} FROM chunks c JOIN files f ON f.id = c.file_id"
 
-_SELECT_NEIGHBOURS = f"""
-    WITH places AS (
-        SELECT key, json_extract(value, '$[0]') AS path, json_extract(value, '$[1]') AS position
-        FROM json_each(?1))
-    SELECT {STORED_COLUMNS}, p.position
-    FROM places p CROSS JOIN files f ON f.path = p.path
-    CROSS JOIN chunks c ON c.file_id = f.id AND c.position BETWEEN p.position - ?2 AND p.position + ?2
-    WHERE c.position <> p.position ORDER BY p.key, c.position"""
-
 _SELECT_CHUNK_IDS = """
     SELECT c.id, f.path FROM json_each(?) p CROSS JOIN files f ON f.path = p.value
     CROSS JOIN chunks c ON c.file_id = f.id ORDER BY p.key, c.position"""
@@ -223,7 +200,8 @@ _SELECT_CHUNK_IDS = """
 
 def _read_outlines(db: apsw.Connection, ids: Sequence[int]) -> dict[int, Outline]:
     rows = db.execute(
-        """SELECT c.id, f.path, f.kind, c.position, c.type, c.symbol, c.symbol_kind, c.defines
+        """SELECT c.id, f.path, f.kind, c.position, c.type, c.symbol, c.symbol_kind, c.defines, c.parent,
+               c.signature <> ''
            FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value
            JOIN files f ON f.id = c.file_id""",
         (json.dumps(ids),),
@@ -262,12 +240,6 @@ _SELECT_DEFINITIONS = """
     CROSS JOIN files f ON f.id = c.file_id
     WHERE d.name = n.value COLLATE BINARY
     AND (SELECT count(*) FROM (SELECT 1 FROM definitions o WHERE o.name = n.value LIMIT ?2 + 1)) <= ?2"""
-
-_SELECT_PLACES = """
-    SELECT c.id, f.path, f.kind, c.symbol, c.symbol_kind, c.parent, c.signature <> '', c.position,
-           coalesce(i.in_degree, 0)
-    FROM json_each(?) w CROSS JOIN chunks c ON c.id = w.value CROSS JOIN files f ON f.id = c.file_id
-    LEFT JOIN file_imports i ON i.path = f.path"""
 
 _SELECT_BY_NAME = """SELECT f.symbols_id, f.path FROM names CROSS JOIN files f ON f.symbols_id = names.rowid
     WHERE names MATCH ? LIMIT ?"""

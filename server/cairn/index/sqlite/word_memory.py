@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import defaultdict
 from collections.abc import Iterable
 
 import apsw
@@ -48,6 +49,10 @@ class _Counts:
     counts: dict[str, int] = field(factory=dict)
 
 
+def _tables() -> defaultdict[str, _Counts]:
+    return defaultdict(_Counts)
+
+
 def count_rows(
     reader: ConnectedReader, table: str, expressions: Iterable[str], bound: int, cancelled: Cancelled
 ) -> KeywordCounts:
@@ -60,7 +65,7 @@ def count_rows(
     found: dict[str, int] = {}
     with reader.reading(cancelled) as db:
         generation = int(db.execute("SELECT value FROM meta WHERE key = 'generation'").get or 0)
-        cache = reader.memory.own(_Counts)
+        cache = reader.memory.own(_tables)[table]
         if generation != cache.generation:
             cache.rows = int(db.execute(f"SELECT count(*) FROM {table}_docsize").get)
             counted = cache.counts.copy()  # Other threads may add counts meanwhile.
