@@ -37,12 +37,13 @@ class WordQueries(IndexReader):
         return KeywordCounts(counts.rows, matching)
 
     def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
-        from cairn.index.sqlite.word_memory import PostingsCache
+        from cairn.index.sqlite.word_memory import ChunkArrays, PostingsCache
 
-        kept, upto = self.memory.own(PostingsCache), self.columns().upto
+        kept = self.memory.own(PostingsCache)
         found: dict[str, Postings] = {}
         with self.reading() as db, suppress(OutOfTimeError):
             identity = self.memory.local.identity
+            upto = self.memory.own(ChunkArrays).columns(db, identity).upto
             for text, rows in texts.items():
                 with self.reading(cancelled):
                     found[text] = kept.get(db, identity, text, rows, upto)
