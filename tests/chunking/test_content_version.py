@@ -1,9 +1,7 @@
-"""Chunks of a fixed corpus are those recorded for `CONTENT_VERSION`, so that no change of chunking leaves the
-indexes of users as they are.
+"""Chunks of a fixed corpus stay as they were recorded for `CONTENT_VERSION`, on which indexes depend.
 
 If the test fails after an intended change, raise `CONTENT_VERSION` and record the chunks of the new version:
-
-    .venv/bin/python -m tests.chunking.test_content_version
+`.venv/bin/python -m tests.chunking.test_content_version` writes them.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from cairn.index.store.schema import CONTENT_VERSION
 
 RECORDED = FOLDER / "recorded.json"
 PROSE = {
-    "docs/berths.md": "# Berths\n\nA ship moors at a berth.\n\n```python\ndef moor(): ...\n```\n\n## Fees\n\nA fee is due.\n",
+    "docs/berths.md": "# Berths\n\nA berth.\n\n```python\ndef moor(): ...\n```\n\n## Fees\n\nDue.\n",
     "notes.rst": "Tides\n=====\n\nThe tide turns twice a day.\n\n.. note:: It is late in March.\n",
     "port.toml": 'name = "port"\n\n[berths]\ncount = 3\n',
     "crane.ipynb": '{"cells": [{"cell_type": "code", "source": ["x = 1\\n"]}], "nbformat": 4}',

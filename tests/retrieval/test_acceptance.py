@@ -90,9 +90,9 @@ def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         engine.add_folder(folder)
         deadline = time.monotonic() + 60
         while not engine.progress().complete:
-            assert time.monotonic() < deadline, status_of(engine)
+            assert time.monotonic() < deadline, status_of(engine.request())
             time.sleep(0.02)
-        assert (status_of(engine).embedded > 0) == compares
+        assert (status_of(engine.request()).embedded > 0) == compares
         yield engine
         engine.stop()
 

@@ -12,7 +12,9 @@ from pathlib import Path
 
 from attrs import frozen
 
+from cairn import protocol
 from cairn.embedding.shared import SharedModel
+from cairn.errors import ModelError
 from cairn.index.indexing.folder_state import Intervals, QueryGate
 from cairn.index.indexing.indexer import Indexer
 from cairn.index.reader.index_memory import IndexMemory
@@ -36,6 +38,19 @@ class Host:
         """The indexing threads by folder and by whether they write the index."""
         self.lock = threading.Lock()
         """Protects `shared` and its leases."""
+
+    def model_in_use(self) -> tuple[protocol.ModelInfo | None, str | None]:
+        """Return the user's own model, or else the code model that comes with Cairn; and any problem."""
+        found, problem = None, None
+        for look, packaged in ((self.model.packaged, True), (self.model.own, False)):
+            try:
+                model = look()
+            except ModelError as error:
+                problem = str(error)
+            else:
+                if model is not None:
+                    found = protocol.ModelInfo(model.name, model.dimension, model.id, packaged)
+        return found, problem
 
     def lease(
         self, root: Path, settings: Callable[[], Settings], on_change: Callable[[], None], *, writes: bool

@@ -354,7 +354,7 @@ def test_indexer_continues_after_many_pauses(folder: Folder) -> None:
             wait_until(lambda: indexer.progress.activity is Activity.PAUSED)
         indexer.request(RequestKind.RESUME)
         indexer.queue.changed([folder.write("crane.md", f"# Crane {number}\n")])
-    wait_until(lambda: indexer.idle and folder.facts().embedded and not folder.facts().paused)
+    wait_until(lambda: indexer.idle and folder.facts().static and not folder.facts().paused)
 
 
 # --- failures --------------------------------------------------------------------------------------
@@ -545,11 +545,7 @@ def test_background_work_completes_the_index(folder: Folder) -> None:
     (folder.root / "ships.md").unlink()
     indexer.queue.changed(["ships.md"])
 
-    def is_tidied() -> bool:
-        with folder.database() as db:
-            return numbers(db, "SELECT count(*) FROM embeddings WHERE unreferenced NOT NULL") == [1]
-
-    wait_until(is_tidied)
+    wait_until(lambda: folder.facts().tidied == folder.facts().content)
     wait_until(lambda: indexer.progress.activity is Activity.IDLE)
 
 
@@ -557,9 +553,9 @@ def test_next_process_does_not_repeat_maintenance(folder: Folder, monkeypatch: p
     runs: list[None] = []
     run = Maintenance.run
 
-    def counted(self: Maintenance, settings: IndexSettings, interrupted: Callable[[], bool]) -> bool:
+    def counted(self: Maintenance, interrupted: Callable[[], bool]) -> bool:
         runs.append(None)
-        return run(self, settings, interrupted)
+        return run(self, interrupted)
 
     monkeypatch.setattr(Maintenance, "run", counted)
     folder.intervals = evolve(folder.intervals, tidy_after=0.0)

@@ -35,10 +35,10 @@ def written(folder: Path, chunks: int, *, sql: str = "") -> IndexWriter:
 
 
 def damage_a_page(path: Path) -> None:
-    """Overwrite half a page in the middle, as a failing disk does."""
+    """Overwrite half a page of chunks in the last third, as a failing disk does."""
     content = bytearray(path.read_bytes())
-    middle = len(content) // 2 // 4096 * 4096
-    content[middle : middle + 2048] = bytes(2048)
+    start = len(content) * 3 // 4 // 4096 * 4096
+    content[start : start + 2048] = bytes(2048)
     path.write_bytes(content)
 
 

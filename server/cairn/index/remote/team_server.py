@@ -1,4 +1,4 @@
-"""The HTTP client of a team's server, which answers from a shared index, and the token of its user.
+"""The HTTP client of a team's server, which answers from a shared index.
 
 The server is not trusted. All that it sends is limited in size and time, and checked before it is used.
 """
@@ -8,10 +8,7 @@ from __future__ import annotations
 import datetime
 import http.client
 import json
-import os
-import re
 import ssl
-import stat
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -23,41 +20,7 @@ from cairn.attach.time_limit import ended_after
 from cairn.errors import CairnError, InvalidRequestError, WireError
 from cairn.index.remote.messages import ANSWERS, MOST_BYTES, check, dumps, loads
 from cairn.schema import strict_json
-from cairn.settings.sources import user_file
 from cairn.text.uris import numeric
-
-VARIABLE = "CAIRN_TEAM_TOKEN"
-FILE = "team-token"
-
-
-def team_token() -> str:
-    """Return the token from the environment, or from the file `team-token` beside the user's settings. Raises
-    InvalidRequestError for a missing or malformed token, and for a file that others can read."""
-    if token := os.environ.get(VARIABLE, "").strip():
-        return _usable(token, VARIABLE)
-    path = user_file().with_name(FILE)
-    try:
-        with path.open(encoding="ascii", errors="replace") as file:
-            if os.name == "posix" and os.fstat(file.fileno()).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-                raise InvalidRequestError(
-                    "team.url", f"others can read {path}, which has your token; run: chmod 600 {path}"
-                )
-            token = file.read(1_000).strip()
-    except OSError as problem:
-        is_missing = isinstance(problem, FileNotFoundError)
-        reason = f"there is no {VARIABLE} and no {path}" if is_missing else f"{path}: {problem.strerror}"
-        raise InvalidRequestError("team.url", f"is set without a token: {reason}") from problem
-    if not token:
-        raise InvalidRequestError("team.url", f"is set without a token: {path} is empty")
-    return _usable(token, str(path))
-
-
-def _usable(token: str, place: str) -> str:
-    """Return the token. Raises InvalidRequestError, without quoting it, if it would alter an HTTP header."""
-    if not re.fullmatch(r"[!-~]{1,500}", token):
-        raise InvalidRequestError("team.url", f"is set without a token: {place} has something else in it")
-    return token
-
 
 PATH = "/team/v1"
 _SECONDS = 10.0
