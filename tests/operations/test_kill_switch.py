@@ -30,13 +30,11 @@ class Rig:
         self.settings = RetrievalSettings(phase=phase, kill_switch=KillSwitchSettings(**switch))
         self.by_hand: int | None = None
         self.changes: list[PhaseChange] = []
-        self.others = 0.0
         self.switch = KillSwitch(
             lambda: self.settings,
             lambda: self.now,
             self.changes.append,
             lambda: self.by_hand,
-            others=lambda seconds: self.others if seconds == WINDOW else 0.0,
         )
 
     def searches(self, count: int, ms: float = FAST, *, failed: bool = False, fell_back: bool = False) -> int:
@@ -131,37 +129,6 @@ def test_first_phase_is_the_settings() -> None:
     assert [Rig(phase=phase).switch.phase() for phase in (2, 9)] == [2, 3]
 
 
-def test_durations_while_indexing_do_not_count_but_failures_do() -> None:
-    rig = Rig()
-    for _ in range(2 * ENOUGH):
-        rig.switch.record(SLOW, failed=False, fell_back=False, phase=3, while_indexing=True)
-    state = rig.switch.state()
-    assert (state.phase, state.queries, state.p95_ms) == (3, 2 * ENOUGH, None)
-    assert rig.slow() == 2
-    for _ in range(ENOUGH):
-        rig.switch.record(FAST, failed=False, fell_back=True, phase=2, while_indexing=True)
-    assert rig.switch.phase() == 1
-
-
-def test_slow_searches_on_a_busy_machine_keep_the_phase() -> None:
-    rig = Rig()
-    rig.others = 0.5
-    assert rig.slow() == 3
-    assert "while other programs take 50 %" in rig.switch.state().reason
-    assert rig.after(WINDOW + 1) == 3
-    assert rig.searches(ENOUGH, FAST) == 3
-    assert rig.switch.state().reason == ""
-    rig.others = 0.2
-    assert rig.slow() == 2
-    assert "other programs" not in rig.switch.state().reason
-
-
-def test_failures_count_on_a_busy_machine_too() -> None:
-    rig = Rig()
-    rig.others = 1.0
-    assert rig.searches(ENOUGH, failed=True) == 0
-
-
 def test_a_change_has_the_figures_and_the_next_try() -> None:
     rig = Rig()
     rig.slow()
@@ -169,7 +136,7 @@ def test_a_change_has_the_figures_and_the_next_try() -> None:
     first, second = rig.changes
     assert (first.before, first.after, second.before, second.after) == (3, 2, 2, 1)
     assert first.next_try_seconds == RECOVERY
-    assert "900 ms, above 500 ms" in first.reason
+    assert "900 ms of processor time, above 500 ms" in first.reason
     assert "20 searches" in first.reason
     assert "answered by less than phase 2" in second.reason
     rig.searches(ENOUGH, failed=True)
@@ -180,15 +147,6 @@ def test_slow_failures_count_as_failed_and_not_as_slow() -> None:
     rig = Rig(error_rate=1.0)
     assert rig.searches(100, 30_000.0, failed=True) == 3
     assert rig.switch.state().p95_ms is None
-
-
-def test_slow_first_searches_alone_keep_the_phase() -> None:
-    rig = Rig()
-    rig.searches(ENOUGH // 2, SLOW)
-    assert rig.searches(ENOUGH, FAST) == 3
-    assert rig.switch.state().p95_ms == SLOW
-    assert rig.searches(1, SLOW) == 3, "one of the later half, which may be a single slow query"
-    assert rig.searches(1, SLOW) == 2, "two of the later half"
 
 
 def test_searches_that_began_in_another_phase_do_not_count() -> None:
@@ -446,8 +404,7 @@ def test_the_percentiles_decide(durations: Sequence[float], data: st.DataObject)
     rig = Rig(min_queries=len(durations))
     for ms in durations:
         rig.searches(1, ms)
-    later = sorted(durations[len(durations) // 2 :])
-    is_slow = p95(durations) > 500 and p95(later) > 500 and later[max(0, len(later) - 2)] > 500
+    is_slow = p95(durations) > 500
     assert rig.switch.phase() == (2 if is_slow else 3)
     if is_slow:
         calm = data.draw(st.lists(st.sampled_from([100.0, 399.9, 400.0]), min_size=1, max_size=60))

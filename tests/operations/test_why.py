@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from tests.conftest import IDLE, STEADY
+from tests.conftest import IDLE
 
 from cairn.commands import cli
 from cairn.errors import InvalidRequestError
@@ -213,7 +213,6 @@ def test_workspace_settings_override_the_users_but_exclusions_add_up(project: Pa
 def test_a_bad_settings_file_of_the_user_only_warns(
     project: Path, config_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(STEADY)
     monkeypatch.delenv(IDLE)
     assert Layers().without_workspace().settings == Settings()
     (config_dir / "config.toml").write_text("[index]\nexclud = ['a']\n")

@@ -6,7 +6,6 @@ and completion are fast. `cairn.__main__` adds the commands of the other fronts.
 
 from __future__ import annotations
 
-import errno
 import sys
 
 import click
@@ -65,9 +64,7 @@ def main() -> None:
         print_error(problem, sys.argv[1:])
         code = INTERRUPTED
     except OSError as problem:
-        # Windows reports a pipe without a reader as an invalid argument.
-        is_broken_pipe = sys.platform == "win32" and problem.errno == errno.EINVAL
-        if not is_broken_pipe and not isinstance(problem, BrokenPipeError):
+        if not isinstance(problem, BrokenPipeError):
             print_error(problem, sys.argv[1:])
         leave_stdout()
         code = FAILED

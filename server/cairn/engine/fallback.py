@@ -20,16 +20,13 @@ from cairn.engine.cached_answers import CachedAnswer
 from cairn.engine.methods import Method, Needs
 from cairn.engine.request import CACHE, Attempt, Request
 from cairn.errors import CairnError, InvalidRequestError, PartUnavailableError, QueryCancelledError
-from cairn.index.indexing.folder_state import INDEXING_ACTIVITIES
-from cairn.index.indexing.indexer import Role
 from cairn.operations.answer_cache import AnswerCache
-from cairn.operations.concurrency import CONCURRENT_QUERIES
 from cairn.operations.kill_switch import KEYWORDS, NAMES, OFF, VECTORS, KillSwitch, PhaseChange, wanted_phase
-from cairn.operations.other_programs import OtherPrograms
 from cairn.operations.override import write_override
 from cairn.operations.query_log import LoggedQuery
 from cairn.operations.timings import TimingMemory
 from cairn.settings.tree import Leg, Settings
+from cairn.startup.figures import ProcessorTime, never_failing
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
@@ -71,7 +68,6 @@ class Fallback:
         self._engine = engine
         self._made_switch: KillSwitch | None = None
         self._making_switch = threading.Lock()
-        self._others = OtherPrograms()
         self._looked_for_model: tuple[float, int] | None = None
         """The time to look for a model again, and the highest phase that the last look found."""
         self._recent: dict[Path, tuple[float, protocol.RecentQueries]] = {}
@@ -88,7 +84,6 @@ class Fallback:
                     on_change=self._changed,
                     override=self._by_hand,
                     most=self._most,
-                    others=self._others.share,
                 )
         return self._made_switch
 
@@ -112,12 +107,12 @@ class Fallback:
         For a method that always answers, try the next lower phase if one fails, and count and log the result.
         For others, raise what the handler raises, and RetrievalOffError if retrieval is off.
         """
-        content = _content(request)
-        with CONCURRENT_QUERIES.counted() as concurrency:
+        spent = ProcessorTime()
+        with spent.counted():
             answer, query, first = self._answer(method, request, params)
         if query is not None:
-            changed = content != _content(request) or any(map(_is_reading_files, request.folders))
-            self._note(request, query, answer, first, concurrency.mean, while_indexing=changed)
+            with never_failing("Counting a query"):
+                self._note(request, query, answer, first, 1000 * spent.seconds)
         return answer
 
     def _answer(self, method: Method, request: Request, params: Any) -> tuple[Any, LoggedQuery | None, int]:
@@ -169,37 +164,25 @@ class Fallback:
         return answer, LoggedQuery(method.name, params.query, ms, cached, error), first
 
     def _note(
-        self,
-        request: Request,
-        query: LoggedQuery,
-        answer: Any,
-        first_phase: int,
-        concurrency: float,
-        *,
-        while_indexing: bool,
+        self, request: Request, query: LoggedQuery, answer: Any, first_phase: int, spent_ms: float
     ) -> None:
-        """Count and log an answered query, and report it to the kill switch.
-
-        The time is divided by `concurrency`, the mean number of queries running in the process, so that
-        concurrent queries do not make a phase look slow.
-        """
-        how, metrics, judged_ms = answer.retrieval, self._engine.metrics, query.ms
-        if isinstance(answer, protocol.DiscoverAnswer):
-            judged_ms = answer.metrics.stages.get("broad_discovery", judged_ms)  # This stage searches.
+        """Count and log an answered query, and report its processor time to the kill switch."""
+        how, metrics = answer.retrieval, self._engine.metrics
+        is_discovery = isinstance(answer, protocol.DiscoverAnswer)
+        if is_discovery:
+            # Only this stage searches. Its share of the processor time is about its share of the whole time.
+            searching_ms = answer.metrics.stages.get("broad_discovery", query.ms)
+            spent_ms *= searching_ms / max(query.ms, searching_ms, 0.001)
+        if first_phase != OFF and not query.cached:
+            self.switch.record(
+                spent_ms, failed=how.phase == OFF, fell_back=bool(how.fallback), phase=first_phase
+            )
+        if is_discovery:
             metrics.discovery(answer, cached=query.cached)
         else:
             if not query.cached and not query.error and how.fallback != CACHE:
                 self.latency.append(round(query.ms, 3))
             metrics.search(answer, cached=query.cached)
-        if first_phase != OFF and not query.cached:
-            self._others.sample()
-            self.switch.record(
-                judged_ms / concurrency,
-                failed=how.phase == OFF,
-                fell_back=bool(how.fallback),
-                phase=first_phase,
-                while_indexing=while_indexing,
-            )
         self.timings.add(query, how.phase)
         self._engine.context_memory.recent.note(query.text)
         for folder in request.folders:
@@ -218,10 +201,11 @@ class Fallback:
         return next((phase for phase in set_phases if phase is not None), None)
 
     def _changed(self, change: PhaseChange) -> None:
-        self._engine.metrics.phase_change(change.before, change.after)
-        self.timings.add_step(change)
-        for folder in self._engine.folders:
-            folder.log.add_phase_change(change)
+        with never_failing("Counting a change of the phase"):
+            self._engine.metrics.phase_change(change.before, change.after)
+            self.timings.add_step(change)
+            for folder in self._engine.folders:
+                folder.log.add_phase_change(change)
         self._engine.on_change()
 
     def _why_off(self, settings: Settings) -> str:
@@ -234,17 +218,6 @@ class Fallback:
         return (
             f"Searching is switched off for now. {state.reason}{wait} `cairn phase 3` switches it on at once."
         )
-
-
-def _content(request: Request) -> list[int]:
-    """Return a number for each requested folder that rises with every change of its indexed files."""
-    return [folder.reader.facts().content for folder in request.folders]
-
-
-def _is_reading_files(folder: Folder) -> bool:
-    indexer = folder.indexer
-    has_changes = indexer.role is Role.WRITER and not indexer.queue.is_done
-    return has_changes or indexer.progress.activity in INDEXING_ACTIVITIES
 
 
 def _reason(problem: Exception, phase: int) -> str:

@@ -17,6 +17,7 @@ from cairn.engine.methods import CLI, Method, Needs, method_named
 from cairn.engine.request import CALLER, Request, Tell
 from cairn.errors import InvalidRequestError, OutOfTimeError, PartUnavailableError, QueryCancelledError
 from cairn.index.store.deadline import Cancelled, never
+from cairn.startup.figures import never_failing
 from cairn.startup.interpreter import trim_memory
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ def _counted(engine: Engine, method: Method, front: str) -> Iterator[None]:
         outcome, error = "error", type(problem).__name__ if isinstance(problem, Exception) else ""
         raise
     finally:
-        engine.metrics.request(method.name, front, time.perf_counter() - began, outcome, error)
+        with never_failing("Counting a request"):
+            engine.metrics.request(method.name, front, time.perf_counter() - began, outcome, error)
 
 
 class Runner:

@@ -13,10 +13,10 @@ from attrs import fields, frozen
 from cairn.errors import InvalidRequestError
 from cairn.index.store.lock import was_alive_at
 from cairn.operations.kill_switch import PhaseChange
-from cairn.operations.percentiles import percentile
 from cairn.operations.query_log import LOG_NAME, OLDER_NAME
 from cairn.protocol import LoggedPhaseChange, RecentQueries
 from cairn.schema.convert import json_name, structure
+from cairn.startup.figures import percentile
 
 _MOST_READ_BYTES = 4_000_000
 """The maximum number of bytes to read from the end of the log. They have 5,800 queries and take 65 ms."""

@@ -13,8 +13,8 @@ from collections import deque
 from attrs import field, frozen
 
 from cairn.operations.kill_switch import OFF, PhaseChange
-from cairn.operations.percentiles import percentile
 from cairn.operations.query_log import LoggedQuery
+from cairn.startup.figures import percentile
 
 MOST_TIMINGS = 500
 MOST_STEPS = 100

@@ -9,14 +9,10 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-import psutil
-
-from cairn.startup.child_process import processor_seconds
+from cairn.startup.figures import busy_seconds, is_on_battery, processor_seconds
 
 _EVERY_SECONDS = 2.0
 """How often other programs' CPU use is measured. More often would react to a single short process."""
-_BUSY = ("user", "nice", "system", "irq", "softirq", "steal", "interrupt", "dpc")
-"""Fields of psutil's CPU times that count as busy; each system has some of them."""
 
 
 def most_workers(wanted: int = 0) -> int:
@@ -25,8 +21,7 @@ def most_workers(wanted: int = 0) -> int:
     if wanted:
         return wanted
     cores = _own_cores()
-    battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
-    return max(1, cores // 2) if battery is not None and not battery.power_plugged else cores
+    return max(1, cores // 2) if is_on_battery() else cores
 
 
 def _own_cores() -> int:
@@ -75,9 +70,4 @@ class Turns:
 
 def busy_seconds_of_others(own: Iterable[int]) -> float:
     """Return the CPU seconds used on this machine by all processes but this one and `own` (ids)."""
-    times = psutil.cpu_times()
-    return (
-        sum(getattr(times, name, 0.0) for name in _BUSY)
-        - time.process_time()
-        - sum(map(processor_seconds, own))
-    )
+    return busy_seconds() - sum(map(processor_seconds, (os.getpid(), *own)))
