@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cairn.cli.console import escape, warn, write
 from cairn.embedding.packaged import LARGER_MODEL
 from cairn.engine import progress_text
+from cairn.settings.shown import as_toml
 from cairn.text.counts import counted, listed
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         RetrievalStatus,
         StatusAnswer,
     )
+    from cairn.settings.shown import Shown
 
 
 _MOST_LISTED = 4
@@ -154,9 +156,10 @@ def print_examination(answer: Examination) -> None:
         write(f"[red]{counted(answer.problems, 'problem')}[/]")
 
 
-def print_settings(settings: Sequence[tuple[str, str, str]], warnings: Sequence[str]) -> None:
-    if not settings:
+def print_settings(found: Shown) -> None:
+    if not found.settings:
         write("nothing is set: all settings have their defaults, which `cairn config show --all` shows")
-    for key, value, origin in settings:
-        write(f"{escape(key)} = [green]{escape(value)}[/]  [dim]{escape(origin)}[/]")
-    warn(*warnings)
+    for each in found.settings:
+        value, origins = escape(as_toml(each.value)), escape(", ".join(each.origins))
+        write(f"{escape(each.key)} = [green]{value}[/]  [dim]{origins}[/]")
+    warn(*found.warnings)

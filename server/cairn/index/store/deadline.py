@@ -49,10 +49,10 @@ class Deadline:
         by_work, earliest, latest = self._ends
         now = time.perf_counter()
         # CPU time never exceeds wall time, and reading the thread's clock takes ten times as long.
-        return now >= earliest and (now >= latest or _has_worked_until(by_work))
+        return now >= earliest and (now >= latest or _has_spent(by_work))
 
 
-def _has_worked_until(end: float) -> bool:
+def _has_spent(end: float) -> bool:
     """Return whether the thread's CPU clock has reached the end; true if the system refuses this figure."""
     seconds = thread_seconds()
     return seconds is None or seconds >= end
