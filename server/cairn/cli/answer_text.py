@@ -15,7 +15,7 @@ from cairn.agents.reference_groups import in_groups, meant, use
 from cairn.agents.references import MOST
 from cairn.cli.console import escape, has_colour, link, rule, warn, write, write_exactly
 from cairn.cli.output import to_stderr
-from cairn.cli.state_text import PHASES
+from cairn.operations.kill_switch import PHASES
 from cairn.text.counts import counted
 from cairn.text.languages import detect_language
 from cairn.text.verbatim import lines_of

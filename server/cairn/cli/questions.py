@@ -368,7 +368,7 @@ DIRECTIONS: tuple[click.Command, ...] = (
 def _follow(
     name: str, direction: str, *, folders: Sequence[Path], depth: int, limit: int, **options: Any
 ) -> Question:
-    from cairn.cli.reference_text import print_references
+    from cairn.cli.answer_text import print_references
 
     if not name.strip():
         raise WrongUsageError("name", "is empty; give a name, Owner.name or FILE:LINE")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from cairn.cli.console import escape, warn, write
 from cairn.embedding.packaged import LARGER_MODEL
-from cairn.engine import progress_text
+from cairn.operations.health import BAD, GOOD, WARN, health_of
+from cairn.operations.kill_switch import PHASES
 from cairn.settings.shown import as_toml
 from cairn.text.counts import counted, listed
 
@@ -28,13 +29,17 @@ if TYPE_CHECKING:
 
 _MOST_LISTED = 4
 """The number of collections, and of rules, that `cairn status` names without `--all`."""
+_COLOURS = {WARN: "yellow", BAD: "red"}
 
 
 def print_status(answer: StatusAnswer, *, everything: bool = False) -> None:
     """Print what is indexed and how questions are answered, and `everything` that is in the index."""
+    health = health_of(answer)
+    said = "" if health.level == GOOD else health.text
+    others = [text for text in (answer.last_error, *answer.warnings) if text and text not in said]
     if not answer.generation:
-        write("[bold]not indexed yet[/]  run `cairn index`")
-        warn(*answer.warnings)
+        write("[bold]not indexed yet[/]")
+        warn(said, *others)
         return
     files = f"{answer.files.indexed:,} of {counted(max(answer.files.total, answer.files.indexed), 'file')}"
     state = "paused" if answer.paused and answer.state == "indexing" else answer.state
@@ -42,16 +47,12 @@ def print_status(answer: StatusAnswer, *, everything: bool = False) -> None:
     if answer.model is not None and not answer.model.packaged:
         vectors = f"{answer.static_embedded:,} with static vectors, {vectors}"
     write(f"[bold]{state}[/]  {files}, {counted(answer.chunks, 'chunk')}, {vectors}")
-    if answer.paused:
-        warn("Indexing is paused; `cairn resume` continues it.")
-    elif answer.state == "indexing":
-        left = progress_text.pace(answer.texts_per_second, answer.seconds_left)
-        write(", ".join([f"now: {answer.activity}", *left]))
-        write(f"[dim]not done yet: {', '.join(answer.remaining)}[/]")
+    if said:
+        write(f"[{_COLOURS.get(health.level, 'dim')}]{escape(said)}[/]")
     write(f"model: {escape(_model(answer.model))}")
     if answer.retrieval:
         print_retrieval(answer.retrieval)
-    warn(answer.last_error, *answer.warnings)
+    warn(*others)
     _print_contents(answer, everything=everything)
 
 
@@ -108,9 +109,6 @@ def print_retrieval(retrieval: RetrievalStatus) -> None:
     write(f"questions: the latest {recent.queries}: {', '.join(parts)}")
 
 
-PHASES = ("off", "names and keywords", "keywords", "keywords and vectors")
-
-
 def print_feedback(files: Sequence[FileChoices]) -> None:
     """Print each file of which results were opened, with the number of each action."""
     if not files:
@@ -138,7 +136,7 @@ def print_why(answer: Why) -> None:
     done = "looked into" if answer.directory else "indexed"
     outcome = f"[green]{done}[/]" if answer.indexed else f"[yellow]not {done}[/]"
     write(f"[bold]{escape(answer.path or '.')}[/]  {outcome}")
-    for text in filter(None, (answer.rule, answer.detail, answer.state)):
+    for text in filter(None, (answer.rule, answer.detail, answer.meaning, answer.state)):
         write(f"  {escape(text)}")
     warn(*answer.warnings)
 

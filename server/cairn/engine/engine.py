@@ -34,7 +34,7 @@ from cairn.settings.layers import Layers
 from cairn.settings.tree import Settings
 
 if TYPE_CHECKING:
-    from cairn.engine.team_overview import TeamOverview
+    from cairn.engine.overview import TeamOverview
 
 logger = logging.getLogger(__name__)
 

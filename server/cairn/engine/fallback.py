@@ -24,7 +24,7 @@ from cairn.operations.answer_cache import AnswerCache
 from cairn.operations.kill_switch import KEYWORDS, NAMES, OFF, VECTORS, KillSwitch, PhaseChange, wanted_phase
 from cairn.operations.override import write_override
 from cairn.operations.query_log import LoggedQuery
-from cairn.operations.timings import TimingMemory
+from cairn.operations.recent_queries import TimingMemory, read_recent
 from cairn.settings.tree import Leg, Settings
 from cairn.startup.figures import ProcessorTime, never_failing
 
@@ -89,8 +89,6 @@ class Fallback:
 
     def recent(self, folder: Folder) -> protocol.RecentQueries:
         """Return figures of the folder's latest queries, in all processes that have it open."""
-        from cairn.operations.recent_queries import read_recent  # Imported with the first status.
-
         now, known = time.monotonic(), self._recent.get(folder.root)
         if known is None or now >= known[0]:
             known = self._recent[folder.root] = now + _RECENT_SECONDS, read_recent(folder.indexer.data)
@@ -183,7 +181,7 @@ class Fallback:
             if not query.cached and not query.error and how.fallback != CACHE:
                 self.latency.append(round(query.ms, 3))
             metrics.search(answer, cached=query.cached)
-        self.timings.add(query, how.phase)
+        self.timings.add(query, how)
         self._engine.context_memory.recent.note(query.text)
         for folder in request.folders:
             folder.log.add(query, answer)

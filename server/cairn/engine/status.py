@@ -23,6 +23,7 @@ from cairn.operations.metrics import IndexFigures
 from cairn.paths import workspace_dir
 from cairn.settings.tree import Settings
 from cairn.startup.figures import percentile, resident_bytes
+from cairn.text.counts import about, counted
 from cairn.workspace.collections import TAGS
 
 if TYPE_CHECKING:
@@ -37,6 +38,15 @@ _AT_WORK = frozenset(
     {Activity.SCANNING, Activity.READING, Activity.STATIC, Activity.HISTORY, Activity.EMBEDDING}
 )
 _NOT_WRITING = frozenset({Role.FAILED, Role.STOPPED})
+_LONG_ACTIVITIES = {
+    Activity.CHECKING: "checking the index",
+    Activity.SCANNING: "looking for files",
+    Activity.STATIC: "first vectors",
+    Activity.HISTORY: "reading the history",
+    Activity.COUNTING: "counting imports",
+    Activity.TIDYING: "tidying",
+}
+"""Texts for activities without a count of files or chunks."""
 
 
 @frozen
@@ -80,6 +90,29 @@ class IndexingProgress:
         """Whether waiting makes sense: not while tidying, paused, failed, or checking a complete index."""
         checks = self.activity is Activity.CHECKING and not self.complete
         return self.problem is None and (checks or self.activity in _AT_WORK)
+
+    @property
+    def text(self) -> str:
+        """A text for editors and terminals such as "1,200 of 4,969 files, 5,310 chunks"."""
+        if self.activity is Activity.READING:
+            total = self.files_total  # The total is 0 while it is unknown.
+            files = f"{self.files_done:,} of {counted(total, 'file')}, " if total else ""
+            return f"{files}{counted(self.chunks, 'chunk')}"
+        if self.activity is Activity.EMBEDDING and self.texts_queued:
+            return ", ".join([f"vectors: {counted(self.texts_queued, 'chunk')} left", *self.pace])
+        if self.activity is Activity.PAUSED:
+            return f"paused, {counted(self.texts_queued, 'chunk')} without a vector yet"
+        doing = _LONG_ACTIVITIES.get(self.activity)
+        return ", ".join(filter(None, (doing, counted(self.chunks, "chunk"))))
+
+    @property
+    def pace(self) -> list[str]:
+        """The rate at which vectors are made, and the time that is left, as far as both are known."""
+        rate = self.texts_per_second
+        parts = [f"{rate:.0f}/s" if rate >= 1 else f"{60 * rate:.0f}/min"] if rate else []
+        if self.seconds_left is not None:
+            parts.append(about(self.seconds_left))
+        return parts
 
 
 def progress_of(folders: Sequence[Folder]) -> IndexingProgress:
@@ -166,10 +199,12 @@ def status_of(engine: Engine) -> protocol.StatusAnswer:
     missing = remaining(folders, facts)
     waits = awaited(folders, facts)
     state = _state(folders, facts, waits, phase, wanted, None if model_problem else model)
-    abandoned = waits and not all(folder.indexer.writer_is_alive() for folder in folders)
+    abandoned = waits and any(
+        folder.indexer.role is Role.READER and not folder.indexer.writer_is_alive() for folder in folders
+    )
     problems = [
         *(folder.indexer.problem for folder in folders),
-        NOT_BEING_INDEXED if state == "degraded" and abandoned else None,
+        NOT_BEING_INDEXED if state in ("degraded", "starting") and abandoned else None,
         model_problem,
         _OTHER_VERSION if model and any(_is_of_another_version(f, model) for f in facts) else None,
         retrieval.reason if phase < wanted else None,

@@ -19,8 +19,8 @@ from cairn import protocol
 from cairn.engine.engine import Engine
 from cairn.engine.folders import Folder, FolderSettings
 from cairn.engine.host import Host, Lease
+from cairn.engine.overview import TeamOverview
 from cairn.engine.stored_overview import StoredOverview
-from cairn.engine.team_overview import TeamOverview
 from cairn.errors import InvalidRequestError, StoreUnavailableError
 from cairn.index.indexing.folder_state import Activity, Intervals, QueryGate
 from cairn.index.indexing.indexer import Indexer

@@ -26,6 +26,8 @@ from cairn.startup.figures import rank_of
 logger = logging.getLogger(__name__)
 
 OFF, NAMES, KEYWORDS, VECTORS = range(4)
+PHASES = ("off", "names and keywords", "keywords", "keywords and vectors")
+"""What answers in each phase, in words."""
 _WATCHED_SHARE = 0.95
 _BY_HAND = "Phase {} was set by hand."
 _MOST_ENTRIES = 10_000
