@@ -17,8 +17,8 @@ from click.testing import CliRunner, Result
 from cairn.commands import cli
 from cairn.embedding import packaged
 from cairn.index.store.lock import note_holder, writer_lock
-from cairn.operations import doctor, folder_checks
-from cairn.operations.examination import Check, Level
+from cairn.operations import folder_checks
+from cairn.operations.doctor import Check, Level
 from cairn.paths import workspace_dir
 
 NAMES = [
@@ -48,7 +48,7 @@ def run(*arguments: str) -> Result:
 
 
 def checks(folder: Path) -> dict[str, Check]:
-    return {check.name: check for check in doctor.examine(folder).checks}
+    return {check.name: check for check in folder_checks.examine(folder).checks}
 
 
 def index(folder: Path) -> Path:
@@ -245,7 +245,7 @@ def test_the_check_of_a_large_index_ends_in_time(harbour: Path) -> None:
 def test_the_examination_changes_nothing_in_the_index(harbour: Path) -> None:
     database = index(harbour)
     before = database.read_bytes()
-    doctor.examine(harbour)
+    folder_checks.examine(harbour)
     assert database.read_bytes() == before
 
 

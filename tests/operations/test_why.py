@@ -80,6 +80,7 @@ def test_the_rule_that_decides_is_named(
     project: Path, path: str, indexed: bool, rule: str, detail: str
 ) -> None:
     answer = json.loads(run("--why", str(project / path), "-C", str(project), "--json").stdout)
+    assert bool(answer.pop("meaning")) != indexed
     assert answer == {
         "path": path, "directory": (project / path).is_dir(), "indexed": indexed, "rule": rule,
         "detail": detail, "warnings": [], "held": None,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.operations.recent_queries import PhaseLine, QueryLine, Timings
-from cairn.web.latency_plot import Plot, latency_plot
+from cairn.web.drawings import Plot, latency_plot
 
 BEGAN = datetime.datetime(2026, 3, 1, 10, tzinfo=datetime.UTC)
 

@@ -14,7 +14,7 @@ from cairn.text.counts import counted, listed
 
 if TYPE_CHECKING:
     from cairn.embedding.model_files import InstalledModel
-    from cairn.operations.examination import Examination
+    from cairn.operations.doctor import Examination
     from cairn.operations.feedback import FileChoices
     from cairn.operations.why import Why
     from cairn.protocol import (

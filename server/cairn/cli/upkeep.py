@@ -104,7 +104,7 @@ def doctor(path: Path | None, folder: Path, as_json: bool) -> None:
         show(why(path, folder), state_text.print_why, as_json)
         return
     from cairn.cli.console import waiting
-    from cairn.operations.doctor import examine
+    from cairn.operations.folder_checks import examine
 
     with waiting("Checking …"):
         examination = examine(folder)

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from cairn import protocol
-from cairn.engine.cached_answers import CachedAnswer
+from cairn.engine.cached_answers import AnswerCache, CachedAnswer
 from cairn.engine.methods import Method, Needs
 from cairn.engine.request import CACHE, Attempt, Request
 from cairn.errors import CairnError, InvalidRequestError, PartUnavailableError, QueryCancelledError
-from cairn.operations.answer_cache import AnswerCache
+from cairn.operations.control import write_override
 from cairn.operations.kill_switch import KEYWORDS, NAMES, OFF, VECTORS, KillSwitch, PhaseChange, wanted_phase
-from cairn.operations.override import write_override
 from cairn.operations.query_log import LoggedQuery
 from cairn.operations.recent_queries import TimingMemory, read_recent
 from cairn.settings.tree import Leg, Settings

@@ -17,8 +17,8 @@ from cairn.errors import InvalidRequestError
 from cairn.index.indexing.indexer import Indexer
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.store.meta import Facts
+from cairn.operations.control import OverrideReader
 from cairn.operations.feedback import FeedbackStore
-from cairn.operations.override import OverrideReader
 from cairn.operations.query_log import QueryLog
 from cairn.paths import contains_home
 from cairn.settings.layers import Layered, Layers

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import errno
+import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,11 +22,19 @@ from cairn.index.store.database import DAMAGE, DATABASE_NAME, connect_read_only,
 from cairn.index.store.lock import holder, is_locked
 from cairn.index.store.meta import Facts, read_facts
 from cairn.index.store.schema import SCHEMA_VERSION, STATIC_TABLE, vectors_table
-from cairn.operations.examination import Check, CheckFunction, megabytes, note, problem
+from cairn.operations.doctor import (
+    Check,
+    CheckFunction,
+    Examination,
+    installation_checks,
+    note,
+    problem,
+    run_checks,
+)
 from cairn.paths import workspace_dir
 from cairn.settings.layers import Layers
 from cairn.settings.tree import WORKSPACE_FILE
-from cairn.text.counts import counted, listed
+from cairn.text.counts import counted, listed, sized
 from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import ScanReport, scan
 
@@ -48,6 +57,19 @@ _LARGE_LOG = 100_000_000
 
 _DO_INDEX = "open the folder in an editor, or run `cairn index`"
 _REBUILD = "Run `cairn index`: it sets the damaged index aside and makes a new one."
+
+
+def examine(folder: Path) -> Examination:
+    """Check this machine, the installation and the index of `folder`. Failures are results of checks.
+
+    This changes nothing, except that it creates a missing data folder and unpacks the grammars.
+    """
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)  # The messages of the checks already contain what they log.
+    try:
+        return Examination((*run_checks(installation_checks()), *run_checks(folder_checks(folder))))
+    finally:
+        logging.disable(before)
 
 
 def folder_checks(folder: Path, check_seconds: float = _CHECK_SECONDS) -> Sequence[tuple[str, CheckFunction]]:
@@ -194,8 +216,8 @@ def _index(data: Path) -> Check | str:
         facts = read_facts(db)
         files, latest = db.execute("SELECT count(*), max(indexed_at) FROM files").fetchone() or (0, None)
     found = (
-        f"{files} files, {facts.chunks} chunks, {megabytes(path.stat().st_size)} and a log of"
-        f" {megabytes(log_size)}, generation {facts.generation}, the latest file read at {latest}, {data}"
+        f"{files} files, {facts.chunks} chunks, {sized(path.stat().st_size)} and a log of"
+        f" {sized(log_size)}, generation {facts.generation}, the latest file read at {latest}, {data}"
     )
     if facts.writing and not is_locked(data):
         return note(f"{found}; its writer ended without closing it", "The next one checks it first.")
@@ -225,7 +247,7 @@ def _soundness(db: apsw.Connection, seconds: float) -> Check | str:
     try:
         verdict = str(db.execute("PRAGMA quick_check(1)").get)
     except apsw.InterruptError:
-        size = megabytes(Path(db.filename).stat().st_size)
+        size = sized(Path(db.filename).stat().st_size)
         return note(f"{size} are more than can be checked in {seconds:.0f} s; nothing was found until then")
     if verdict != "ok":
         return problem(f"damaged: {verdict}", _REBUILD)

@@ -18,10 +18,9 @@ from cairn.errors import InvalidRequestError
 from cairn.text.counts import counted, duration, sized, took
 from cairn.web import addresses
 from cairn.web.addresses import address, repository_name
-from cairn.web.latency_plot import latency_plot, title_of
+from cairn.web.drawings import Group, Leaf, latency_plot, title_of, treemap
 from cairn.web.rendering import fragment, page, sentence_of, wants_fragment
 from cairn.web.request import PageRequest
-from cairn.web.treemap import Group, Leaf, treemap
 
 if TYPE_CHECKING:
     from cairn.engine.folders import Folder
