@@ -97,11 +97,9 @@ SEQUENCES: dict[str, list[tuple[Step, int]]] = {
         (slow(), 2), (slow(), 1), (after(RECOVERY - 1), 1), (searches(20), 1), (after(1), 2),
         (searches(20), 2), (after(RECOVERY), 3), (after(RECOVERY * 10), 3),
     ],
+    "399.9 ms are calm": [(slow(), 2), (after(RECOVERY - 1), 2), (searches(1, 399.9), 2), (after(1), 3)],
     "400 ms delay the rise": [
         (slow(), 2), (after(RECOVERY - 1), 2), (searches(1, 400.0), 2), (after(1), 2), (after(WINDOW), 3),
-    ],
-    "499 ms delay the rise": [
-        (slow(), 2), (after(RECOVERY - 1), 2), (searches(1, 499.0), 2), (after(1), 2), (after(WINDOW), 3),
     ],
     "a failure delays the rise": [
         (slow(), 2), (after(RECOVERY - 1), 2), (searches(50), 2), (fail(1), 2), (after(1), 2),
@@ -339,11 +337,11 @@ def test_threads_lose_no_search() -> None:
 
 def test_of_very_many_searches_the_latest_count() -> None:
     rig = Rig(automatic=False)
-    for count, ms in ((10_000, SLOW), (9_501, FAST)):
+    for count, ms in ((2_000, SLOW), (1_901, FAST)):
         for _ in range(count):
             rig.switch.record(ms, failed=False, fell_back=False, phase=3)
     state = rig.switch.state()
-    assert (state.queries, state.p95_ms) == (10_000, FAST)
+    assert (state.queries, state.p95_ms) == (2_000, FAST)
 
 
 # --- properties ----------------------------------------------------------------------------------------
@@ -395,21 +393,3 @@ def test_the_figures_are_those_of_the_window(searches: Sequence[tuple[float, flo
         assert state.queries == len(recent)
         assert state.p95_ms == (p95(answered) if answered else None)
         assert state.error_rate == pytest.approx(sum(failed for *_, failed in recent) / len(recent))
-
-
-@given(
-    st.lists(st.sampled_from([100.0, 399.9, 400.0, 500.0, 500.1, SLOW]), min_size=1, max_size=60), st.data()
-)
-def test_the_percentiles_decide(durations: Sequence[float], data: st.DataObject) -> None:
-    rig = Rig(min_queries=len(durations))
-    for ms in durations:
-        rig.searches(1, ms)
-    is_slow = p95(durations) > 500
-    assert rig.switch.phase() == (2 if is_slow else 3)
-    if is_slow:
-        calm = data.draw(st.lists(st.sampled_from([100.0, 399.9, 400.0]), min_size=1, max_size=60))
-        rig.settings = evolve(rig.settings, kill_switch=KillSwitchSettings(min_queries=1_000))
-        rig.now += RECOVERY - 1
-        for ms in calm:
-            rig.searches(1, ms)
-        assert rig.after(1) == (3 if p95(calm) < 400 else 2)

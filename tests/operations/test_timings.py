@@ -12,7 +12,7 @@ from tests.operations.answers import search_answer
 from cairn import protocol
 from cairn.operations.kill_switch import PhaseChange
 from cairn.operations.query_log import LoggedQuery, QueryLog
-from cairn.operations.recent_queries import MOST_QUERIES, TimingMemory, Timings, logged_timings
+from cairn.operations.recent_queries import MOST_QUERIES, TimingMemory, logged_timings
 from cairn.settings.tree import LogSettings
 
 ANSWER = search_answer(("src/harbour.py", 0.9, ("moor",)))
@@ -52,16 +52,6 @@ def test_a_query_in_the_logs_of_two_folders_counts_once(tmp_path: Path) -> None:
     second.add(query(99), ANSWER)
     found = logged_timings([tmp_path / "first", tmp_path / "second"])
     assert sorted(each.ms for each in found.questions) == [12.345, 99.0]
-
-
-def test_broken_lines_are_ignored(tmp_path: Path) -> None:
-    log_of(tmp_path).add(query(7), ANSWER)
-    with (tmp_path / "queries.jsonl").open("a") as file:
-        damaged = (tmp_path / "queries.jsonl").read_text()
-        file.write(damaged.replace('"ms":7', '"ms":NaN') + damaged.replace('"ms":7', '"ms":-1'))
-        file.write('{"event": "query", "at": "yesterday", "ms": 3}\n{"event": "phase"}\nnull\n{{{\n')
-    assert [each.ms for each in logged_timings([tmp_path]).questions] == [7.0]
-    assert logged_timings([tmp_path / "nowhere"]) == Timings()
 
 
 def test_the_memory_keeps_the_latest_without_their_text() -> None:

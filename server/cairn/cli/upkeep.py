@@ -104,10 +104,16 @@ def doctor(path: Path | None, folder: Path, as_json: bool) -> None:
         show(why(path, folder), state_text.print_why, as_json)
         return
     from cairn.cli.console import waiting
+    from cairn.engine.status import status_of
     from cairn.operations.folder_checks import examine
+    from cairn.protocol import StatusAnswer
+
+    def status() -> StatusAnswer:
+        with opened(folder, keep_indexed=False) as engine:
+            return status_of(engine)
 
     with waiting("Checking …"):
-        examination = examine(folder)
+        examination = examine(folder, status)
     show(examination, state_text.print_examination, as_json)
     if examination.problems:
         sys.exit(FAILED)

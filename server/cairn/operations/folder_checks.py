@@ -20,7 +20,7 @@ import apsw
 from cairn.errors import IndexUnavailableError, ModelError
 from cairn.index.store.database import DAMAGE, DATABASE_NAME, connect_read_only, open_reader
 from cairn.index.store.lock import holder, is_locked
-from cairn.index.store.meta import Facts, read_facts
+from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import SCHEMA_VERSION, STATIC_TABLE, vectors_table
 from cairn.operations.doctor import (
     Check,
@@ -31,7 +31,9 @@ from cairn.operations.doctor import (
     problem,
     run_checks,
 )
+from cairn.operations.health import BUSY, GOOD, health_of
 from cairn.paths import workspace_dir
+from cairn.protocol import StatusAnswer
 from cairn.settings.layers import Layers
 from cairn.settings.tree import WORKSPACE_FILE
 from cairn.text.counts import counted, listed, sized
@@ -59,15 +61,17 @@ _DO_INDEX = "open the folder in an editor, or run `cairn index`"
 _REBUILD = "Run `cairn index`: it sets the damaged index aside and makes a new one."
 
 
-def examine(folder: Path) -> Examination:
+def examine(folder: Path, status: Callable[[], StatusAnswer]) -> Examination:
     """Check this machine, the installation and the index of `folder`. Failures are results of checks.
 
+    `status` returns the folder's status, of which the last check is the judgement (`operations/health.py`).
     This changes nothing, except that it creates a missing data folder and unpacks the grammars.
     """
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)  # The messages of the checks already contain what they log.
     try:
-        return Examination((*run_checks(installation_checks()), *run_checks(folder_checks(folder))))
+        checks = (*installation_checks(), *folder_checks(folder), ("state", lambda: _state(status())))
+        return Examination(tuple(run_checks(checks)))
     finally:
         logging.disable(before)
 
@@ -223,9 +227,7 @@ def _index(data: Path) -> Check | str:
         return note(f"{found}; its writer ended without closing it", "The next one checks it first.")
     if log_size > _LARGE_LOG:
         return note(found, "Some process reads the index without end: close editors, and open them again.")
-    if not facts.scanned:
-        return note(f"{found}; not all files are read yet", "Run `cairn index`.")
-    return f"{found}; complete" if facts.complete else found
+    return found
 
 
 def _why_unreadable(path: Path) -> Check:
@@ -304,16 +306,14 @@ def _vectors(db: apsw.Connection) -> Check | str:
             return note(f"none yet of {installed.id}", "Run `cairn index`.")
         if not facts.has_static:
             return note("none; answers use keywords only")
-        return _vectors_left(facts, facts.static_queued, static.partition(" ")[0])
+        return f"{facts.chunks - facts.static_queued} of {facts.chunks} chunks, {static.partition(' ')[0]}"
     if installed is not None and not str(used).startswith(f"{installed.id}:"):  # The token limits follow.
         return note(
             f"of {used}, but {installed.id} is installed", "Run `cairn index`: vectors are made anew."
         )
-    return _vectors_left(facts, facts.queued, str(used))
+    return f"{facts.chunks - facts.queued} of {facts.chunks} chunks, {used}"
 
 
-def _vectors_left(facts: Facts, queued: int, model: str) -> Check | str:
-    made = f"{facts.chunks - queued} of {facts.chunks} chunks, {model}"
-    if facts.paused and queued:
-        return note(f"{made}; paused", "Run `cairn resume`.")
-    return note(made, f"They are made during indexing: {_DO_INDEX}.") if queued else made
+def _state(status: StatusAnswer) -> Check | str:
+    health = health_of(status)
+    return health.text if health.level in (GOOD, BUSY) else note(health.text)

@@ -1,4 +1,4 @@
-"""Judges what is wrong with an index and what to do, in a sentence, for `cairn status` and the page."""
+"""Judges what is wrong with an index and what to do, for `cairn status`, `cairn doctor` and the page."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ There is no timer: a change that is due is made by the next call.
 
 from __future__ import annotations
 
-import bisect
 import datetime
 import logging
 import math
@@ -17,11 +16,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from attrs import define, field, frozen
+from attrs import field, frozen
 
 from cairn.protocol import PhaseState
 from cairn.settings.tree import KillSwitchSettings, RetrievalSettings
-from cairn.startup.figures import rank_of
+from cairn.startup.figures import percentile
 
 logger = logging.getLogger(__name__)
 
@@ -30,8 +29,8 @@ PHASES = ("off", "names and keywords", "keywords", "keywords and vectors")
 """What answers in each phase, in words."""
 _WATCHED_SHARE = 0.95
 _BY_HAND = "Phase {} was set by hand."
-_MOST_ENTRIES = 10_000
-"""The maximum number of searches in the window, enough for 33 a second during five minutes. If there are
+_MOST_SEARCHES = 2_000
+"""The maximum number of searches in the window, enough for seven a second during five minutes. If there are
 more, only the latest count."""
 _MOST_WAITS = 16
 """The longest wait before the next try, as a multiple of `recovery_seconds`: 80 minutes by default."""
@@ -49,7 +48,7 @@ class PhaseChange:
 
 
 class KillSwitch:
-    """The phase of one engine. Thread-safe; calls take microseconds.
+    """The phase of one engine. Thread-safe; a call takes less than a millisecond.
 
     Many searches without an answer switch retrieval off. Slow searches, and those that only a lower phase
     answered, lower the phase by one, because answers are still possible.
@@ -104,7 +103,7 @@ class KillSwitch:
         """
         with self._updated() as (switch, now):
             if phase == self._phase != OFF:
-                self._window.add(now, ms, failed, fell_back)
+                self._window.add(_Search(now, ms, failed, fell_back))
                 if switch.automatic and self._by_hand is None:
                     self._judge(switch, now)
 
@@ -234,49 +233,46 @@ class KillSwitch:
         return max(0.0, self._began + self._wait(switch) - now) if self._lowered else None
 
 
-@define
-class _Window:
-    """The latest searches. Durations are kept in order, so that a percentile needs no sorting."""
+@frozen
+class _Search:
+    at: float
+    ms: float
+    failed: bool
+    fell_back: bool
 
-    _entries: deque[tuple[float, float, bool, bool]] = field(factory=deque)
-    """The arguments of `add` for each search, oldest first."""
-    _durations: list[float] = field(factory=list)
-    """The durations of the searches that did not fail, shortest first."""
-    failed: int = 0
-    fell_back: int = 0
+
+@frozen
+class _Window:
+    """The latest searches, oldest first."""
+
+    _searches: deque[_Search] = field(factory=lambda: deque(maxlen=_MOST_SEARCHES), init=False)
+
+    def add(self, search: _Search) -> None:
+        self._searches.append(search)
+
+    def forget_before(self, moment: float) -> None:
+        while self._searches and self._searches[0].at <= moment:
+            self._searches.popleft()
 
     @property
     def searches(self) -> int:
-        return len(self._entries)
+        return len(self._searches)
+
+    @property
+    def failed(self) -> int:
+        return sum(search.failed for search in self._searches)
+
+    @property
+    def fell_back(self) -> int:
+        return sum(search.fell_back for search in self._searches)
 
     @property
     def answered(self) -> int:
         """The number of searches that count for the percentile."""
-        return len(self._durations)
-
-    def add(self, at: float, ms: float, failed: bool, fell_back: bool) -> None:
-        if self.searches == _MOST_ENTRIES:
-            self._forget_oldest()
-        self._entries.append((at, ms, failed, fell_back))
-        self.failed += failed
-        self.fell_back += fell_back
-        if not failed:
-            bisect.insort(self._durations, ms)
-
-    def forget_before(self, moment: float) -> None:
-        while self._entries and self._entries[0][0] <= moment:
-            self._forget_oldest()
-
-    def _forget_oldest(self) -> None:
-        _, ms, failed, fell_back = self._entries.popleft()
-        self.failed -= failed
-        self.fell_back -= fell_back
-        if not failed:
-            del self._durations[bisect.bisect_left(self._durations, ms)]
+        return self.searches - self.failed
 
     def p95(self) -> float | None:
-        count = self.answered
-        return self._durations[rank_of(_WATCHED_SHARE, count) - 1] if count else None
+        return percentile((search.ms for search in self._searches if not search.failed), _WATCHED_SHARE)
 
 
 def wanted_phase(settings: RetrievalSettings, by_hand: int | None, most: int) -> int:
