@@ -66,6 +66,7 @@ HEALTH: list[tuple[dict[str, Any], str, str]] = [
     ({"state": "degraded", "phase_state": LOWERED}, "warn", "by keywords alone. p95 was 900 ms."),
     ({"model": MODEL, "phase_state": BY_HAND}, "warn", "by keywords alone. Set by hand."),
     ({"state": "disabled", "phase_state": OFF}, "bad", "switched off. By hand."),
+    ({"paused": True}, "warn", "but paused: `cairn resume`"),
     ({"warnings": ("not read: a: Permission denied",)}, "warn", "not read: a"),
 ]
 # fmt: on

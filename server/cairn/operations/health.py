@@ -73,6 +73,8 @@ def health_of(
     timings = timings or Timings()
     if slow := _slow(timings, slow_ms):
         return Health(WARN, f"The index is complete, but {slow}.")
+    if status.paused:
+        return Health(WARN, "The index is complete, but paused: `cairn resume` goes on with new vectors.")
     if status.warnings or status.last_error:
         return Health(WARN, f"The index is complete. {status.last_error or status.warnings[0]}")
     files = counted(status.files.indexed, "file")
