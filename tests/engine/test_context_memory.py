@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cairn.engine.cached_answers import AnswerCache
 from cairn.engine.context_memory import ContextMemory, QueryHistory
+from cairn.operations.answer_cache import AnswerCache
 
 LONG = "a passage of some length " * 20
 

@@ -16,7 +16,6 @@ from tests.engine.engines import PATIENT, indexed
 
 from cairn import protocol
 from cairn.cli import state_text
-from cairn.engine import open_workspace
 from cairn.engine import search as searching
 from cairn.engine.engine import Engine
 from cairn.engine.fallback import RetrievalOffError
@@ -26,6 +25,7 @@ from cairn.errors import IndexUnavailableError, InvalidRequestError, ModelError
 from cairn.index.indexing.workers.cores import busy_seconds_of_others, most_workers
 from cairn.operations.prometheus import PrometheusMetrics
 from cairn.operations.query_log import LOG_NAME, QueryLog
+from cairn.retrieval import meaning
 from cairn.retrieval.meaning import StaticMeaning, choose_meaning
 from cairn.settings.tree import EmbeddingSettings
 
@@ -61,7 +61,7 @@ def break_vectors(monkeypatch: pytest.MonkeyPatch, problem: Exception) -> None:
     def chosen(*given: Any) -> Any:
         return None if choose_meaning(*given) is None else Failing()
 
-    monkeypatch.setattr(open_workspace, "choose_meaning", chosen)
+    monkeypatch.setattr(meaning, "choose_meaning", chosen)
 
 
 def break_everything(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +98,7 @@ def test_keywords_answer_if_vectors_fail(
     assert answer.results[0].path == "src/harbour/berths.py"
     assert answer.retrieval.fallback == "keywords"
     assert answer.retrieval.reason
-    assert status_of(engine).last_error == answer.retrieval.reason
+    assert status_of(engine.request()).last_error == answer.retrieval.reason
 
 
 def test_keywords_answer_a_search_for_vectors_alone_without_vectors(engine: Engine) -> None:
@@ -131,7 +131,7 @@ def test_a_bad_request_is_an_error_and_does_not_count(engine: Engine) -> None:
     only = protocol.SearchFilter(language=("klingon",))
     with pytest.raises(InvalidRequestError, match=r"filter\.language"):
         ask(engine, "search", protocol.SearchParams("ship", filter=only))
-    assert status_of(engine).retrieval.state.queries == 0
+    assert status_of(engine.request()).retrieval.state.queries == 0
 
 
 def test_failures_switch_searching_off(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +139,7 @@ def test_failures_switch_searching_off(engine: Engine, monkeypatch: pytest.Monke
         break_everything(broken)
         for number in range(20):
             search(engine, f"ship {number}")
-    state = status_of(engine).retrieval.state
+    state = status_of(engine.request()).retrieval.state
     assert (state.phase, state.wanted) == (0, 3)
     assert "failed" in state.reason
     off = search(engine, "another ship")
@@ -173,7 +173,7 @@ def test_queries_are_logged_without_their_text(engine: Engine, bare_data_dir: Pa
         ("search", False, 3), ("search", True, 3), ("discover", False, 3),
     ]  # fmt: skip
     assert "zanzibar" not in log.read_text()
-    recent = status_of(engine).retrieval.recent
+    recent = status_of(engine.request()).retrieval.recent
     assert (recent.queries, recent.cached_share) == (3, pytest.approx(1 / 3, abs=1e-3))
 
 
@@ -184,7 +184,7 @@ def test_metrics_count_the_requests(engine: Engine, metrics: PrometheusMetrics) 
     value = metrics.registry.get_sample_value
     assert (value("cairn_cache_hits_total"), value("cairn_cache_misses_total")) == (2, 2)
     assert value("cairn_phase") == 3
-    assert value("cairn_index_chunks") == status_of(engine).chunks
+    assert value("cairn_index_chunks") == status_of(engine.request()).chunks
 
 
 def test_the_status_summarizes_the_latest_queries(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
@@ -192,7 +192,7 @@ def test_the_status_summarizes_the_latest_queries(engine: Engine, capsys: pytest
     search(engine)
     set_phase(engine, 1)
     search(engine, "high water")
-    state_text.print_status(status_of(engine))
+    state_text.print_status(status_of(engine.request()))
     printed = " ".join(capsys.readouterr().out.split())
     assert "phase: 1 (names and keywords). Phase 1 was set by hand." in printed
     assert "questions: the latest 3: " in printed
@@ -219,13 +219,13 @@ def test_only_the_processor_time_of_a_searchs_threads_counts(
 
     monkeypatch.setattr(searching, "rank", waiting)
     search(engine, "where is a ship")
-    assert engine.fallback.latency[-1] > 1_000
-    first = engine.fallback.switch.state().p95_ms
+    assert engine.caller.latency[-1] > 1_000
+    first = engine.caller.switch.state().p95_ms
     assert first is not None
     assert first < 1_000
     monkeypatch.setattr(StaticMeaning, "vectors", working)  # on another thread
     search(engine, "where is a berth")
-    assert 300 < (engine.fallback.switch.state().p95_ms or 0) < 1_000
+    assert 300 < (engine.caller.switch.state().p95_ms or 0) < 1_000
 
 
 @pytest.mark.parametrize("problem", [OSError(errno.EINVAL, "Invalid argument"), psutil.AccessDenied(1)])
@@ -246,7 +246,7 @@ def test_figures_that_the_system_refuses_change_no_answer(
     monkeypatch.setattr(QueryLog, "_write", refuse)
     set_phase(engine, 2)
     set_phase(engine, 3)
-    engine.fallback.cache.clear()
+    engine.caller.cache.clear()
     answer = search(engine)
     assert [result.path for result in answer.results] == before
     assert answer.retrieval == protocol.AnsweredIn(3, 3)

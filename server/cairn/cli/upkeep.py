@@ -77,8 +77,8 @@ def phase(wanted: str | None, folder: Path, as_json: bool) -> None:
 
     with opened(folder, keep_indexed=False) as engine:
         if wanted is not None:
-            answer(engine, "setPhase", {"phase": _BY_HAND[wanted]})
-        show(status_of(engine).retrieval, state_text.print_retrieval, as_json)
+            answer(engine.request(), "setPhase", {"phase": _BY_HAND[wanted]})
+        show(status_of(engine.request()).retrieval, state_text.print_retrieval, as_json)
 
 
 @click.command()
@@ -110,7 +110,7 @@ def doctor(path: Path | None, folder: Path, as_json: bool) -> None:
 
     def status() -> StatusAnswer:
         with opened(folder, keep_indexed=False) as engine:
-            return status_of(engine)
+            return status_of(engine.request())
 
     with waiting("Checking …"):
         examination = examine(folder, status)
@@ -229,7 +229,7 @@ def call(method: str, params: str | None, folders: Sequence[Path], no_wait: bool
     with opened(*folders, keep_indexed=(asks or name == "reindex") and not others) as engine:
         if asks:
             wait_to_ask(engine, vectors=not no_wait)
-        answered = answer(engine, name, data)
+        answered = answer(engine.request(), name, data)
         if name == "reindex":
             wait(engine, vectors=True, written_by=others)
         print_json(answered)

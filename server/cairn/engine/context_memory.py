@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from attrs import field, frozen
 
 from cairn.chunking.model import content_key
-from cairn.engine.cached_answers import AnswerCache
+from cairn.operations.answer_cache import AnswerCache
 
 if TYPE_CHECKING:
     from cairn.context.model import Item

@@ -25,7 +25,7 @@ from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import ScanReport, scan
 
 if TYPE_CHECKING:
-    from cairn.engine.engine import Engine
+    from cairn.engine.request import Request
 
 MOST_EXAMPLES = 8
 _SCAN_SECONDS = 5.0
@@ -112,7 +112,7 @@ def _by_content(folder: Folder, gate: QueryGate) -> Iterator[tuple[str, Decision
 # --- one path --------------------------------------------------------------------------------------------
 
 
-def why_indexed(engine: Engine, path: str) -> list[tuple[Folder, Why]]:
+def why_indexed(request: Request, path: str) -> list[tuple[Folder, Why]]:
     """Return the decisions about a typed path, in the folders that have it, or else in all.
 
     The decision about a path that does not exist has no rule. Raise InvalidRequestError for a path outside of
@@ -120,7 +120,7 @@ def why_indexed(engine: Engine, path: str) -> list[tuple[Folder, Why]]:
     """
     given = path.strip().removeprefix("./")
     inside = [] if len(given) > _MOST_CHARACTERS else [
-        (folder, place) for folder in engine.folders if (place := _place(folder, given)) is not None
+        (folder, place) for folder in request.folders if (place := _place(folder, given)) is not None
     ]  # fmt: skip
     if not inside:
         raise InvalidRequestError("path", "give a path in the folder, as `src/app.py`")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from cairn.engine.cached_answers import AnswerCache
+from cairn.operations.answer_cache import AnswerCache
 
 
 def test_only_the_same_key_finds_the_answer() -> None:
