@@ -251,7 +251,7 @@ def test_figures_that_the_system_refuses_change_no_answer(
     assert [result.path for result in answer.results] == before
     assert answer.retrieval == protocol.AnsweredIn(3, 3)
     assert ask(engine, "discover", protocol.DiscoverParams(QUESTION)).excerpts
-    assert status_of(engine).memory == 0
+    assert status_of(engine.request()).memory == 0
     assert "cairn_resident_memory_bytes 0" in metrics.text().decode()
     assert most_workers() >= 1
     assert busy_seconds_of_others([1]) <= 0

@@ -54,7 +54,7 @@ def status(folder: Path) -> protocol.StatusAnswer:
     engine = Engine({"index": {"watch": False}})
     engine.add_folder(folder, keep_indexed=False)
     try:
-        return status_of(engine)
+        return status_of(engine.request())
     finally:
         engine.stop()
 
