@@ -147,6 +147,15 @@ def test_slow_failures_count_as_failed_and_not_as_slow() -> None:
     assert rig.switch.state().p95_ms is None
 
 
+def test_slow_first_searches_alone_keep_the_phase() -> None:
+    rig = Rig()
+    rig.searches(ENOUGH // 2, SLOW)
+    assert rig.searches(ENOUGH, FAST) == 3
+    assert rig.switch.state().p95_ms == SLOW
+    assert rig.searches(1, SLOW) == 3, "one of the later half, which may be a single slow query"
+    assert rig.searches(1, SLOW) == 2, "two of the later half"
+
+
 def test_searches_that_began_in_another_phase_do_not_count() -> None:
     rig = Rig()
     rig.slow()

@@ -186,6 +186,7 @@ class KillSwitch:
         elif (
             window.answered >= enough
             and p95 > switch.p95_ms
+            and window.later_p95() > switch.p95_ms
             # Phase 1 must stay slow for a whole window before retrieval is switched off.
             and (not is_last or now - self._began >= switch.window_seconds)
         ):
@@ -273,6 +274,16 @@ class _Window:
 
     def p95(self) -> float | None:
         return percentile((search.ms for search in self._searches if not search.failed), _WATCHED_SHARE)
+
+    def later_p95(self) -> float:
+        """Return the 95th percentile (ms) of the later half of the durations, but not the longest of several.
+
+        This ignores the first searches, which load modules, models and the index (0.7 s of processor time for
+        the very first one), and a single slow query, such as one for a text in a million chunks.
+        """
+        timed = [search.ms for search in self._searches if not search.failed]
+        later = sorted(timed[len(timed) // 2 :])
+        return min(percentile(later, _WATCHED_SHARE) or 0.0, later[-2:][0])
 
 
 def wanted_phase(settings: RetrievalSettings, by_hand: int | None, most: int) -> int:
