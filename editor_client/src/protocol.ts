@@ -674,7 +674,10 @@ export interface PhaseState {
    * null if there is no higher phase to try.
    */
   readonly nextTrySeconds: number | null;
-  /** The 95th percentile of this phase's searches in the window; null before the first. */
+  /**
+   * The 95th percentile of the processor time of this phase's searches in the window, in milliseconds; null
+   * before the first.
+   */
   readonly p95Ms: number | null;
   /** The share of this phase's searches in the window that failed, from 0 to 1. */
   readonly errorRate: number;

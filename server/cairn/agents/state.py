@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from cairn import protocol
-from cairn.engine import progress_text
+from cairn.text.counts import about
 
 if TYPE_CHECKING:
     from cairn.engine.request import Request
@@ -69,7 +69,7 @@ def _advice(now: protocol.StatusAnswer) -> str:
         return f"{why.removesuffix('.')}. Use your own search for what is not found."
     if now.paused or now.state == "degraded":
         return "It will stay so for now: use your own search for what is not found."
-    left = progress_text.duration(now.seconds_left) if now.seconds_left is not None else "some seconds"
+    left = about(now.seconds_left) if now.seconds_left is not None else "some seconds"
     return f"Ask again in {left}, or use your own search for what is not found."
 
 

@@ -13,8 +13,6 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.progress import Progress as ClientProgress
 
-from cairn.engine.progress_text import describe
-
 if TYPE_CHECKING:
     from cairn.engine.status import IndexingProgress
 
@@ -58,7 +56,7 @@ async def _wait_for_work(ask: Ask, changed: asyncio.Event) -> None:
 async def _report_work(client: ClientProgress, token: str, ask: Ask) -> None:
     progress, bar, shown = await ask(), _Bar(), None
     while progress.is_at_work:  # The work may have ended while the client created the token.
-        now = (describe(progress), bar.percentage(progress))
+        now = (progress.text, bar.percentage(progress))
         if shown is None:
             begin = types.WorkDoneProgressBegin("Cairn", cancellable=False, message=now[0], percentage=now[1])
             client.begin(token, begin)
@@ -68,7 +66,7 @@ async def _report_work(client: ClientProgress, token: str, ask: Ask) -> None:
         await asyncio.sleep(_REPORT_SECONDS)
         progress = await ask()
     if shown is not None:
-        client.end(token, types.WorkDoneProgressEnd(message=progress.problem or describe(progress)))
+        client.end(token, types.WorkDoneProgressEnd(message=progress.problem or progress.text))
     client.tokens.pop(token, None)
 
 

@@ -34,8 +34,8 @@ from cairn.operations.presence import Presence
 from cairn.serve.announcements import Announcements
 
 if TYPE_CHECKING:
+    from cairn.cli.main import CommandOutput
     from cairn.cli.question import Question
-    from cairn.cli.remote import CommandOutput
     from cairn.engine.host import Host
     from cairn.engine.pool import PooledEngine
     from cairn.engine.request import Request
@@ -254,7 +254,7 @@ class EngineSocket:
         await _send(writer, {} if answer is None else {"answer": answer})
 
     async def _command(self, wish: Wish, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from cairn.cli.remote import CommandOutput, question_of
+        from cairn.cli.main import CommandOutput, question_of
 
         arguments = [str(each) for each in wish.get("arguments", ())]
         question = await asyncio.to_thread(question_of, arguments, Path(wish["here"]))
@@ -265,7 +265,7 @@ class EngineSocket:
 
     async def _run(self, question: Question, arguments: Sequence[str]) -> CommandOutput | None:
         """Return the output of a command line; None if the command has to open the index itself."""
-        from cairn.cli.remote import CommandOutput, failed
+        from cairn.cli.main import CommandOutput, failed
 
         if not question.has_text:
             return None

@@ -87,7 +87,7 @@ def _own_link(base: str) -> str:
     from cairn.attach.proof import fresh_nonce
     from cairn.operations.tokens import serve_token, token_path
     from cairn.web.addresses import IDENTITY, LINK
-    from cairn.web.identity import NONCE, SCHEME, credentials
+    from cairn.web.sessions import NONCE, SCHEME, credentials
 
     nonce, proved, path = fresh_nonce(), None, ""
     try:

@@ -22,9 +22,8 @@ from cairn.settings.tree import ServeSettings
 from cairn.web.addresses import sign_in_address
 from cairn.web.app import pages_app
 from cairn.web.authentication import Authentication
-from cairn.web.identity import Identity
 from cairn.web.request import Served
-from cairn.web.sessions import Links, MemorySessions, Sessions, SignedSessions
+from cairn.web.sessions import Identity, Links, MemorySessions, Sessions, SignedSessions
 
 logger = logging.getLogger(__name__)
 

@@ -208,7 +208,6 @@ class Activity(enum.StrEnum):
     PAUSED = "paused"
 
 
-INDEXING_ACTIVITIES = frozenset({Activity.SCANNING, Activity.READING, Activity.STATIC})
 """The activities in which files are compared or indexed. Queries do not wait for their end."""
 
 

@@ -25,8 +25,8 @@ from cairn.web.addresses import (
     numbered,
     repository_name,
 )
+from cairn.web.code import CodeLine, all_lines
 from cairn.web.highlighting import Highlighting
-from cairn.web.passages import CodeLine, all_lines
 from cairn.web.question import Question, chosen
 from cairn.web.rendering import page, rendered, sentence_of, wants_fragment
 from cairn.web.request import PageRequest

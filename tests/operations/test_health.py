@@ -9,9 +9,9 @@ import pytest
 from attrs import evolve
 
 from cairn import protocol
-from cairn.engine.index_health import health_of, team_health
-from cairn.engine.team_overview import TeamOverview, TeamRepository, TeamServer
-from cairn.operations.timings import Timing, Timings
+from cairn.engine.overview import TeamOverview, TeamRepository, TeamServer
+from cairn.operations.health import health_of, team_health
+from cairn.operations.recent_queries import QueryLine, Timings
 
 NOW = datetime.datetime(2026, 3, 5, tzinfo=datetime.UTC)
 PHASE = protocol.PhaseState(3, 3, False, True, "", NOW.isoformat(), None, None, 0.0, 0.0, 0)
@@ -24,8 +24,13 @@ READY = protocol.StatusAnswer(
 
 
 def timings(*ms: float, **more: Any) -> Timings:
-    fields = {"phase": 3, "cached": False, "failed": False, "pid": 1} | more
-    return Timings(tuple(Timing(NOW, "search", each, **fields) for each in ms))
+    at, fields = NOW.isoformat(), {"cached": False, "error": ""} | more
+    return Timings(
+        tuple(
+            QueryLine(at, 1, "search", each, 3, 3, "", action="", keyword_match=False, **fields)
+            for each in ms
+        )
+    )
 
 
 NO_TIMINGS = Timings()
@@ -47,20 +52,21 @@ HEALTH: list[tuple[dict[str, Any], str, str]] = [
     ({"times": timings(*[1900.0] * 9)}, "good", "and a question takes 1.9 s"),
     ({"times": timings(*[1900.0] * 20, cached=True)}, "good", "by meaning."),
     ({"state": "starting"}, "busy", "is being opened"),
-    ({"state": "starting", "is_written": False}, "bad", "Run `cairn index`"),
+    ({"state": "starting", "last_error": "Run `cairn index`."}, "bad", "Run `cairn index`."),
     ({"state": "indexing", "remaining": ("files",), "activity": "reading", "files": counts(900, 120)},
      "busy", "files are being read, 120 of 900 files can be found"),
     ({"state": "indexing", "remaining": ("vectors",), "activity": "embedding", "queued": 300,
       "seconds_left": 95},
-     "busy", "300 of 1,288 passages not yet by meaning, about 1 minute left"),
+     "busy", "300 of 1,288 passages not yet by meaning, about 2 min left"),
     ({"state": "indexing", "remaining": ("vectors",), "paused": True, "queued": 300},
      "warn", "paused: all files can be found by words, 300 of 1,288 passages not yet by meaning."),
     ({"state": "degraded", "remaining": ("files",), "last_error": "It failed.", "files": counts(9, 3)},
      "bad", "not complete: 3 of 9 files can be found. It failed."),
     ({"state": "degraded"}, "warn", "Nothing is found by meaning"),
-    ({"state": "degraded", "phase_state": LOWERED}, "warn", "words alone, not by meaning. p95 was 900 ms."),
-    ({"model": MODEL, "phase_state": BY_HAND}, "warn", "by words alone, not by meaning. Set by hand."),
+    ({"state": "degraded", "phase_state": LOWERED}, "warn", "by keywords alone. p95 was 900 ms."),
+    ({"model": MODEL, "phase_state": BY_HAND}, "warn", "by keywords alone. Set by hand."),
     ({"state": "disabled", "phase_state": OFF}, "bad", "switched off. By hand."),
+    ({"paused": True}, "warn", "but paused: `cairn resume`"),
     ({"warnings": ("not read: a: Permission denied",)}, "warn", "not read: a"),
 ]
 # fmt: on
@@ -69,9 +75,9 @@ HEALTH: list[tuple[dict[str, Any], str, str]] = [
 @pytest.mark.parametrize(("given", "level", "words"), HEALTH)
 def test_health_names_the_worst_problem(given: dict[str, Any], level: str, words: str) -> None:
     given = dict(given)
-    times, is_written = given.pop("times", NO_TIMINGS), given.pop("is_written", True)
+    times = given.pop("times", NO_TIMINGS)
     retrieval = protocol.RetrievalStatus(given.pop("phase_state", PHASE), RECENT)
-    found = health_of(evolve(READY, retrieval=retrieval, **given), times, 500.0, is_written=is_written)
+    found = health_of(evolve(READY, retrieval=retrieval, **given), times, 500.0)
     assert found.level == level
     assert words in found.text
 
