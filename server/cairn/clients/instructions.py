@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from cairn.clients import files
-from cairn.clients.editing import (
+from cairn.clients.files import (
     BLANKS,
     UneditableSettingsError,
     UnreadableSettingsError,
