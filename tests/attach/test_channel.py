@@ -27,9 +27,7 @@ from cairn.attach.channel import (
     opened,
     remove_socket,
 )
-from cairn.attach.finding import find
-from cairn.attach.proof import proof
-from cairn.attach.records import (
+from cairn.attach.engine_records import (
     EDITOR,
     PROTOCOL,
     Record,
@@ -38,6 +36,8 @@ from cairn.attach.records import (
     remove_record,
     write_record,
 )
+from cairn.attach.finding import find
+from cairn.attach.proof import proof
 from cairn.engine.host import Host
 from cairn.paths import workspace_dir
 from cairn.serve import engine_socket

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cairn.attach.commands import QUERY_COMMANDS
+from cairn.attach.answered_commands import QUERY_COMMANDS
 from cairn.cli.remote import COMMANDS
 
 

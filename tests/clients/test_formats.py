@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cairn.clients.files import UneditableSettingsError, UnreadableSettingsError
 from cairn.clients.formats import Format, format_of
+from cairn.clients.settings_files import UneditableSettingsError, UnreadableSettingsError
 
 JSON, TOML = format_of(Path("mcp.json")), format_of(Path("config.toml"))
 IN_JSON, IN_TOML = ("mcpServers", "cairn"), ("mcp_servers", "cairn")

@@ -28,7 +28,7 @@ from cairn.engine.engine import Engine
 from cairn.engine.methods import STAGES
 from cairn.engine.runner import Runner
 from cairn.engine.startup_wait import Missing, StartupWait
-from cairn.mcp.server import build_server
+from cairn.mcp.mcp_server import build_server
 from tests.harbour import HARBOUR
 from tests.serving import PATIENCE_SECONDS
 
@@ -235,7 +235,7 @@ async def test_the_first_search_in_a_new_folder_finds_its_files(workspace: Path)
     try:
         runner.engine.add_folder(workspace)
         patient = partial(StartupWait, dict.fromkeys(Missing, PATIENCE_SECONDS))
-        with mock.patch("cairn.mcp.server.StartupWait", patient):
+        with mock.patch("cairn.mcp.mcp_server.StartupWait", patient):
             server = build_server(provide)
         async with Client(server) as client:
             assert (await call_for_data(client, "search", query="moor_ship"))["results"]

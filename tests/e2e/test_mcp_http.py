@@ -23,7 +23,7 @@ from starlette.routing import Route
 from cairn.agents.tools import TOOLS
 from cairn.engine.engine import Engine
 from cairn.engine.runner import Runner
-from cairn.mcp.server import McpApp
+from cairn.mcp.mcp_server import McpApp
 from tests.serving import PATIENCE_SECONDS, wait_for
 
 from .mcp_agent import HELLO, SlowEngine, data_of_every_tool, each_era, happens, text_of

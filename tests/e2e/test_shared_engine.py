@@ -22,7 +22,15 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from cairn.attach.channel import AttachError, opened
-from cairn.attach.records import BACKGROUND, EDITOR, PROTOCOL, SERVER, Record, read_record, write_record
+from cairn.attach.engine_records import (
+    BACKGROUND,
+    EDITOR,
+    PROTOCOL,
+    SERVER,
+    Record,
+    read_record,
+    write_record,
+)
 from tests.serving import PATIENCE_SECONDS, serving
 
 from .command_line import without_progress

@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import frozen
 
-from cairn.agents import discover, read, references, related, search
+from cairn.agents import discover_tool, read_tool, reference_tool, related, search_tools
 from cairn.agents.schemas import Schema, arguments_schema
 from cairn.protocol import ChunkType, ReferenceDirection
 
@@ -86,8 +86,8 @@ MANUALS: Mapping[str, Manual] = {
                 "query": _string(),
                 "path": _PATH,
                 "type": _strings(enum=[kind.value for kind in ChunkType]),
-                "limit": _number(search.LIMIT),
-                "max_tokens": _number(search.TOKENS),
+                "limit": _number(search_tools.LIMIT),
+                "max_tokens": _number(search_tools.TOKENS),
                 "cursor": _CURSOR,
             },
             ["query"],
@@ -100,7 +100,12 @@ MANUALS: Mapping[str, Manual] = {
             {"query": "how are routes cached", "path": ["net/ipv4"], "max_tokens": 4000},
         ),
         arguments_schema(
-            {"query": _string(), "path": _PATH, "max_tokens": _number(discover.TOKENS), "cursor": _CURSOR},
+            {
+                "query": _string(),
+                "path": _PATH,
+                "max_tokens": _number(discover_tool.TOKENS),
+                "cursor": _CURSOR,
+            },
             ["query"],
         ),
     ),
@@ -110,8 +115,8 @@ MANUALS: Mapping[str, Manual] = {
         arguments_schema(
             {
                 "path": _string(),
-                "max_tokens": _number(read.TOKENS),
-                "version": {"type": "string", "enum": list(read.VERSIONS)},
+                "max_tokens": _number(read_tool.TOKENS),
+                "version": {"type": "string", "enum": list(read_tool.VERSIONS)},
             },
             ["path"],
         ),
@@ -128,7 +133,7 @@ MANUALS: Mapping[str, Manual] = {
                     "default": ReferenceDirection.CALLERS.value,
                 },
                 "depth": _number(1),
-                "max_tokens": _number(references.TOKENS),
+                "max_tokens": _number(reference_tool.TOKENS),
                 "cursor": _CURSOR,
             },
             ["symbol"],

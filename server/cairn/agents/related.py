@@ -6,12 +6,12 @@ from attrs import evolve, field, frozen
 
 from cairn import protocol
 from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, joined
-from cairn.agents.call import ToolCall
 from cairn.agents.cursor import require_none, steps_of
-from cairn.agents.passages import result_text
-from cairn.agents.places import place_named
-from cairn.agents.search import results_text
-from cairn.agents.state import lacking
+from cairn.agents.index_state import lacking
+from cairn.agents.place_text import place_named
+from cairn.agents.result_text import result_text
+from cairn.agents.search_tools import results_text
+from cairn.agents.tool_call import ToolCall
 from cairn.engine.scope import files_named
 from cairn.errors import InvalidRequestError
 from cairn.protocol import whole_lines

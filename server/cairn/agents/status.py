@@ -6,8 +6,8 @@ from attrs import field, frozen
 
 from cairn import protocol
 from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, joined
-from cairn.agents.call import ToolCall
-from cairn.agents.state import freshness, without_index_advice
+from cairn.agents.index_state import freshness, without_index_advice
+from cairn.agents.tool_call import ToolCall
 from cairn.schema.bounds import within
 from cairn.text.counts import counted, listed
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from cairn.agents.discover import excerpt_name
-from cairn.agents.passages import Lines, Part, ResultText, result_text, search_texts
-from cairn.agents.places import Paths
+from cairn.agents.discover_tool import excerpt_name
+from cairn.agents.place_text import Paths
+from cairn.agents.result_text import Lines, Part, ResultText, result_text, search_texts
 from cairn.cli.code import write_code
 from cairn.cli.console import escape, link, rule, warn, write, write_exactly
 from cairn.cli.output import to_stderr

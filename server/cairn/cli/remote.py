@@ -1,6 +1,7 @@
 """Runs a command line for another process on a running engine. The other process prints the result.
 
-The other process imports almost nothing (`cairn.attach.commands`), so this module parses its command line.
+The other process imports almost nothing (`cairn.attach.answered_commands`), so this module parses its command
+line.
 """
 
 from __future__ import annotations

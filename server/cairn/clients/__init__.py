@@ -2,5 +2,5 @@
 
 `table` lists the clients. `changes` plans and writes the changes of their settings, and of the paragraph in
 `AGENTS.md`, which `instructions` edits. `formats` edits settings, through `jsonc` and `toml_tables`, and
-`files` reads and writes them.
+`settings_files` reads and writes them.
 """

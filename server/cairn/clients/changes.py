@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 
 from attrs import evolve, frozen
 
-from cairn.clients import files, instructions
-from cairn.clients.files import UneditableSettingsError, UnreadableSettingsError
+from cairn.clients import instructions, settings_files
 from cairn.clients.formats import Keys, format_of
+from cairn.clients.settings_files import UneditableSettingsError, UnreadableSettingsError
 from cairn.clients.table import NAME, Client, Entry, Machine, Scope, command_line
 from cairn.errors import CairnError
 
@@ -99,13 +99,15 @@ def apply(change: Change, machine: Machine) -> None:
             _run(command, shown.removeprefix("$ "), machine)
         return
     try:
-        if files.read(path, change.project) != change.before:
+        if settings_files.read(path, change.project) != change.before:
             raise NotWrittenError(f"{path} was changed in the meantime; run this again")
         if change.after is None:
-            files.delete(path, change.project)
+            settings_files.delete(path, change.project)
         else:
             # A client's settings may get a token later; instructions are for everyone.
-            files.write(path, change.after, change.project, new_mode=0o600 if change.client else 0o666)
+            settings_files.write(
+                path, change.after, change.project, new_mode=0o600 if change.client else 0o666
+            )
     except (UneditableSettingsError, UnreadableSettingsError) as problem:
         raise NotWrittenError(f"{path}: {problem}") from None
     except OSError as problem:
@@ -161,7 +163,7 @@ def _planned(request: Request, client: Client, command: str | None) -> Change:
 def _read(change: Change, path: Path, plan: Callable[[Change], Change]) -> Change:
     """Return the plan for a change that knows the file's text, or the change with the reason against it."""
     try:
-        return plan(evolve(change, before=files.read(path, change.project)))
+        return plan(evolve(change, before=settings_files.read(path, change.project)))
     except UneditableSettingsError as problem:
         return evolve(change, state="uneditable", message=f"{problem}; it is left alone")
     except (UnreadableSettingsError, OSError) as problem:

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import frozen
 
 from cairn.clients import jsonc, toml_tables
-from cairn.clients.files import BLANKS, UneditableSettingsError, UnreadableSettingsError
+from cairn.clients.settings_files import BLANKS, UneditableSettingsError, UnreadableSettingsError
 
 Keys = tuple[str, ...]
 """The path of a value in settings."""

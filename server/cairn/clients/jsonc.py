@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import frozen
 
-from cairn.clients.files import (
+from cairn.clients.settings_files import (
     BLANKS,
     UneditableSettingsError,
     UnreadableSettingsError,

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cairn.clients.files import BLANKS, UnreadableSettingsError, blanks_before, newline_of
+from cairn.clients.settings_files import BLANKS, UnreadableSettingsError, blanks_before, newline_of
 
 _HEADER = re.compile(r"^[ \t]*\[[^\r\n]*", re.MULTILINE)
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")

@@ -15,10 +15,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from cairn.engine.request import CALLER
 from cairn.engine.runner import Runner
 from cairn.errors import CairnError
-from cairn.http.connection import HEAD_BYTES
-from cairn.http.errors import RefusedError, error_response, error_text, refusal_of
 from cairn.http.guard import Guard
-from cairn.http.team import TeamReads
+from cairn.http.refusals import RefusedError, error_response, error_text, refusal_of
+from cairn.http.team_routes import TeamReads
+from cairn.http.web_server import HEAD_BYTES
 from cairn.operations.presence import Presence
 from cairn.operations.prometheus import PrometheusMetrics
 from cairn.settings.tree import ServeSettings

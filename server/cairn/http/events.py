@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from cairn.engine.request import Tell
 from cairn.engine.runner import progress_json
-from cairn.http.errors import PLAIN_HEADERS, RefusedError, error_body, refusal_of
+from cairn.http.refusals import PLAIN_HEADERS, RefusedError, error_body, refusal_of
 from cairn.protocol import DiscoverProgress
 from cairn.schema import strict_json
 

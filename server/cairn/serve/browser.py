@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cairn.paths import data_dir, write_private
-from cairn.serve.open import is_unused
+from cairn.serve.open_page import is_unused
 
 USE_SECONDS = 20.0
 """How long to wait until the browser uses the link. A browser takes up to ten seconds to start."""

@@ -14,7 +14,7 @@ from cairn.errors import CairnError, StoreUnavailableError
 if TYPE_CHECKING:
     from cairn.engine.host import Host
     from cairn.engine.stored import StoredEngine
-    from cairn.lsp.connection import MakeEngine
+    from cairn.lsp.editor_connection import MakeEngine
     from cairn.team.store import TeamStore
 
 _EXTRA = 'This needs more libraries: pip install "cairn-ls[serve,team]"'

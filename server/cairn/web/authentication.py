@@ -12,7 +12,7 @@ from attrs import frozen
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from cairn.http.errors import RefusedError
+from cairn.http.refusals import RefusedError
 from cairn.operations.tokens import Callers
 from cairn.web.addresses import LINK, ROOT, SEARCH, SIGN_IN, own_address, sign_in_address
 from cairn.web.identity import NONCE, SCHEME, Identity

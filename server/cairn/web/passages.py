@@ -9,7 +9,7 @@ from attrs import frozen
 from markupsafe import Markup
 
 from cairn import protocol
-from cairn.agents.passages import FurtherPassage, Lines, Part, ResultText
+from cairn.agents.result_text import FurtherPassage, Lines, Part, ResultText
 from cairn.web.code import code_lines
 
 _LINES, _FURTHER = 7, 3

@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 import cairn
 from cairn.http.disconnect import disconnected
-from cairn.http.errors import refusal_of
+from cairn.http.refusals import refusal_of
 from cairn.startup.ending import first_of
 from cairn.text.counts import counted
 from cairn.web import addresses

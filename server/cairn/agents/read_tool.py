@@ -9,9 +9,9 @@ from attrs import evolve, field, frozen
 from cairn import protocol
 from cairn.agents.arguments import require_words
 from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, fit, joined
-from cairn.agents.call import ToolCall
-from cairn.agents.places import Place, lines_text, numbered, place_named
-from cairn.agents.state import freshness
+from cairn.agents.index_state import freshness
+from cairn.agents.place_text import Place, lines_text, numbered, place_named
+from cairn.agents.tool_call import ToolCall
 from cairn.errors import InvalidRequestError
 from cairn.schema.bounds import NOT_BLANK, at_most, within
 from cairn.text.counts import counted

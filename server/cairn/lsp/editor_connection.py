@@ -23,8 +23,8 @@ from cairn import __version__
 from cairn.engine.runner import Runner
 from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
 from cairn.lsp.bytecode_cache import cached_bytecode
+from cairn.lsp.jsonrpc import WireProtocol, raw_params_converter
 from cairn.lsp.progress import show_progress
-from cairn.lsp.wire import WireProtocol, raw_params_converter
 from cairn.startup.interpreter import exempt_from_collection
 
 if TYPE_CHECKING:

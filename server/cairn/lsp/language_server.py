@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, BinaryIO
 from lsprotocol import types
 from pygls.io_ import StdinAsyncReader, StdoutWriter
 
-from cairn.lsp.connection import Connection
+from cairn.lsp.editor_connection import Connection
+from cairn.lsp.jsonrpc import speak
 from cairn.lsp.navigation import Navigation
-from cairn.lsp.requests import register_requests
-from cairn.lsp.wire import speak
+from cairn.lsp.own_requests import register_requests
 from cairn.lsp.workspace import open_folders, register_with_client, register_workspace
 from cairn.startup.ending import ended
 from cairn.startup.interpreter import release_freed_memory, shorten_switch_interval
@@ -23,7 +23,7 @@ from cairn.startup.interpreter import release_freed_memory, shorten_switch_inter
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
     from cairn.engine.host import Host
-    from cairn.lsp.connection import MakeEngine
+    from cairn.lsp.editor_connection import MakeEngine
 
 logger = logging.getLogger(__name__)
 

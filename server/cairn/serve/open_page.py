@@ -53,7 +53,7 @@ def link_at(url: str) -> str:
 
 def running_link(folder: Path) -> str:
     """Request a link to the page of a running server that has the folder open; "" if no server has."""
-    from cairn.serve.page import recorded_url
+    from cairn.serve.page_records import recorded_url
 
     url = recorded_url(folder)
     if not url:

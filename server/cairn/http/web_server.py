@@ -12,7 +12,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from cairn.http.errors import error_body
+from cairn.http.refusals import error_body
 
 HEAD_BYTES = 16_384
 """The maximum size of a request's first line and headers together; this is h11's own limit."""

@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 
 from cairn import __version__
 from cairn.agents.arguments import WORKSPACE, workspace_of
-from cairn.agents.state import without_index_advice
+from cairn.agents.index_state import without_index_advice
 from cairn.agents.tools import INSTRUCTIONS, STATUS, Tool, ToolAnswer, listed, tool_named
 from cairn.engine.methods import MCP
 from cairn.engine.request import Tell

@@ -10,10 +10,10 @@ from attrs import field, frozen
 from cairn import protocol
 from cairn.agents.arguments import require_words
 from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, Budget, fit, joined
-from cairn.agents.call import ToolCall
 from cairn.agents.cursor import require_none, steps_of
-from cairn.agents.passages import ResultText, search_texts
-from cairn.agents.state import lacking
+from cairn.agents.index_state import lacking
+from cairn.agents.result_text import ResultText, search_texts
+from cairn.agents.tool_call import ToolCall
 from cairn.agents.verdict import NO_MATCH, verdict_text
 from cairn.protocol.search import PLACES
 from cairn.schema.bounds import NOT_BLANK, at_most, within

@@ -8,11 +8,11 @@ from attrs import field, frozen
 
 from cairn import protocol
 from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, fit, joined
-from cairn.agents.call import ToolCall
 from cairn.agents.cursor import require_none, steps_of
-from cairn.agents.places import Paths, lines_text, place_named
+from cairn.agents.index_state import lacking
+from cairn.agents.place_text import Paths, lines_text, place_named
 from cairn.agents.reference_groups import in_groups, meant, use
-from cairn.agents.state import lacking
+from cairn.agents.tool_call import ToolCall
 from cairn.errors import InvalidRequestError
 from cairn.protocol import ReferenceDirection
 from cairn.schema.bounds import NOT_BLANK, at_most, within

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cairn.agents.arguments import WORKSPACE, without_nulls
-from cairn.agents.call import ToolCall
+from cairn.agents.tool_call import ToolCall
 from cairn.engine.methods import STAGES, Method
 from cairn.schema.convert import snake_case, unstructure
 

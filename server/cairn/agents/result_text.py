@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attrs import evolve, frozen
 
 from cairn import protocol
-from cairn.agents.places import Paths, lines_text, numbered
+from cairn.agents.place_text import Paths, lines_text, numbered
 from cairn.text.verbatim import lines_of
 
 _LONGEST_LINE = 300

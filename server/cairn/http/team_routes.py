@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from cairn.engine.request import CALLER
 from cairn.errors import InvalidRequestError, WireError
-from cairn.http.errors import RefusedError, plain_response
+from cairn.http.refusals import RefusedError, plain_response
 from cairn.schema import strict_json
 
 PATH = "/team/v1/"

@@ -21,10 +21,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from cairn.engine.methods import HTTP, METHODS, Method
 from cairn.http.admission import DESCRIPTION, HEALTH, PAGES, Admission, Served
 from cairn.http.disconnect import unless_disconnected
-from cairn.http.errors import PLAIN_HEADERS, RefusedError, error_handlers, plain_response
 from cairn.http.events import event_response, wants_events
-from cairn.http.team import PATH as TEAM
-from cairn.http.team import team_routes
+from cairn.http.refusals import PLAIN_HEADERS, RefusedError, error_handlers, plain_response
+from cairn.http.team_routes import PATH as TEAM
+from cairn.http.team_routes import team_routes
 from cairn.operations.prometheus import CONTENT_TYPE
 from cairn.schema import strict_json
 from cairn.schema.convert import snake_case

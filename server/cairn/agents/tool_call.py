@@ -9,7 +9,7 @@ from attrs import frozen
 
 from cairn.agents.budget import LEAST_TOKENS, Budget, token_counter
 from cairn.agents.cursor import Steps, cursor_of
-from cairn.agents.places import Paths
+from cairn.agents.place_text import Paths
 from cairn.engine.methods import CLI
 from cairn.engine.runner import answer
 

@@ -18,22 +18,22 @@ from typing import Any
 from attrs import evolve, frozen
 from prometheus_client import Gauge
 
-from cairn.attach.records import SERVER
+from cairn.attach.engine_records import SERVER
 from cairn.engine.engine import Engine
 from cairn.engine.host import Host
 from cairn.engine.runner import Runner
 from cairn.errors import CairnError
 from cairn.http.admission import PAGES, Served
-from cairn.http.app import API, MCP, http_app
-from cairn.http.connection import Web
+from cairn.http.asgi import API, MCP, http_app
 from cairn.http.guard import Guard, is_loopback, resolved
 from cairn.http.openapi import description
+from cairn.http.web_server import Web
 from cairn.lsp.socket import LspSocket
-from cairn.mcp.server import McpApp
+from cairn.mcp.mcp_server import McpApp
 from cairn.operations.presence import Presence
 from cairn.operations.prometheus import PrometheusMetrics
 from cairn.operations.tokens import Callers, Token, serve_token
-from cairn.serve.page import page_records, pages_for
+from cairn.serve.page_records import page_records, pages_for
 from cairn.serve.shared_engine import shared
 from cairn.serve.team import TeamTokens, engines_for, stored
 from cairn.settings.layers import Layers

@@ -18,7 +18,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 from cairn.engine.methods import LSP, METHODS, SYMBOLS
 from cairn.engine.runner import progress_json
 from cairn.errors import InvalidRequestError
-from cairn.lsp.connection import Connection, error_responses
+from cairn.lsp.editor_connection import Connection, error_responses
 from cairn.protocol import DiscoverProgress, Range, Symbol
 
 _COMMANDS = ("pause", "resume", "reindex", "resetFeedback")
