@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from cairn.agents.budget import token_counter
 from cairn.agents.discover_tool import MARK
 from cairn.agents.place_text import place_named
+from cairn.agents.tool_call import token_counter
 from cairn.agents.tools import TOOLS, tool_named
 from cairn.engine.engine import Engine
 from cairn.errors import InvalidRequestError, QueryCancelledError

@@ -10,12 +10,19 @@ from attrs import evolve, field, frozen
 
 from cairn import protocol
 from cairn.agents.arguments import require_words
-from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, Budget, fit, joined
-from cairn.agents.cursor import Steps, require_none, steps_of
-from cairn.agents.index_state import lacking
+from cairn.agents.index_state import NO_MATCH, lacking, verdict_text
 from cairn.agents.place_text import Paths, lines_text
-from cairn.agents.tool_call import ToolCall
-from cairn.agents.verdict import NO_MATCH, verdict_text
+from cairn.agents.tool_call import (
+    LEAST_TOKENS,
+    MOST_TOKENS,
+    Budget,
+    Steps,
+    ToolCall,
+    fit,
+    joined,
+    require_none,
+    steps_of,
+)
 from cairn.protocol.search import PLACES
 from cairn.schema.bounds import NOT_BLANK, at_most, within
 from cairn.settings.discovery import FormatStyle

@@ -1,4 +1,4 @@
-"""One line on what an answer lacks and what to do about it, or nothing.
+"""What an answer says about its certainty and about the index, and the tool `status`.
 
 No text for an agent may suggest indexing: Cairn indexes in the background, and an agent that starts it again
 only waits. This module removes such sentences from the engine's texts, which are written for people.
@@ -9,12 +9,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from attrs import field, frozen
+
 from cairn import protocol
+from cairn.agents.tool_call import LEAST_TOKENS, MOST_TOKENS, ToolCall, joined
 from cairn.engine import progress_text
+from cairn.schema.bounds import within
+from cairn.text.counts import counted, listed
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
 
+NO_MATCH, CLARIFY = "noMatch", "clarify"
+_MOST_CANDIDATES = 3
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 _ADVICE = re.compile(
     r"`cairn (?:index|reindex|pause|resume|phase|model|serve|team)\b|re-?index"
@@ -29,6 +36,25 @@ _BY_PHASE = {
 }
 _BY = {"cache": "an earlier answer", "generic": "no index"}
 """The source of an answer after every phase failed, by the kind of fallback."""
+TOKENS = 500
+_MOST_SKIPPED = 4
+_MOST_COLLECTIONS = 12
+_MOST_WARNINGS = 3
+
+
+def verdict_text(verdict: protocol.Verdict, found: bool) -> str:
+    """Return one line to read before the results; "" if there is nothing to say about them."""
+    return " ".join(filter(None, (verdict.note, _decision(verdict, found))))
+
+
+def _decision(verdict: protocol.Verdict, found: bool) -> str:
+    if verdict.action == NO_MATCH and verdict.message:
+        nearest = " The nearest:" if found else ""
+        return f"Nothing matches well. Try other words or a name, or search the text itself.{nearest}"
+    if verdict.action == CLARIFY and verdict.candidates:
+        named = [f"{each.title} ({each.path})" for each in verdict.candidates[:_MOST_CANDIDATES]]
+        return f"Unclear; it may mean {' or '.join(named)}."
+    return verdict.message
 
 
 def without_index_advice(text: str) -> str:
@@ -82,3 +108,57 @@ def lacking(engine: Engine, answered: protocol.AnsweredIn | None, index: protoco
     return " ".join(
         filter(None, (lowered, index.source, without_index_advice(index.note), freshness(engine)))
     )
+
+
+# --- the tool -------------------------------------------------------------------------------------------
+
+
+@frozen
+class StatusArguments:
+    """The arguments of `status`, all of them optional."""
+
+    max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
+
+
+def status_data(call: ToolCall, _: StatusArguments) -> protocol.StatusAnswer:
+    answer: protocol.StatusAnswer = call.request("status", {})
+    return answer
+
+
+def status(call: ToolCall, arguments: StatusArguments) -> str:
+    answer = status_data(call, arguments)
+    indexed, total = answer.files.indexed, max(answer.files.total, answer.files.indexed)
+    files = f"{indexed:,} of {total:,} files" if indexed < total else counted(indexed, "file")
+    lines = [f"{answer.state}: {files}, {counted(answer.chunks, 'passage')}"]
+    folders = [folder.label for folder in call.engine.folders]
+    if folders:
+        lines.append(f"{'folder' if len(folders) == 1 else 'folders'}: {', '.join(folders)}")
+    lines.append(freshness(call.engine))
+    if answer.last_error:
+        lines.append(f"problem: {without_index_advice(answer.last_error)}")
+    if answer.model is None:
+        lines.append("no vectors: answers use keywords alone")
+    lines.append(_collections(answer))
+    lines.append(_left_out(answer))
+    lines += [
+        f"note: {shown}"
+        for warning in answer.warnings[:_MOST_WARNINGS]
+        if (shown := without_index_advice(warning))
+    ]
+    text = joined(*lines)
+    return call.budget(arguments.max_tokens, TOKENS).cut(text)
+
+
+def _collections(answer: protocol.StatusAnswer) -> str:
+    """Return one line with the collections and their numbers of files, the largest first."""
+    files: dict[str, int] = {}
+    for each in answer.collections:
+        files[each.name] = files.get(each.name, 0) + each.files
+    ordered = sorted(files, key=lambda name: -files[name])
+    shown = listed([f"{name} ({files[name]:,})" for name in ordered], _MOST_COLLECTIONS)
+    return f"collections (files): {shown}" if shown else ""
+
+
+def _left_out(answer: protocol.StatusAnswer) -> str:
+    skipped = sorted(answer.skipped.items(), key=lambda item: -item[1])[:_MOST_SKIPPED]
+    return "left out: " + ", ".join(f"{count:,} × {rule}" for rule, count in skipped) if skipped else ""

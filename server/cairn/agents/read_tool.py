@@ -8,10 +8,9 @@ from attrs import evolve, field, frozen
 
 from cairn import protocol
 from cairn.agents.arguments import require_words
-from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, fit, joined
-from cairn.agents.index_state import freshness
+from cairn.agents.index_state import NO_MATCH, freshness
 from cairn.agents.place_text import Place, lines_text, numbered, place_named
-from cairn.agents.tool_call import ToolCall
+from cairn.agents.tool_call import LEAST_TOKENS, MOST_TOKENS, ToolCall, fit, joined
 from cairn.errors import InvalidRequestError
 from cairn.schema.bounds import NOT_BLANK, at_most, within
 from cairn.text.counts import counted
@@ -184,7 +183,7 @@ def _by_meaning(call: ToolCall, arguments: ReadArguments, given: str) -> _Found:
     """Return the best passage for a question. Raise InvalidRequestError if there is none."""
     params = protocol.SearchParams(query=given, limit=1, context=0, passages=1)
     answer: protocol.SearchAnswer = call.request("search", params)
-    if not answer.results or answer.verdict.action == "noMatch":
+    if not answer.results or answer.verdict.action == NO_MATCH:
         problem = (
             f"{given[:100]!r} is not a path, a name or a question about something indexed; "
             "give a path as search prints it"

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import groupby
 
 from attrs import field, frozen
 
 from cairn import protocol
-from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, fit, joined
-from cairn.agents.cursor import require_none, steps_of
-from cairn.agents.index_state import lacking
+from cairn.agents.index_state import NO_MATCH, lacking
 from cairn.agents.place_text import Paths, lines_text, place_named
-from cairn.agents.reference_groups import in_groups, meant, use
-from cairn.agents.tool_call import ToolCall
+from cairn.agents.tool_call import LEAST_TOKENS, MOST_TOKENS, ToolCall, fit, joined, require_none, steps_of
 from cairn.errors import InvalidRequestError
 from cairn.protocol import ReferenceDirection
 from cairn.schema.bounds import NOT_BLANK, at_most, within
@@ -126,7 +124,7 @@ def _meant(call: ToolCall, arguments: ReferencesArguments) -> tuple[str | None, 
     params = protocol.SearchParams(query=symbol, limit=5, context=0, passages=1)
     answer: protocol.SearchAnswer = call.request("search", params)
     best = next((each for each in answer.results if each.symbol), None)
-    if best is None or answer.verdict.action == "noMatch":
+    if best is None or answer.verdict.action == NO_MATCH:
         raise InvalidRequestError(
             "symbol", f"no definition is like {symbol[:100]!r}; search first, and give a name"
         )
@@ -241,3 +239,38 @@ def _reference(
         reasons.add(reference.via)
     remark = ", ".join(filter(None, (use(reference), sure)))
     return f"{place}{about}{shown}{f'  ({remark})' if remark else ''}"
+
+
+# --- what both the texts for agents and those of commands show --------------------------------------
+
+
+def in_groups(
+    references: Sequence[protocol.FoundReference],
+    numbers: Iterable[int],
+    within: Callable[[protocol.FoundReference], Hashable],
+) -> Iterator[list[int]]:
+    """Yield the indexes `numbers` in groups: neighbours of one file and meaning, and one `within(…)`.
+
+    Of references that look alike on one line, only the first is in a group.
+    """
+
+    def of_group(number: int) -> Hashable:
+        each = references[number]
+        return each.folder, each.path, each.depth, each.symbol, each.target, each.kind, within(each)
+
+    alike: dict[Hashable, int] = {}
+    for number in numbers:
+        each = references[number]
+        alike.setdefault((each.range.start.line, each.enclosing, of_group(number)), number)
+    for _, group in groupby(alike.values(), of_group):
+        yield list(group)
+
+
+def meant(answer: protocol.ReferencesAnswer, reference: protocol.FoundReference) -> str:
+    """Return the name of the definition that is used, or "" if it is the only one that was asked about."""
+    return "" if {each.symbol for each in answer.definitions} == {reference.symbol} else reference.symbol
+
+
+def use(reference: protocol.FoundReference) -> str:
+    """Return how the definition is used, such as `import`; "" for a call."""
+    return "" if reference.kind == "call" else reference.kind

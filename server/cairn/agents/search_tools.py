@@ -1,27 +1,37 @@
-"""The tool `search`: the places in the workspace that match a name, a quoted text or a question."""
+"""The tools `search` (places for a name, text or question) and `related` (what belongs to given lines)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from cairn import protocol
 from cairn.agents.arguments import require_words
-from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, Budget, fit, joined
-from cairn.agents.cursor import require_none, steps_of
-from cairn.agents.index_state import lacking
-from cairn.agents.result_text import ResultText, search_texts
-from cairn.agents.tool_call import ToolCall
-from cairn.agents.verdict import NO_MATCH, verdict_text
+from cairn.agents.index_state import NO_MATCH, lacking, verdict_text
+from cairn.agents.place_text import place_named
+from cairn.agents.result_text import ResultText, result_text, search_texts
+from cairn.agents.tool_call import (
+    LEAST_TOKENS,
+    MOST_TOKENS,
+    Budget,
+    ToolCall,
+    fit,
+    joined,
+    require_none,
+    steps_of,
+)
+from cairn.engine.scope import files_named
+from cairn.errors import InvalidRequestError
+from cairn.protocol import whole_lines
 from cairn.protocol.search import PLACES
 from cairn.schema.bounds import NOT_BLANK, at_most, within
 
 TOKENS = 1_500
 LIMIT = 5
-MOST = 200
-"""The maximum number of results of a question in all answers together."""
+_MOST = 200
+"""The maximum number of results of a question or passage in all answers together."""
 _LINES = (36, 16, 5)
 """The number of lines of the first, second and each later result. Usually one of the first two is right."""
 _FURTHER_LINES = (24, 12, 0)
@@ -41,7 +51,7 @@ class SearchArguments:
     type: tuple[protocol.ChunkType, ...] = ()
     language: tuple[str, ...] = ()
     collection: tuple[str, ...] = ()
-    limit: int | None = field(default=None, metadata=within(1, MOST))
+    limit: int | None = field(default=None, metadata=within(1, _MOST))
     max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
     cursor: str = ""
     filter: protocol.SearchFilter = field(factory=protocol.SearchFilter)
@@ -96,10 +106,10 @@ def search(call: ToolCall, arguments: SearchArguments) -> str:
     before = steps[-1][0] if steps else 0
     limit = arguments.limit or LIMIT
     # The order of results depends on how many are requested, so answers that continue request equally many.
-    wanted = min(MOST, limit * (before // limit + 1))
+    wanted = min(_MOST, limit * (before // limit + 1))
     params = arguments.params(wanted, 0)
     answer: protocol.SearchAnswer = call.request("search", params)
-    is_end = len(answer.results) < wanted or wanted == MOST
+    is_end = len(answer.results) < wanted or wanted == _MOST
     budget = call.budget(arguments.max_tokens, TOKENS)
     results = search_texts(answer, call.paths)[before:]
     head = "" if before and results else _head(answer, bool(results), before)
@@ -156,3 +166,90 @@ def _lines_of(place: int, share: float) -> tuple[int, int]:
     """Return the lines of the result with that index, and those of each of its further passages."""
     rank = min(place, len(_LINES) - 1)
     return round(share * _LINES[rank]), round(share * _FURTHER_LINES[rank])
+
+
+# --- related -------------------------------------------------------------------------------------------
+
+
+@frozen
+class RelatedArguments:
+    """The arguments of `related`. The last three are the protocol's own and are not listed."""
+
+    path: str = field(default="", metadata=at_most(chars=4_096, pattern=NOT_BLANK))
+    limit: int | None = field(default=None, metadata=within(1, _MOST))
+    max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
+    cursor: str = ""
+    text_document: protocol.TextDocument | None = None
+    range: protocol.Range | None = None
+    context: int | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if not self.path.strip() and self.text_document is None:
+            raise InvalidRequestError("path", "is required: path:line, path:first-last or a name")
+
+
+def related_data(call: ToolCall, arguments: RelatedArguments) -> protocol.RelatedAnswer:
+    require_none(arguments.cursor)
+    uri, lines = _passage(call, arguments)
+    params = protocol.RelatedParams(protocol.TextDocument(uri), lines)
+    answer: protocol.RelatedAnswer = call.request(
+        "related",
+        evolve(
+            params,
+            limit=arguments.limit or params.limit,
+            context=params.context if arguments.context is None else arguments.context,
+        ),
+    )
+    return answer
+
+
+def related(call: ToolCall, arguments: RelatedArguments) -> str:
+    """Return the answer. Raise InvalidRequestError for an unknown place, and for a wrong cursor."""
+    uri, lines = _passage(call, arguments)
+    question = (uri, str(lines))
+    steps = steps_of(arguments.cursor, *question)
+    before, limit = steps[-1][0] if steps else 0, arguments.limit or LIMIT
+    params = protocol.RelatedParams(
+        protocol.TextDocument(uri), lines, limit=min(_MOST, before + limit + 1), context=0
+    )
+    answer: protocol.RelatedAnswer = call.request("related", params)
+    page = answer.results[before : before + limit]
+    is_end = len(answer.results) <= before + limit
+    results = [result_text(each, call.paths, related=True) for each in page]
+    below = lacking(call.engine, answer.retrieval, answer.index)
+    nothing = "Nothing further is related to it." if before else "Nothing is related to that passage."
+    head = "" if results else nothing
+
+    def foot(count: int) -> str:
+        if count == len(results) and is_end:
+            return below
+        more = call.more(((before + count, 0),), *question) if count else ""
+        return joined(more, below)
+
+    budget = call.budget(arguments.max_tokens, TOKENS)
+    return results_text(results, head, foot, budget)
+
+
+def _passage(call: ToolCall, arguments: RelatedArguments) -> tuple[str, protocol.Range]:
+    """Return the file's URI and the lines of a place or a name."""
+    if arguments.text_document is not None:
+        start = protocol.Position(0, 0)
+        return arguments.text_document.uri, arguments.range or protocol.Range(start, start)
+    place = place_named(arguments.path)
+    found = files_named(place.path, call.engine.folders)
+    if found:
+        folder, path = found[0]
+        return folder.uri_of(path), whole_lines(max(0, place.first - 1), place.last or 1)
+    symbol = arguments.path.strip()
+    answer: protocol.ReferencesAnswer = call.request(
+        "references", protocol.ReferencesParams(symbol=symbol, limit=0)
+    )
+    if not answer.definitions:
+        raise InvalidRequestError(
+            "path",
+            (
+                f"{symbol[:100]!r} is neither a file nor a name that is indexed; give path:line as search "
+                "prints it"
+            ),
+        )
+    return answer.definitions[0].uri, answer.definitions[0].range

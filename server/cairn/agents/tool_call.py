@@ -1,22 +1,165 @@
-"""One call of a tool: the engine that answers it, and the budget of its answer."""
+"""One call of a tool: the engine that answers it, the budget of its answer, and the cursor of the next part.
+
+A cursor is a short text that says how much earlier answers to a question contained. The server keeps no state
+for it. If the index has changed, the next answer comes from the new index.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 import shlex
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from cairn.agents.budget import LEAST_TOKENS, Budget, token_counter
-from cairn.agents.cursor import Steps, cursor_of
 from cairn.agents.place_text import Paths
 from cairn.engine.methods import CLI
 from cairn.engine.runner import answer
+from cairn.errors import InvalidRequestError, ModelError
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
     from cairn.engine.request import Tell
     from cairn.index.store.deadline import Cancelled
+
+_BYTES_PER_TOKEN = 3
+"""The number of bytes per token of a language model, for code with line numbers. With a vocabulary of 65,000
+tokens, the median of 636 pieces of 60 lines in eight languages was 3.07."""
+
+LEAST_TOKENS, MOST_TOKENS = 100, 50_000
+"""The limits of `max_tokens`. A shorter answer could not say what it leaves out."""
+
+
+def estimated_tokens(text: str) -> int:
+    """Return an estimate of how many tokens a language model needs for `text`, rounded up."""
+    return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_PER_TOKEN)
+
+
+def token_counter(engine: Engine) -> Callable[[str], int]:
+    """Return a function that counts tokens: the larger of the estimate and the installed model's count."""
+    try:
+        tokenizer = engine.model.tokenizer()
+    except ModelError:  # `status` reports this error.
+        tokenizer = None
+    if tokenizer is None:
+        return estimated_tokens
+    count = tokenizer.count
+    return lambda text: max(count(text), estimated_tokens(text))
+
+
+@frozen
+class Budget:
+    """The maximum number of tokens of an answer, and the function that counts them."""
+
+    tokens: int
+    count: Callable[[str], int]
+    option: str = "max_tokens"
+    """What sets the budget, as an answer names it."""
+
+    def holds(self, *parts: str) -> bool:
+        return self.count(joined(*parts)) <= self.tokens
+
+    def cut(self, text: str) -> str:
+        lines = text.split("\n")
+        count = largest_fitting(len(lines), lambda count: self.holds("\n".join(lines[:count])))
+        return "\n".join(lines[:count])
+
+
+def joined(*parts: str) -> str:
+    return "\n".join(filter(None, parts))
+
+
+def largest_fitting(possible: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest number up to `possible` that fits, or 0. This is a binary search."""
+    low, high = 0, possible
+    if possible and fits(possible):
+        return possible
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def fit(head: str, items: Sequence[str], foot: Callable[[int], str], budget: Budget) -> str:
+    """Return an answer of the head, as many items as fit, and the foot.
+
+    `foot(count)` is the text below `count` items: how to get the rest, and what the index lacks. If no item
+    fits beside the head, the head is left out. If the first item still does not fit, it is cut after a line.
+    """
+    for above in dict.fromkeys((head, "")):
+        count = largest_fitting(
+            len(items),
+            lambda shown, above=above: budget.holds(above, *items[:shown], foot(shown)),  # type: ignore[misc]
+        )
+        if count or not items:
+            return _not_empty(budget.cut(joined(above, *items[:count], foot(count))), budget)
+    lines = items[0].split("\n")
+    begun = largest_fitting(len(lines), lambda shown: budget.holds("\n".join(lines[:shown]), CUT, foot(1)))
+    if begun > 1:
+        return joined("\n".join(lines[:begun]), CUT, foot(1))
+    return _not_empty(budget.cut(joined(foot(0), head)), budget)
+
+
+CUT = "…"
+
+
+def _not_empty(text: str, budget: Budget) -> str:
+    return (
+        text
+        or f"Nothing of the answer fits into {budget.tokens:,} tokens; ask with a higher {budget.option}."
+    )
+
+
+Steps = tuple[tuple[int, int], ...]
+"""Pairs of numbers, one for each earlier answer. Each tool gives them its own meaning."""
+
+_CURSOR = re.compile(
+    r"(?:cursor=)?(?P<steps>[0-9]{1,9}(?:-[0-9]{1,9})?(?:_[0-9]{1,9}(?:-[0-9]{1,9})?){0,20})"
+    r"\.(?P<mark>[0-9a-f]{4})"
+)
+
+
+def cursor_of(steps: Steps, *question: Any) -> str:
+    """Return the cursor after these steps of the answer to `question`."""
+    written = (f"{first}-{second}" if second else str(first) for first, second in steps)
+    return f"{'_'.join(written)}.{_mark(question)}"
+
+
+def steps_of(cursor: str, *question: Any) -> Steps:
+    """Return the steps of a cursor, none for "". Raise InvalidRequestError for another question's cursor."""
+    if not cursor:
+        return ()
+    found = _CURSOR.fullmatch(cursor.strip().strip("'\"`"))
+    if found is None:
+        problem = (
+            f"{cursor[:60]!r} is not a cursor; copy it from the line `more:` of an answer, or leave it out"
+        )
+        raise InvalidRequestError("cursor", problem)
+    if found["mark"] != _mark(question):
+        raise InvalidRequestError(
+            "cursor",
+            (
+                "belongs to another question; repeat the arguments of the answer that it is from, or leave "
+                "it out"
+            ),
+        )
+    pairs = (step.partition("-") for step in found["steps"].split("_"))
+    return tuple((int(first), int(second or 0)) for first, _, second in pairs)
+
+
+def _mark(question: Sequence[Any]) -> str:
+    return hashlib.sha256(json.dumps(question, default=str).encode()).hexdigest()[:4]
+
+
+def require_none(cursor: str) -> None:
+    """Raise InvalidRequestError for any cursor: structured answers are not split into parts."""
+    if cursor:
+        raise InvalidRequestError(
+            "cursor", "belongs to answers as text; data is not cut, so ask for a higher limit"
+        )
 
 
 @frozen(eq=False)

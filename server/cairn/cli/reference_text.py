@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
-from cairn.agents.reference_groups import in_groups, meant, use
-from cairn.agents.reference_tool import MOST
+from cairn.agents.reference_tool import MOST, in_groups, meant, use
 from cairn.cli.code import write_code
 from cairn.cli.console import escape, link, warn, write
 from cairn.text.counts import counted
