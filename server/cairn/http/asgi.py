@@ -20,8 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cairn.engine.methods import HTTP, METHODS, Method
 from cairn.http.admission import DESCRIPTION, HEALTH, PAGES, Admission, Served
-from cairn.http.disconnect import unless_disconnected
-from cairn.http.events import event_response, wants_events
+from cairn.http.events import event_response, unless_disconnected, wants_events
 from cairn.http.refusals import PLAIN_HEADERS, RefusedError, error_handlers, plain_response
 from cairn.http.team_routes import PATH as TEAM
 from cairn.http.team_routes import team_routes

@@ -2,38 +2,44 @@
 
 The event loop only passes messages on. `cairn.lsp.early` answers `initialize`. The engine, with its heavy
 imports, is made after `initialized`; requests that arrive earlier wait for it. A thread applies the editor's
-notifications in the order of their arrival.
+notifications in the order of their arrival. Indexing is shown as LSP's work-done progress if it takes long
+enough to be noticed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from attrs import define
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
+from pygls.progress import Progress as ClientProgress
 
 from cairn import __version__
+from cairn.engine.progress_text import describe
 from cairn.engine.runner import Runner
 from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
 from cairn.lsp.bytecode_cache import cached_bytecode
 from cairn.lsp.jsonrpc import WireProtocol, raw_params_converter
-from cairn.lsp.progress import show_progress
 from cairn.startup.interpreter import exempt_from_collection
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
     from cairn.engine.host import Host
+    from cairn.engine.status import IndexingProgress
     from cairn.lsp.navigation import Navigation
 
 logger = logging.getLogger(__name__)
 
+Ask = Callable[[], Awaitable["IndexingProgress"]]
 MakeEngine = Callable[[Mapping[str, Any], Callable[[], None]], "Engine"]
 """Makes an engine, given the editor's settings and a callback for possible changes of the status."""
 
@@ -44,6 +50,11 @@ _VOLATILE = frozenset({"memory", "latency", "retrieval"})
 _APPLY_SECONDS = 0.5
 """How long a request waits until earlier notifications are applied, in seconds. This usually takes
 microseconds, and longer while a folder is being removed."""
+_PATIENCE_SECONDS = 1.0
+"""Work that takes less time, such as indexing a saved file, is not shown."""
+_REPORT_SECONDS = 0.5
+_READING_PERCENT = 5
+"""The bar's share for reading. Reading express, flask and cobra took 2, 3 and 5 % of the time."""
 
 _NOT_INITIALIZED = -32002
 _SERVER_CANCELLED = -32802
@@ -230,3 +241,70 @@ def error_responses() -> Iterator[None]:
         raise JsonRpcException(str(problem), _SERVER_CANCELLED) from problem
     except CairnError as problem:
         raise JsonRpcInternalError(str(problem)) from problem
+
+
+# --- progress ------------------------------------------------------------------------------------------
+
+
+async def show_progress(client: ClientProgress, ask: Ask, changed: asyncio.Event) -> None:
+    """Report every long run of indexing work. Return only if the client declines.
+
+    `ask` returns the progress. `changed` is set when the progress may have changed.
+    """
+    for number in itertools.count(1):
+        await _wait_for_work(ask, changed)
+        token = f"cairn-indexing-{number}"
+        try:
+            await client.create_async(token)
+        except JsonRpcException as refusal:
+            logger.info("the client does not show progress: %s", refusal)
+            return
+        await _report_work(client, token, ask)
+
+
+async def _wait_for_work(ask: Ask, changed: asyncio.Event) -> None:
+    while True:
+        await changed.wait()
+        changed.clear()
+        if (await ask()).is_at_work:
+            await asyncio.sleep(_PATIENCE_SECONDS)
+            if (await ask()).is_at_work:
+                return
+
+
+async def _report_work(client: ClientProgress, token: str, ask: Ask) -> None:
+    progress, bar, shown = await ask(), _Bar(), None
+    while progress.is_at_work:  # The work may have ended while the client created the token.
+        now = (describe(progress), bar.percentage(progress))
+        if shown is None:
+            begin = types.WorkDoneProgressBegin("Cairn", cancellable=False, message=now[0], percentage=now[1])
+            client.begin(token, begin)
+        elif now != shown:
+            client.report(token, types.WorkDoneProgressReport(message=now[0], percentage=now[1]))
+        shown = now
+        await asyncio.sleep(_REPORT_SECONDS)
+        progress = await ask()
+    if shown is not None:
+        client.end(token, types.WorkDoneProgressEnd(message=progress.problem or describe(progress)))
+    client.tokens.pop(token, None)
+
+
+@define
+class _Bar:
+    """One progress bar for reading and vectors together. It never decreases."""
+
+    _most_queued: int = 0
+    _percentage: int = 0
+
+    def percentage(self, progress: IndexingProgress) -> int:
+        self._most_queued = max(self._most_queued, progress.texts_queued)
+        reading = _READING_PERCENT if self._most_queued else 100
+        if progress.scanned:
+            embedded = 1 - progress.texts_queued / self._most_queued if self._most_queued else 0.0
+            percentage = reading + (100 - reading) * embedded
+        elif progress.files_total:
+            percentage = reading * progress.files_done / progress.files_total
+        else:  # The indexer reads the first files before it has counted all.
+            percentage = 0.0
+        self._percentage = max(self._percentage, min(100, int(percentage)))
+        return self._percentage

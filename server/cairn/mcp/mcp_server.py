@@ -1,21 +1,25 @@
-"""The MCP server: the engine's tools for agents, over stdio or streamable HTTP."""
+"""The MCP server: the engine's tools for agents, over a private socket or streamable HTTP."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import mcp_types as types
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.session import ServerSession
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+from pydantic_core import from_json
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
@@ -27,7 +31,6 @@ from cairn.engine.methods import MCP
 from cairn.engine.request import Tell
 from cairn.engine.startup_wait import StartupWait
 from cairn.errors import CairnError, InvalidRequestError
-from cairn.mcp.connection import message_streams
 from cairn.mcp.workspaces import Workspaces
 
 if TYPE_CHECKING:
@@ -36,10 +39,14 @@ if TYPE_CHECKING:
     from cairn.protocol import DiscoverProgress
 
 Context = ServerRequestContext[Any, Any]
+Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
+Outgoing = MemoryObjectSendStream[SessionMessage]
 
 _STAGES = 9
 _NEED_FILES = frozenset({"search", "discover", "read", "references", "related", "broad_discovery"})
 """Tools that wait until the first files are indexed."""
+_LAST_WRITE_SECONDS = 1.0
+"""The timeout for sending the last messages to a client that does not read."""
 _STRUCTURED_META = "cairn/structured"
 """A true value of this key in a call's `_meta` requests data instead of text."""
 
@@ -140,7 +147,7 @@ def _progress(session: ServerSession, reports: list[Future[None]]) -> Tell:
 
     def tell(progress: DiscoverProgress) -> None:
         report = session.report_progress(len(reports) + 1, _STAGES, progress.stage)
-        with contextlib.suppress(RuntimeError):  # The loop has ended.
+        with suppress(RuntimeError):  # The loop has ended.
             reports.append(asyncio.run_coroutine_threadsafe(report, loop))
 
     return tell
@@ -195,6 +202,83 @@ async def serve_connection(
             await server.run(incoming, outgoing, server.create_initialization_options())
     finally:
         await workspaces.close()
+
+
+@asynccontextmanager
+async def message_streams(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> AsyncIterator[tuple[Incoming, Outgoing]]:
+    """Yield two streams: of messages from the reader, and for messages to the writer, one a line.
+
+    The SDK has such a transport only for stdio, and that one does not answer malformed lines. A line that is
+    longer than the reader's limit ends the connection; the relay passes on none.
+    """
+    read_in, read_out = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    write_in, write_out = anyio.create_memory_object_stream[SessionMessage](0)
+    errors_in = write_in.clone()
+
+    async def read() -> None:
+        with suppress(OSError, ValueError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            async for line in reader:
+                message = message_of(line)
+                if isinstance(message, types.JSONRPCError):
+                    await errors_in.send(SessionMessage(message))
+                elif message is not None:
+                    await read_in.send(SessionMessage(message))
+        read_in.close()
+        errors_in.close()
+
+    async def write() -> None:
+        async with write_out:
+            async for message in write_out:
+                data = message.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+                writer.write(data + b"\n")
+                await writer.drain()
+
+    reading, writing = asyncio.create_task(read()), asyncio.create_task(write())
+    writing.add_done_callback(lambda _: read_in.close())  # The client has disconnected.
+    try:
+        yield read_out, write_in
+    finally:
+        write_in.close()
+        errors_in.close()
+        read_out.close()
+        with suppress(OSError):
+            await asyncio.wait([writing], timeout=_LAST_WRITE_SECONDS)
+        for task in (reading, writing):
+            task.cancel()
+        await asyncio.gather(reading, writing, return_exceptions=True)
+
+
+def message_of(line: bytes) -> types.JSONRPCMessage | None:
+    """Return the message of a line, the error to answer a malformed line with, or None to ignore it."""
+    if not line.strip():
+        return None
+    try:
+        data = from_json(line)
+    except ValueError as problem:
+        return _error(None, types.PARSE_ERROR, f"that is not JSON: {problem}")
+    if isinstance(data, list):
+        return _error(None, types.INVALID_REQUEST, "batches are not supported; send one message a line")
+    if not isinstance(data, dict):
+        return _error(None, types.INVALID_REQUEST, "a message is a JSON object")
+    request_id = data.get("id")
+    known = isinstance(request_id, int | str) and not isinstance(request_id, bool)
+    if "method" in data and "id" in data and not known:
+        return _error(None, types.INVALID_REQUEST, "an id is a string or a whole number")
+    try:
+        return types.jsonrpc_message_adapter.validate_python(data, by_name=False)
+    except ValidationError:
+        is_answer = "method" not in data and ("result" in data or "error" in data)
+        if is_answer or ("method" in data and "id" not in data):
+            return None  # The client expects no response to an answer or a notification.
+        reason = 'not JSON-RPC: expected "jsonrpc": "2.0", "method" and, if any, "params" as an object'
+        return _error(request_id if known else None, types.INVALID_REQUEST, reason)
+
+
+def _error(request_id: int | str | None, code: int, message: str) -> types.JSONRPCError:
+    error = types.ErrorData(code=code, message=message)
+    return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error)
 
 
 # --- HTTP ------------------------------------------------------------------------------------------

@@ -145,8 +145,7 @@ def open_page(place: str | None, only_print: bool, port: int | None, as_json: bo
     the URL of a server, such as a team's, it opens the page of that server. The link signs in one browser,
     once.
     """
-    from cairn.serve.browser import show, show_soon
-    from cairn.serve.open_page import is_address, link_at
+    from cairn.serve.open_page import is_address, link_at, show, show_soon
 
     folder = Path(place) if place else _project()
     try:

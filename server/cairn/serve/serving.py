@@ -12,8 +12,9 @@ import functools
 import os
 import socket
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 from prometheus_client import Gauge
@@ -22,7 +23,7 @@ from cairn.attach.engine_records import SERVER
 from cairn.engine.engine import Engine
 from cairn.engine.host import Host
 from cairn.engine.runner import Runner
-from cairn.errors import CairnError
+from cairn.errors import CairnError, StoreUnavailableError
 from cairn.http.admission import PAGES, Served
 from cairn.http.asgi import API, MCP, http_app
 from cairn.http.guard import Guard, is_loopback, resolved
@@ -35,19 +36,22 @@ from cairn.operations.prometheus import PrometheusMetrics
 from cairn.operations.tokens import Callers, Token, serve_token
 from cairn.serve.page_records import page_records, pages_for
 from cairn.serve.shared_engine import shared
-from cairn.serve.team import TeamTokens, engines_for, stored
 from cairn.settings.layers import Layers
 from cairn.settings.tree import ServeSettings
 from cairn.startup.ending import first_of, termination
 from cairn.startup.interpreter import release_freed_memory, shorten_switch_interval
 from cairn.web import highlighting
 
+if TYPE_CHECKING:
+    from cairn.engine.stored import StoredEngine
+    from cairn.lsp.editor_connection import MakeEngine
+    from cairn.team.store import TeamStore
+
 _END_SECONDS = 3
 """Timeout for running requests when the server stops."""
 _LOOPBACK = "127.0.0.1"
-
-
 _OTHER_LOOPBACK = {"127.0.0.1": "::1", "0.0.0.0": "::1", "::1": "127.0.0.1", "::": "127.0.0.1"}
+_EXTRA = 'This needs more libraries: pip install "cairn-ls[serve,team]"'
 _PORT_TRIES = 9
 """The number of attempts to get a free port at both addresses of loopback."""
 
@@ -250,3 +254,52 @@ def _bound(address: str, port: int, option: str) -> socket.socket:
                 f"give another one with {option}, or {option} 0 for a free one."
             ) from None
         raise PortError(f"Cannot listen at {address}, port {port}: {problem.strerror}.") from problem
+
+
+# --- a team's database ---------------------------------------------------------------------------------
+
+
+@frozen
+class TeamTokens:
+    """The tokens of a team's database. Each request looks up its token, so revocation is immediate."""
+
+    _store: TeamStore
+
+    @property
+    def remedy(self) -> str:
+        """Advice for error messages: which token a client has to send."""
+        return "the token that `cairn team grant` made for you"
+
+    def check(self, token: str, reader: str) -> None:
+        """Raise StoreUnavailableError if the token does not belong to the reader any more."""
+        if self._store.reader_of(token) != reader:
+            raise StoreUnavailableError(f"Your token is no longer valid; connect again with {self.remedy}.")
+
+    async def caller(self, token: str) -> str | None:
+        """Return the name of the token's reader; None for a token that is unknown, revoked or expired."""
+        return await asyncio.to_thread(self._store.reader_of, token) if token else None
+
+
+def engines_for(engine: StoredEngine, tokens: TeamTokens, host: Host) -> Callable[[str, str], MakeEngine]:
+    """Return a function that makes the engine of an LSP client, given the reader's name and token."""
+    from cairn.engine.stored_reader import ReadersEngine
+
+    def engine_for(reader: str, token: str) -> MakeEngine:
+        check = partial(tokens.check, token, reader)
+        return lambda settings, on_change: ReadersEngine(engine, reader, check, settings, on_change, host)
+
+    return engine_for
+
+
+def stored(given: Sequence[str], host: Host) -> tuple[StoredEngine, TeamTokens]:
+    """Return the engine of a team's database, and its tokens. `given` are the URLs, or files with the URLs.
+
+    Raises StoreUnavailableError if the database cannot be used.
+    """
+    try:
+        from cairn.engine.stored import StoredEngine
+        from cairn.team.store import TeamStore
+    except ImportError as problem:
+        raise CairnError(_EXTRA) from problem
+    store = TeamStore.at(given)
+    return StoredEngine(store.connections, host), TeamTokens(store)

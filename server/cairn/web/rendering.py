@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 import cairn
-from cairn.http.disconnect import disconnected
+from cairn.http.events import disconnected
 from cairn.http.refusals import refusal_of
 from cairn.startup.ending import first_of
 from cairn.text.counts import counted

@@ -13,7 +13,7 @@ from cairn.engine.engine import Engine
 from cairn.engine.methods import WEB
 from cairn.engine.request import Tell
 from cairn.engine.runner import Runner
-from cairn.http.disconnect import unless_disconnected
+from cairn.http.events import unless_disconnected
 from cairn.http.guard import is_loopback_host
 from cairn.settings.tree import ServeSettings
 from cairn.web.highlighting import Highlighting

@@ -16,11 +16,11 @@ from urllib.parse import urlsplit
 
 from attrs import field, frozen
 
-from cairn.attach.time_limit import ended_after
 from cairn.errors import CairnError, InvalidRequestError, WireError
 from cairn.index.remote.answers import ANSWERS, check
 from cairn.index.remote.wire import MOST_BYTES, dumps, loads
 from cairn.schema import strict_json
+from cairn.startup.timers import ended_after
 from cairn.text.uris import numeric
 
 PATH = "/team/v1"
