@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,6 +16,9 @@ from cairn.errors import InvalidRequestError, WireError
 from cairn.http.refusals import RefusedError, plain_response
 from cairn.schema import strict_json
 
+if TYPE_CHECKING:
+    from cairn.engine.stored import StoredEngine
+
 PATH = "/team/v1/"
 _MOST_COMMITS = 2_000
 _NO_SNAPSHOT = "There is no such snapshot that you may see."
@@ -24,20 +27,7 @@ _THREADS = asyncio.Semaphore(8)
 """The number of concurrent reads. Reads are short, so further ones wait."""
 
 
-class TeamReads(Protocol):
-    """The methods of a team's engine that answer these requests."""
-
-    def locate(self, caller: str, commits: Sequence[str]) -> dict[str, object] | None:
-        """Return the fields of the indexed snapshot that is nearest to the commits; None if there is none."""
-
-    def catalogue(self, caller: str, snapshot: int) -> bytes | None:
-        """Return the catalogue of a snapshot; None if the caller may not see such a snapshot."""
-
-    def read(self, caller: str, snapshot: int, data: bytes) -> bytes | None:
-        """Return the snapshot's answer to a read request; None if the caller may not see such a snapshot."""
-
-
-def team_routes(team: TeamReads, body: Callable[[Request], Any]) -> list[Route]:
+def team_routes(team: StoredEngine, body: Callable[[Request], Any]) -> list[Route]:
     """Return the routes; `body` reads the body of a request and refuses one that is too large."""
 
     async def locate(request: Request) -> Response:
