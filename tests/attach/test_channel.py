@@ -66,6 +66,9 @@ def test_each_side_proves_itself_to_the_other(engine: Record) -> None:
     channel, answer = opened(engine, {"want": "hello"}, 10)
     channel.close()
     assert answer == {"ok": True}
+    channel, answer = opened(engine, {"want": "nonsense"}, 10)
+    channel.close()
+    assert "nonsense" in answer["error"]
     with pytest.raises(AttachError, match="is not the engine of the record"):
         opened(engine._replace(token="guessed"), {"want": "hello"}, 10)
 

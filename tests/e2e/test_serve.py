@@ -290,15 +290,6 @@ def test_a_server_without_clients_ends_after_its_idle_time(workspace: Path) -> N
         assert served.process.wait(PATIENCE_SECONDS) == 0
 
 
-def test_a_port_in_use_is_an_error_with_a_remedy(served: Served, workspace: Path) -> None:
-    assert fail_to_serve(str(workspace), "--port", str(served.port)) == (
-        f"cairn: Port {served.port} of 127.0.0.1 is in use, perhaps by another `cairn serve`; "
-        "give another one with --port, or --port 0 for a free one.\n"
-    )
-    port = str(served.addresses["lspPort"])
-    assert f"Port {port} of 127.0.0.1 is in use" in fail_to_serve(str(workspace), "--lsp-port", port)
-
-
 def test_two_servers_share_a_workspace_and_a_token(workspace: Path) -> None:
     with serving(str(workspace)) as first:
         ready(first)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,14 +18,13 @@ from jsonschema import Draft202012Validator
 from mcp.client.client import Client
 from starlette.applications import Starlette
 from starlette.routing import Route
+from tests.e2e.mcp_agent import HELLO, SlowEngine, data_of_every_tool, each_era, happens, text_of
+from tests.serving import PATIENCE_SECONDS
 
 from cairn.agents.tools import TOOLS
 from cairn.engine.engine import Engine
 from cairn.engine.runner import Runner
 from cairn.mcp.mcp_server import McpApp
-from tests.serving import PATIENCE_SECONDS, wait_for
-
-from .mcp_agent import HELLO, SlowEngine, data_of_every_tool, each_era, happens, text_of
 
 pytestmark = pytest.mark.asyncio
 
@@ -59,16 +57,6 @@ async def served(engine: Any, **options: Any) -> AsyncIterator[str]:
         server.should_exit = True
         await serving
         runner.close()
-
-
-@pytest.fixture
-def engine(workspace: Path, bare_data_dir: Path) -> Any:
-    """An engine that has indexed the small project."""
-    made = Engine({"search": {"legDeadlineMs": 1000 * PATIENCE_SECONDS}})
-    made.add_folder(workspace)
-    wait_for(lambda: made.progress().complete)
-    yield made
-    made.stop()
 
 
 @each_era
