@@ -18,6 +18,7 @@ import pytest
 from hostile_traffic import ESCAPES
 from lsprotocol import types
 
+from tests.lsp_editor import Editor
 from tests.serving import PATIENCE_SECONDS, Answer, Served, events_of, serve_command, serving, wait_for
 
 from .daemon import Daemon, is_settled, plain
@@ -247,6 +248,19 @@ def test_no_path_leads_out_of_the_workspace(served: Served, harbour_folder: Path
             answer = served.ask(f"/api/v1/{name}", params)
             assert answer.status == 400, (name, file, answer)
     assert served.call("fetch_page", {"path": "README.md"})["text"].startswith("# Harbour")
+
+
+@pytest.mark.asyncio
+async def test_no_path_leads_an_editor_out_of_the_workspace(served: Served, harbour_folder: Path) -> None:
+    editor = Editor(*await asyncio.open_connection("127.0.0.1", served.addresses["lspPort"]))
+    await editor.initialize(harbour_folder, token=served.token)
+    await editor.found("constituents", "src/harbour/tides.py")
+    secret = harbour_folder.with_name("outside") / "secret.txt"
+    for path in (*ESCAPES, str(secret), "link.txt", "linked/secret.txt"):
+        refused = await editor.respond("cairn/fetchPage", {"path": path})
+        assert refused["error"]["code"] == -32602, path
+        assert "4711" not in json.dumps(refused)
+    editor.leave()
 
 
 # --- starting and ending -----------------------------------------------------------------------------
