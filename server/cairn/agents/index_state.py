@@ -18,7 +18,7 @@ from cairn.schema.bounds import within
 from cairn.text.counts import counted, listed
 
 if TYPE_CHECKING:
-    from cairn.engine.engine import Engine
+    from cairn.engine.request import Request
 
 NO_MATCH, CLARIFY = "noMatch", "clarify"
 _MOST_CANDIDATES = 3
@@ -64,13 +64,14 @@ def without_index_advice(text: str) -> str:
     return shown if shown or not text else NOTHING_TO_DO
 
 
-def freshness(engine: Engine) -> str:
+def freshness(request: Request) -> str:
     """Return a line on what is not indexed yet and what to do meanwhile; "" if the index is complete."""
-    if engine.progress().complete:
-        return ""
-    from cairn.engine.status import status_of  # This import loads the index, which is slow.
+    from cairn.engine.status import progress_of, status_of  # This import loads the index, which is slow.
 
-    now = status_of(engine)
+    if progress_of(request.folders).complete:
+        return ""
+
+    now = status_of(request)
     parts = []
     if now.files.indexed < now.files.total or not now.generation:
         parts.append(
@@ -98,7 +99,7 @@ def _advice(now: protocol.StatusAnswer) -> str:
     return f"Ask again in {left}, or use your own search for what is not found."
 
 
-def lacking(engine: Engine, answered: protocol.AnsweredIn | None, index: protocol.IndexState) -> str:
+def lacking(request: Request, answered: protocol.AnsweredIn | None, index: protocol.IndexState) -> str:
     """Return a line on what the engine lacked for an answer; "" if nothing."""
     lowered = ""
     if answered is not None:
@@ -106,7 +107,7 @@ def lacking(engine: Engine, answered: protocol.AnsweredIn | None, index: protoco
         why = f" ({without_index_advice(answered.reason).removesuffix('.')})" if answered.reason else ""
         lowered = f"Answered from {by}{why}." if by else ""
     return " ".join(
-        filter(None, (lowered, index.source, without_index_advice(index.note), freshness(engine)))
+        filter(None, (lowered, index.source, without_index_advice(index.note), freshness(request)))
     )
 
 
@@ -130,10 +131,10 @@ def status(call: ToolCall, arguments: StatusArguments) -> str:
     indexed, total = answer.files.indexed, max(answer.files.total, answer.files.indexed)
     files = f"{indexed:,} of {total:,} files" if indexed < total else counted(indexed, "file")
     lines = [f"{answer.state}: {files}, {counted(answer.chunks, 'passage')}"]
-    folders = [folder.label for folder in call.engine.folders]
+    folders = [folder.label for folder in call.asked.folders]
     if folders:
         lines.append(f"{'folder' if len(folders) == 1 else 'folders'}: {', '.join(folders)}")
-    lines.append(freshness(call.engine))
+    lines.append(freshness(call.asked))
     if answer.last_error:
         lines.append(f"problem: {without_index_advice(answer.last_error)}")
     if answer.model is None:

@@ -113,7 +113,7 @@ def search(call: ToolCall, arguments: SearchArguments) -> str:
     budget = call.budget(arguments.max_tokens, TOKENS)
     results = search_texts(answer, call.paths)[before:]
     head = "" if before and results else _head(answer, bool(results), before)
-    below = lacking(call.engine, answer.retrieval, answer.index)
+    below = lacking(call.asked, answer.retrieval, answer.index)
     if answer.broken_off:
         below = " ".join(
             filter(None, (f"Not everything was searched in time ({', '.join(answer.broken_off)}).", below))
@@ -216,7 +216,7 @@ def related(call: ToolCall, arguments: RelatedArguments) -> str:
     page = answer.results[before : before + limit]
     is_end = len(answer.results) <= before + limit
     results = [result_text(each, call.paths, related=True) for each in page]
-    below = lacking(call.engine, answer.retrieval, answer.index)
+    below = lacking(call.asked, answer.retrieval, answer.index)
     nothing = "Nothing further is related to it." if before else "Nothing is related to that passage."
     head = "" if results else nothing
 
@@ -236,7 +236,7 @@ def _passage(call: ToolCall, arguments: RelatedArguments) -> tuple[str, protocol
         start = protocol.Position(0, 0)
         return arguments.text_document.uri, arguments.range or protocol.Range(start, start)
     place = place_named(arguments.path)
-    found = files_named(place.path, call.engine.folders)
+    found = files_named(place.path, call.asked.folders)
     if found:
         folder, path = found[0]
         return folder.uri_of(path), whole_lines(max(0, place.first - 1), place.last or 1)

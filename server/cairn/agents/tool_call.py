@@ -1,4 +1,4 @@
-"""One call of a tool: the engine that answers it, the budget of its answer, and the cursor of the next part.
+"""One call of a tool: the request that answers it, the budget of its answer, and the cursor of the next part.
 
 A cursor is a short text that says how much earlier answers to a question contained. The server keeps no state
 for it. If the index has changed, the next answer comes from the new index.
@@ -21,9 +21,8 @@ from cairn.engine.runner import answer
 from cairn.errors import InvalidRequestError, ModelError
 
 if TYPE_CHECKING:
-    from cairn.engine.engine import Engine
-    from cairn.engine.request import Tell
-    from cairn.index.store.deadline import Cancelled
+    from cairn.engine.methods import Tell
+    from cairn.engine.request import Request
 
 _BYTES_PER_TOKEN = 3
 """The number of bytes per token of a language model, for code with line numbers. With a vocabulary of 65,000
@@ -38,10 +37,10 @@ def estimated_tokens(text: str) -> int:
     return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_PER_TOKEN)
 
 
-def token_counter(engine: Engine) -> Callable[[str], int]:
+def token_counter(request: Request) -> Callable[[str], int]:
     """Return a function that counts tokens: the larger of the estimate and the installed model's count."""
     try:
-        tokenizer = engine.model.tokenizer()
+        tokenizer = request.host.model.tokenizer()
     except ModelError:  # `status` reports this error.
         tokenizer = None
     if tokenizer is None:
@@ -166,22 +165,19 @@ def require_none(cursor: str) -> None:
 class ToolCall:
     """A call of a tool, which runs on a thread of the engine."""
 
-    engine: Engine
+    asked: Request
     front: str
-    cancelled: Cancelled
     tell: Tell | None = None
 
     def request(self, method: str, params: Any) -> Any:
         """Return the answer of a method of the protocol as an object of its class."""
-        return answer(
-            self.engine, method, params, self.cancelled, front=self.front, tell=self.tell, as_json=False
-        )
+        return answer(self.asked, method, params, front=self.front, tell=self.tell, as_json=False)
 
     def budget(self, wanted: int | None, usual: int) -> Budget:
         """Return the answer's budget: `wanted` tokens, else the number in the settings, else `usual`."""
-        tokens = wanted or self.engine.settings().agents.max_tokens or usual
+        tokens = wanted or self.asked.settings.agents.max_tokens or usual
         option = "--max-tokens" if self._is_command else "max_tokens"
-        return Budget(max(LEAST_TOKENS, tokens), token_counter(self.engine), option)
+        return Budget(max(LEAST_TOKENS, tokens), token_counter(self.asked), option)
 
     # An answer advises only what its front can do: commands have options, and tools have arguments.
 
@@ -207,4 +203,4 @@ class ToolCall:
 
     @property
     def paths(self) -> Paths:
-        return Paths.of(self.engine)
+        return Paths.of(self.asked)

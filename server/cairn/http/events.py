@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Message
 
-from cairn.engine.request import Tell
+from cairn.engine.methods import Tell
 from cairn.engine.runner import progress_json
 from cairn.http.refusals import PLAIN_HEADERS, RefusedError, error_body, refusal_of
 from cairn.protocol import DiscoverProgress
