@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("mcp")
 
 from hostile_traffic import write_secret
+from in_process import Connect, SlowEngine
 from mcp.client.client import Client
 from tests.data_folder import create_data_dir
 from tests.harbour import HARBOUR, write_files
@@ -20,8 +21,6 @@ from tests.serving import PATIENCE_SECONDS, wait_for
 from cairn.engine.engine import Engine
 from cairn.engine.runner import Runner
 from cairn.mcp.mcp_server import build_server
-
-Connect = Callable[..., AbstractAsyncContextManager[Client]]
 
 
 @pytest.fixture(scope="module")
@@ -63,3 +62,10 @@ def connect() -> Connect:
         runner.close()
 
     return connected
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch, bare_data_dir: Path) -> SlowEngine:
+    made = SlowEngine()
+    monkeypatch.setattr("cairn.engine.fallback.answer_in_phases", made.answer)
+    return made

@@ -14,11 +14,12 @@ pytest.importorskip("mcp")
 import httpx2 as httpx
 import mcp_types as types
 import uvicorn
+from in_process import SlowEngine
 from jsonschema import Draft202012Validator
 from mcp.client.client import Client
 from starlette.applications import Starlette
 from starlette.routing import Route
-from tests.e2e.mcp_agent import HELLO, SlowEngine, data_of_every_tool, each_era, happens, text_of
+from tests.e2e.mcp_agent import HELLO, data_of_every_tool, each_era, happens, text_of
 from tests.serving import PATIENCE_SECONDS
 
 from cairn.agents.tools import TOOLS
@@ -102,14 +103,12 @@ async def test_a_body_that_is_too_large_or_not_a_message_is_refused(engine: Engi
         assert (await http.post(url, json=HELLO)).status_code == 200
 
 
-async def test_a_call_that_its_client_cancels_ends() -> None:
-    slow = SlowEngine()
+async def test_a_call_that_its_client_cancels_ends(slow: SlowEngine) -> None:
     async with served(slow) as url, Client(url) as client:
         await assert_cancelled(slow, client.call_tool("search", {"query": "x"}))
 
 
-async def test_a_call_whose_client_hangs_up_ends() -> None:
-    slow = SlowEngine()
+async def test_a_call_whose_client_hangs_up_ends(slow: SlowEngine) -> None:
     call = {"name": "search", "arguments": {"query": "x"}}
     request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     async with served(slow) as url, httpx.AsyncClient(headers=JSON, timeout=PATIENCE_SECONDS) as http:
@@ -125,8 +124,7 @@ async def assert_cancelled(slow: SlowEngine, calling: Coroutine[Any, Any, Any]) 
     await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_a_call_that_takes_too_long_ends_with_an_error() -> None:
-    slow = SlowEngine()
+async def test_a_call_that_takes_too_long_ends_with_an_error(slow: SlowEngine) -> None:
     async with served(slow, seconds=0.05) as url, Client(url) as client:
         result = await client.call_tool("search", {"query": "x"})
         assert isinstance(result, types.CallToolResult)

@@ -12,12 +12,11 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from conftest import Connect
 from hostile_traffic import ESCAPES, escaped
+from in_process import Connect, SlowEngine
 from mcp.shared.exceptions import MCPError
 from tests.e2e.mcp_agent import (
     QUESTION,
-    SlowEngine,
     call,
     call_for_data,
     call_for_text,
@@ -104,8 +103,7 @@ async def test_first_search_in_a_new_folder_finds_its_files(
 
 
 @each_era
-async def test_cancelled_call_ends(connect: Connect, era: str) -> None:
-    slow = SlowEngine()
+async def test_cancelled_call_ends(slow: SlowEngine, connect: Connect, era: str) -> None:
     async with connect(slow, mode=era) as client:
         calling = asyncio.create_task(client.call_tool("search", {"query": "x"}))
         await happens(slow.began)
