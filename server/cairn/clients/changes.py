@@ -198,7 +198,7 @@ def _addition(
     change = evolve(change, state="added" if existing is None else "updated", message=note)
     if _has_own_command(request, client):
         add = ("claude", "mcp", "add-json", *_USER_SCOPE, NAME)
-        shown = _json({key: each if key in new else _HIDDEN for key, each in wanted.items()})
+        shown = _json({key: each if new.get(key) == each else _HIDDEN for key, each in wanted.items()})
         remove = [] if existing is None else [_REMOVE]
         lines = [f"$ {shlex.join(each)}" for each in (*remove, (*add, shown))]
         return evolve(change, commands=(*remove, (*add, json.dumps(wanted))), diff="\n".join(lines))
@@ -297,9 +297,8 @@ def _without_paragraph(change: Change) -> Change:
     if not instructions.has_paragraph(text):
         return change
     after = instructions.without_paragraph(text)
-    return evolve(
-        change, state="removed", after=after if after.strip() else None, diff=_compared(text, after)
-    )
+    is_empty = not after.strip() and change.path is not None and not change.path.is_symlink()
+    return evolve(change, state="removed", after=None if is_empty else after, diff=_compared(text, after))
 
 
 def _compared(before: str, after: str) -> str:
