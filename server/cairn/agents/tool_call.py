@@ -18,7 +18,7 @@ from attrs import frozen
 from cairn.agents.place_text import Paths
 from cairn.engine.methods import CLI
 from cairn.engine.runner import answer
-from cairn.errors import InvalidRequestError, ModelError
+from cairn.errors import InvalidRequestError
 
 if TYPE_CHECKING:
     from cairn.engine.methods import Tell
@@ -35,18 +35,6 @@ LEAST_TOKENS, MOST_TOKENS = 100, 50_000
 def estimated_tokens(text: str) -> int:
     """Return an estimate of how many tokens a language model needs for `text`, rounded up."""
     return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_PER_TOKEN)
-
-
-def token_counter(request: Request) -> Callable[[str], int]:
-    """Return a function that counts tokens: the larger of the estimate and the installed model's count."""
-    try:
-        tokenizer = request.host.model.tokenizer()
-    except ModelError:  # `status` reports this error.
-        tokenizer = None
-    if tokenizer is None:
-        return estimated_tokens
-    count = tokenizer.count
-    return lambda text: max(count(text), estimated_tokens(text))
 
 
 @frozen
@@ -177,7 +165,7 @@ class ToolCall:
         """Return the answer's budget: `wanted` tokens, else the number in the settings, else `usual`."""
         tokens = wanted or self.asked.settings.agents.max_tokens or usual
         option = "--max-tokens" if self._is_command else "max_tokens"
-        return Budget(max(LEAST_TOKENS, tokens), token_counter(self.asked), option)
+        return Budget(max(LEAST_TOKENS, tokens), estimated_tokens, option)
 
     # An answer advises only what its front can do: commands have options, and tools have arguments.
 
