@@ -273,7 +273,7 @@ def _paths() -> dict[str, str]:
 
 def readers() -> dict[str, Operation]:
     """Return what reads texts of a repository or a query, by name."""
-    from cairn.agents.places import place_named
+    from cairn.agents.place_text import place_named
     from cairn.chunking.comments import comment_text
     from cairn.clients.jsonc import JsoncEditor
     from cairn.discovery.categories import categorize

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from cairn.agents.discover import excerpt_name
-from cairn.agents.passages import Lines, Part, ResultText, result_text, search_texts
-from cairn.agents.places import Paths
-from cairn.agents.reference_groups import in_groups, meant, use
-from cairn.agents.references import MOST
+from cairn.agents.discover_tool import excerpt_name
+from cairn.agents.place_text import Paths
+from cairn.agents.reference_tool import MOST, in_groups, meant, use
+from cairn.agents.result_text import Lines, Part, ResultText, result_text, search_texts
 from cairn.cli.console import escape, has_colour, link, rule, warn, write, write_exactly
 from cairn.cli.output import to_stderr
 from cairn.operations.kill_switch import PHASES

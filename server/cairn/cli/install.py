@@ -13,13 +13,14 @@ import click
 from attrs import evolve, frozen
 
 from cairn.cli.completion import clients_like
+from cairn.cli.console import escape, warn, write
 from cairn.cli.folders import folder_option
 from cairn.cli.output import FAILED, F, WrongUsageError, alternatives, answers, remark, report
 from cairn.errors import CairnError
 from cairn.operations.places import require_directory
 
 if TYPE_CHECKING:
-    from cairn.clients.planning import Change, Request
+    from cairn.clients.changes import Change, Request
     from cairn.clients.table import Client, Scope
 
 _SCOPES = click.Choice(["user", "project"])
@@ -94,7 +95,7 @@ class ChangeAnswer:
     """`added`, `updated` or `removed`; `present` or `absent` if unchanged; else the kind of problem."""
     message: str
     diff: str
-    """The changes as lines of a unified diff, or the client's own commands after `$`."""
+    """What is removed, after `-`, and what is added, after `+`; or the client's own commands, after `$`."""
 
 
 @frozen
@@ -120,10 +121,8 @@ def _run(
     agents_md: bool,
     is_removal: bool,
 ) -> None:
-    from cairn.clients.applying import apply
-    from cairn.clients.planning import PROBLEMS, WRITES, Request, plan_install, plan_uninstall
-    from cairn.clients.server_command import server_command
-    from cairn.clients.table import Machine
+    from cairn.clients.changes import PROBLEMS, WRITES, Request, apply, plan_install, plan_uninstall
+    from cairn.clients.table import Machine, server_command
 
     require_directory(folder)
     machine = Machine()
@@ -157,7 +156,7 @@ def _run(
 
 def _report_other_scope(request: Request) -> None:
     """Say which settings of the other scope also contain the server, because they are not changed."""
-    from cairn.clients.planning import plan_uninstall
+    from cairn.clients.changes import plan_uninstall
 
     other: Scope = "project" if request.scope == "user" else "user"
     for change in plan_uninstall(evolve(request, scope=other)):
@@ -217,8 +216,7 @@ _STYLES = {"+": "green", "-": "red", "@": "dim", "$": "bold"}
 
 def _print_changes(changes: Sequence[Change], done: str) -> None:
     """Print each file with its changes and problems. `done` is "written" or "to write"."""
-    from cairn.cli.console import escape, warn, write
-    from cairn.clients.planning import PROBLEMS
+    from cairn.clients.changes import PROBLEMS
 
     for change in changes:
         where = "" if change.path is None else f"  {escape(str(change.path))}"

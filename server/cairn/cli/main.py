@@ -14,7 +14,7 @@ import click
 from attrs import frozen
 
 from cairn import __version__
-from cairn.attach.commands import QUERY_COMMANDS
+from cairn.attach.answered_commands import QUERY_COMMANDS
 from cairn.cli.completion import VARIABLE, completion
 from cairn.cli.folders import HERE
 from cairn.cli.indexing import index, pause, reindex, resume, status
@@ -91,7 +91,7 @@ def question_of(arguments: Sequence[str], here: Path) -> Question | CommandOutpu
     """Parse the command line of another process, whose paths are relative to `here`.
 
     Return its question, or its output if it is wrong. The other process imports almost nothing
-    (`cairn.attach.commands`) and prints the output, which is text for programs, which read both streams.
+    (`cairn.attach.answered_commands`) and prints the output, which is text for programs, which read both streams.
     """
     token = HERE.set(here)
     try:

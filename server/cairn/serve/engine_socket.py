@@ -1,6 +1,6 @@
 """Opens the engine of this process to the user's other processes: `cairn mcp`, and commands that query.
 
-The process announces its engine in each workspace's data folder (`cairn.attach.records`), listens on a
+The process announces its engine in each workspace's data folder (`cairn.attach.engine_records`), listens on a
 private socket, and speaks the protocol of `cairn.attach.channel`. A workspace has only one announced engine:
 a background engine yields to an editor or a server, which then answers its clients.
 """
@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cairn import __version__
 from cairn.attach.channel import CLIENT, ENGINE, GREETING, GREETING_LENGTH, listening, remove_socket
+from cairn.attach.engine_records import BACKGROUND, PROTOCOL, Record
 from cairn.attach.finding import find
 from cairn.attach.proof import PROOF_LENGTH, fresh_nonce, is_equal, proof
-from cairn.attach.records import BACKGROUND, PROTOCOL, Record
 from cairn.attach.relay import MAX_LINE_BYTES, MOVE
 from cairn.engine.methods import CLI
 from cairn.engine.runner import answer as engine_answer
@@ -213,11 +213,11 @@ class EngineSocket:
 
     async def _mcp(self, wish: Wish, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            await asyncio.to_thread(importlib.import_module, "cairn.mcp.server")
+            await asyncio.to_thread(importlib.import_module, "cairn.mcp.mcp_server")
         except ImportError:
             await _send(writer, {"error": "the installation of the engine lacks the extra `serve`"})
             return
-        from cairn.mcp.server import serve_connection
+        from cairn.mcp.mcp_server import serve_connection
         from cairn.mcp.workspaces import Workspaces
         from cairn.settings.layers import Layers
 

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from cairn.engine.methods import METHODS
-from cairn.http.errors import RefusedError
+from cairn.http.refusals import RefusedError
 from cairn.operations.tokens import Callers
 from cairn.web.addresses import LINK, ROOT, SEARCH, SIGN_IN, own_address, sign_in_address
 from cairn.web.code import code_lines

@@ -14,7 +14,7 @@ from attrs import frozen
 from markupsafe import Markup, escape
 
 from cairn import protocol
-from cairn.agents.passages import FurtherPassage, Lines, Part, ResultText
+from cairn.agents.result_text import FurtherPassage, Lines, Part, ResultText
 from cairn.web.highlighting import TEXT_SECONDS, Highlighting, Text, Token, current
 
 MOST_COLOURED = 200_000

@@ -12,8 +12,8 @@ from starlette.responses import Response
 
 from cairn import protocol
 from cairn.engine.methods import STAGES
-from cairn.http.errors import RefusedError
 from cairn.http.events import EventFormat, event_response
+from cairn.http.refusals import RefusedError
 from cairn.schema.convert import snake_case
 from cairn.web.addresses import (
     ANSWER,
