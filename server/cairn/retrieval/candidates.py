@@ -13,7 +13,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from cairn.index.queries.files import copies_among, file_ids, in_degrees
+from cairn.index.queries.file_queries import copies_among, file_ids, in_degrees
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import Outline

@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 
-from cairn.index.queries.files import file_ids
+from cairn.index.queries.file_queries import file_ids
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.pools import Pool
