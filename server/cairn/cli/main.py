@@ -90,8 +90,8 @@ class CommandOutput:
 def question_of(arguments: Sequence[str], here: Path) -> Question | CommandOutput:
     """Parse the command line of another process, whose paths are relative to `here`.
 
-    Return its question, or its output if it is wrong. The other process imports almost nothing
-    (`cairn.attach.answered_commands`) and prints the output, which is text for programs, which read both streams.
+    Return its question, or its output if it is wrong. The other process, which imports almost nothing
+    (`cairn.attach.answered_commands`), prints the output. That is text for programs, which read both streams.
     """
     token = HERE.set(here)
     try:
