@@ -17,7 +17,7 @@ from cairn.index.postgres.lists import compact, drop_retired, files_of_snapshots
 from cairn.index.postgres.publishing import Home, note_unnamed
 from cairn.team.git_address import read_address
 from cairn.team.git_source import remote_refs
-from cairn.team.locks import Progress, locked, owner_connection, pool_lock, repository_lock
+from cairn.team.runs import Progress, locked, owner_connection, pool_lock, repository_lock
 
 AN_HOUR = datetime.timedelta(hours=1)
 _NO_BRANCH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}|HEAD|refs/.*")

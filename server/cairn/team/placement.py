@@ -15,7 +15,7 @@ from cairn.index.postgres.catalogue import project_of
 from cairn.index.postgres.publishing import Home
 from cairn.team.git_address import Address, place_of
 from cairn.team.git_source import Ref, Repository
-from cairn.team.locks import Progress, locked, root_lock
+from cairn.team.runs import Progress, locked, root_lock
 
 WAITING = "Another run is writing this repository or a fork of it. This run waits for it to end."
 

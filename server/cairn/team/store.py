@@ -25,7 +25,7 @@ from cairn.index.postgres.shards import ShardServer, add_shard
 from cairn.index.postgres.urls import VARIABLE, store_urls
 from cairn.paths import write_private
 from cairn.team import trial
-from cairn.team.locks import owner_connection
+from cairn.team.runs import owner_connection
 
 SERVER_LOGIN = "cairn_serve"
 """The login of the trial's servers, which see only rows that the reader of a request may see."""

@@ -9,7 +9,7 @@ from psycopg.rows import TupleRow
 
 from cairn.index.postgres.segment import FileFacts
 from cairn.index.store.schema import SCHEMA_VERSION
-from cairn.team.git_tree import TreeFile
+from cairn.team.commit_files import TreeFile
 
 
 def find_stored(

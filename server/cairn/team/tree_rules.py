@@ -16,8 +16,8 @@ from attrs import define, field, frozen
 
 from cairn.settings.layers import Layers
 from cairn.settings.tree import WORKSPACE_FILE, IndexSettings
+from cairn.team.commit_files import Tree, TreeFile, write_files
 from cairn.team.git_source import Repository
-from cairn.team.git_tree import Tree, TreeFile, write_files
 from cairn.workspace.collections import MANIFESTS, Projects, find_projects
 from cairn.workspace.ignore_files import IGNORE_FILES
 from cairn.workspace.rules import FileRules
