@@ -55,8 +55,7 @@ def up(as_json: bool) -> None:
     It runs until `cairn team down`, which keeps its data.
     """
     try:
-        from cairn.team.store import logins_folder, start_trial
-        from cairn.team.trial_token import ensure_trial_token
+        from cairn.team.store import ensure_trial_token, logins_folder, start_trial
     except ImportError as problem:
         raise CairnError(_TRIAL_EXTRA) from problem
     state, store = start_trial()

@@ -13,8 +13,7 @@ from psycopg.rows import TupleRow
 from cairn.errors import InvalidRequestError
 from cairn.index.postgres.catalogue import project_of
 from cairn.index.postgres.publishing import Home
-from cairn.team.git_address import Address, place_of
-from cairn.team.git_source import Ref, Repository
+from cairn.team.git_source import Address, Ref, Repository, place_of
 from cairn.team.runs import Progress, locked, root_lock
 
 WAITING = "Another run is writing this repository or a fork of it. This run waits for it to end."

@@ -23,13 +23,17 @@ from cairn.index.postgres.failures import explained, place
 from cairn.index.postgres.schema import prepare
 from cairn.index.postgres.shards import ShardServer, add_shard
 from cairn.index.postgres.urls import VARIABLE, store_urls
+from cairn.index.remote.token import FILE
 from cairn.paths import write_private
+from cairn.settings.sources import user_file
 from cairn.team import trial
 from cairn.team.runs import owner_connection
 
 SERVER_LOGIN = "cairn_serve"
 """The login of the trial's servers, which see only rows that the reader of a request may see."""
 _SERVER_FILE = "serve-url"
+_READER = "me"
+"""The reader for whom the trial has a token."""
 
 
 @frozen
@@ -210,6 +214,24 @@ def start_trial() -> tuple[trial.TrialState, OwnedStore]:
     return state, store
 
 
+def ensure_trial_token(store: OwnedStore, folder: Path) -> Path:
+    """Return a file with a valid token for all repositories, and create it if it is missing.
+
+    This is the user's token file, or a file in `folder` if the user's has the token of another store.
+    """
+    store.grant(_READER, (), everything=True)
+    usual, own = user_file().with_name(FILE), folder / FILE
+    for file in (usual, own):
+        if not file.exists():
+            write_private(file, store.token(_READER, "the trial on this machine") + "\n")
+            return file
+        if store.knows(_token_in(file)):
+            return file
+    own.unlink()
+    write_private(own, store.token(_READER, "the trial on this machine") + "\n")
+    return own
+
+
 def logins_folder() -> Path:
     """Return the folder of the trial's URLs and tokens, next to the server's folder."""
     folder = trial.trial_folder()
@@ -224,6 +246,13 @@ def _password_in(file: Path) -> str:
     try:
         return unquote(urlsplit(file.read_text(encoding="utf-8").strip()).password or "")
     except (OSError, ValueError):
+        return ""
+
+
+def _token_in(file: Path) -> str:
+    try:
+        return file.read_text(encoding="ascii", errors="replace").strip()
+    except OSError:  # The path belongs to another user, or is a folder.
         return ""
 
 
