@@ -17,7 +17,7 @@ from cairn.engine.overview import Overview, overview
 from cairn.engine.stored import StoredEngine
 from cairn.engine.why_indexed import WhyIndexed, why_indexed
 from cairn.index.postgres.connection import Store
-from cairn.team.local_server import LocalServer
+from cairn.team.trial import LocalServer
 
 
 @pytest.fixture(scope="module")

@@ -58,11 +58,11 @@ def up(as_json: bool) -> None:
         from cairn.team.store import ensure_trial_token, logins_folder, start_trial
     except ImportError as problem:
         raise CairnError(_TRIAL_EXTRA) from problem
-    state, store = start_trial()
+    server, store = start_trial()
     token_file = ensure_trial_token(store, logins_folder())
 
     def shown(_: Any) -> None:
-        print(f"The trial database runs in {state.folder}; your token is in {token_file}.")
+        print(f"The trial database runs in {server.folder}; your token is in {token_file}.")
         if token_file.parent == logins_folder():
             print("  The token beside your settings is for another store: give this one in CAIRN_TEAM_TOKEN")
         print("  cairn team index FOLDER_OR_URL    adds a repository")
@@ -70,7 +70,9 @@ def up(as_json: bool) -> None:
         print("  cairn team down                   stops it, and keeps its data")
 
     report(
-        {"folder": str(state.folder), "running": state.running, "tokenFile": str(token_file)}, shown, as_json
+        {"folder": str(server.folder), "running": server.running(), "tokenFile": str(token_file)},
+        shown,
+        as_json,
     )
 
 
@@ -78,12 +80,13 @@ def up(as_json: bool) -> None:
 @answers
 def down(as_json: bool) -> None:
     """Stop the trial on this machine, and keep its data."""
-    from cairn.team import trial
+    from cairn.team.trial import trial_server
 
-    state = trial.down(trial.trial_folder())
+    server = trial_server()
+    server.stop()
     report(
-        {"folder": str(state.folder), "running": state.running},
-        lambda _: print(f"The trial database in {state.folder} is stopped."),
+        {"folder": str(server.folder), "running": server.running()},
+        lambda _: print(f"The trial database in {server.folder} is stopped."),
         as_json,
     )
 

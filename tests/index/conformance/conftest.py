@@ -33,7 +33,7 @@ from cairn.index.remote.reader import RemoteReader
 from cairn.index.remote.reads import read
 from cairn.index.remote.wire import dumps, loads
 from cairn.index.sqlite.reader import SqliteReader
-from cairn.team.local_server import LocalServer
+from cairn.team.trial import LocalServer
 
 __all__ = ["postgres_server"]
 

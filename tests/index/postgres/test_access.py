@@ -29,7 +29,7 @@ from cairn.index.postgres.access import Reader, grant, issue_token, readers, rev
 from cairn.index.postgres.policies import POLICIES
 from cairn.index.postgres.roles import admit_server, make_reader
 from cairn.index.postgres.tables import BULK_TABLES
-from cairn.team.local_server import LocalServer
+from cairn.team.trial import LocalServer
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from cairn.index.postgres.access import grant
 from cairn.index.postgres.schema import VERSION, check_pgvector, check_version, prepare
 from cairn.index.postgres.shards import ShardServer, add_shard
 from cairn.index.postgres.tables import BULK_TABLES
-from cairn.team.local_server import LocalServer
+from cairn.team.trial import LocalServer
 
 
 def test_prepare_may_be_repeated_and_keeps_rows(postgres: str) -> None:

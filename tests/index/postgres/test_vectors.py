@@ -29,7 +29,7 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.deadline import never
-from cairn.team.local_server import LocalServer
+from cairn.team.trial import LocalServer
 
 T = TypeVar("T")
 FILES = {
