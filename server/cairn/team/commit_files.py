@@ -178,7 +178,7 @@ def admit(repository: Repository, tree: Tree, checkout: Path, layers: Layers) ->
     ruling = [file for file in tree.files if _rules(file.path)]
     write_files(repository, ruling, checkout)
     settings = layers.of(checkout).settings.index
-    deciding = _Deciding(FileRules(checkout, settings, all_tracked=True), _entries_by_folder(tree.files))
+    deciding = _Deciding(FileRules(checkout, settings, all_tracked=True))
     files = tuple(file for file in tree.files if deciding.admits(file))
     manifests = [file for file in files if file.path.rpartition("/")[2] in MANIFESTS]
     write_files(repository, manifests, checkout)
@@ -196,8 +196,6 @@ class _Deciding:
     """Applies the rules folder by folder, like a scan."""
 
     rules: FileRules
-    names: dict[str, set[str]]
-    """The entries of each folder."""
     skipped: Counter[str] = field(factory=Counter)
     _entered: dict[str, bool] = field(factory=dict)
 
@@ -211,34 +209,15 @@ class _Deciding:
         return decision.indexed
 
     def _enters(self, folder: str) -> bool:
-        if folder in self._entered:
-            return self._entered[folder]
-        entered = True
-        for place in ("", *accumulate(folder.split("/") if folder else (), "{}/{}".format)):
-            if entered and place not in self._entered:
-                if place:
-                    decision = self.rules.decide_directory(place)
-                    entered = decision.indexed
-                    self.skipped[decision.rule] += not entered
-                if entered:
-                    self.rules.listed(place, self.names[place])
-            entered = self._entered.setdefault(place, entered)
-        return entered
+        for place in accumulate(folder.split("/") if folder else (), "{}/{}".format):
+            if place not in self._entered:
+                decision = self.rules.decide_directory(place)
+                self._entered[place] = decision.indexed
+                self.skipped[decision.rule] += not decision.indexed
+            if not self._entered[place]:
+                return False
+        return True
 
 
 def _status(size: int) -> os.stat_result:
     return os.stat_result((stat.S_IFREG | 0o644, 0, 0, 1, 0, 0, size, 0, 0, 0))
-
-
-def _entries_by_folder(files: Iterable[TreeFile]) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {"": set()}
-    for file in files:
-        path = file.path
-        while path:
-            folder, _, name = path.rpartition("/")
-            entries = found.setdefault(folder, set())
-            if name in entries:
-                break
-            entries.add(name)
-            path = folder
-    return found
