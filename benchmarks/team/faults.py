@@ -41,8 +41,8 @@ from engine.figures import Figures, run_conditions
 from cairn.errors import CairnError
 from cairn.index.postgres import access, schema
 from cairn.index.postgres.shards import ShardServer, add_shard
+from cairn.team.commit_indexing import index_repository
 from cairn.team.garbage import collect_garbage
-from cairn.team.indexing import index_repository
 from cairn.team.postgres_programs import server_account
 from team.servers import (
     LOGIN,
@@ -74,7 +74,7 @@ READER = "ada"
 
 _RUN = """
 import datetime, sys
-from cairn.team.indexing import index_repository
+from cairn.team.commit_indexing import index_repository
 from cairn.team.garbage import collect_garbage
 import cairn.index.indexing.intake, cairn.embedding.shared
 print("ready", flush=True)

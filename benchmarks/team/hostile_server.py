@@ -53,7 +53,7 @@ from cairn.index.remote import clone as team_clone
 from cairn.index.remote.catalogue import unpacked_catalogue
 from cairn.index.remote.server import TeamServer
 from cairn.index.remote.wire import loads
-from cairn.team.indexing import index_repository
+from cairn.team.commit_indexing import index_repository
 from team.servers import QUICK, KillableServer, git, make_database, serving
 
 MOST_GROWTH_MB = 600

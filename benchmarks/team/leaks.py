@@ -50,7 +50,7 @@ from cairn.index.reader.postings import Postings
 from cairn.index.reader.records import ColumnWeights, Hit
 from cairn.index.remote.wire import dumps, loads
 from cairn.index.text.literals import Literal, TextHit
-from cairn.team.indexing import index_repository
+from cairn.team.commit_indexing import index_repository
 from team.servers import (
     QUICK,
     Answer,

@@ -31,7 +31,7 @@ from cairn.index.remote.reads import READS
 from cairn.index.remote.wire import dumps
 from cairn.index.text.literals import Literal
 from cairn.team.garbage import remove_repository
-from cairn.team.store import OwnedStore
+from cairn.team.team_store import OwnedStore
 from cairn.team.trial import LocalServer
 
 GUESSED = {"src/harbour/berths_vault.py": "def open_vault(berth):\n    return berth.moor_ship('the guess')\n"}

@@ -34,7 +34,7 @@ from cairn.index.postgres import other_server, repositories
 from cairn.index.postgres.connection import Store
 from cairn.index.store.deadline import never
 from cairn.team.garbage import remove_repository
-from cairn.team.store import OwnedStore
+from cairn.team.team_store import OwnedStore
 
 
 @pytest.fixture

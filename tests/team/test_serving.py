@@ -19,7 +19,7 @@ from tests.web.conftest import Browser
 
 from cairn.errors import StoreUnavailableError
 from cairn.serve.command import serve
-from cairn.team import store as team_store
+from cairn.team import team_store
 
 ENOUGH_SECONDS = 20.0
 """Seconds within which a request is answered by another server, or fails with the reason."""

@@ -18,7 +18,7 @@ from tests.postgres import QUICK_SETTINGS, execute
 from cairn.errors import TeamError
 from cairn.paths import data_dir, private_folder
 from cairn.team import postgres_programs
-from cairn.team.store import start_trial
+from cairn.team.team_store import start_trial
 from cairn.team.trial import DATABASE, HOST, LocalServer, trial_server
 
 
@@ -137,7 +137,7 @@ def test_trial_goes_up_and_down_and_keeps_its_data(
     assert (server.exists, server.running(), server.folder.exists()) == (False, False, False)
 
     # The server outlives the process that starts it.
-    program = "from cairn.team.store import start_trial; start_trial()"
+    program = "from cairn.team.team_store import start_trial; start_trial()"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
     assert server.running()
     url = server.url(DATABASE)

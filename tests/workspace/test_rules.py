@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from cairn.settings.tree import IndexSettings
 from cairn.workspace.builtin_rules import decide_content
-from cairn.workspace.rules import FileRules
-from cairn.workspace.scan import ScanReport, scan
+from cairn.workspace.scan import FileRules, ScanReport, scan
 
 
 def tree(root: Path, files: dict[str, str]) -> None:

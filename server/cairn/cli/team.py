@@ -14,9 +14,9 @@ from cairn.errors import CairnError, InvalidRequestError, TeamError
 from cairn.text.counts import counted
 
 if TYPE_CHECKING:
+    from cairn.team.commit_indexing import IndexResult
     from cairn.team.garbage import Collected
-    from cairn.team.indexing import IndexResult
-    from cairn.team.store import OwnedStore, StoredRepository, StoreState
+    from cairn.team.team_store import OwnedStore, StoredRepository, StoreState
 
 _EXTRA = 'This needs more libraries: pip install "cairn-ls[serve,team]"'
 _TRIAL_EXTRA = 'This needs more libraries: pip install "cairn-ls[serve,team-trial]"'
@@ -41,7 +41,7 @@ def team() -> None:
 
 def _owned(store: str | None) -> OwnedStore:
     try:
-        from cairn.team.store import OwnedStore
+        from cairn.team.team_store import OwnedStore
     except ImportError as problem:
         raise CairnError(_EXTRA) from problem
     return OwnedStore.at([store] if store else [])
@@ -55,7 +55,7 @@ def up(as_json: bool) -> None:
     It runs until `cairn team down`, which keeps its data.
     """
     try:
-        from cairn.team.store import ensure_trial_token, logins_folder, start_trial
+        from cairn.team.team_store import ensure_trial_token, logins_folder, start_trial
     except ImportError as problem:
         raise CairnError(_TRIAL_EXTRA) from problem
     server, store = start_trial()
@@ -160,7 +160,7 @@ def index(
     repositories, one that cannot be indexed is reported and the others are indexed.
     """
     owned = _owned(store)
-    from cairn.team.indexing import index_repository
+    from cairn.team.commit_indexing import index_repository
 
     if name and len(sources) > 1:
         raise click.UsageError("--name is for one repository")

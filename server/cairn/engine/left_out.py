@@ -15,8 +15,7 @@ from cairn.index.reader.connection import IndexMemory
 from cairn.operations.why import decide_by_content
 from cairn.settings.tree import IndexSettings
 from cairn.workspace.builtin_rules import UNREADABLE, Decision
-from cairn.workspace.rules import FileRules
-from cairn.workspace.scan import ScanReport, scan
+from cairn.workspace.scan import FileRules, ScanReport, scan
 
 MOST_EXAMPLES = 8
 _SCAN_SECONDS = 5.0

@@ -26,8 +26,7 @@ from cairn.paths import workspace_dir
 from cairn.settings.layers import Layers
 from cairn.settings.tree import WORKSPACE_FILE
 from cairn.text.counts import counted, listed
-from cairn.workspace.rules import FileRules
-from cairn.workspace.scan import ScanReport, scan
+from cairn.workspace.scan import FileRules, ScanReport, scan
 
 _ENOUGH_WATCHES = 65_536
 """The number of watches that is enough. Each directory needs one; a checkout may have tens of thousands."""

@@ -21,8 +21,7 @@ from cairn.settings.layers import Layers
 from cairn.text.counts import counted
 from cairn.text.unicode import well_formed
 from cairn.workspace.builtin_rules import INDEXED, UNREADABLE, Decision, decide_content, unreadable
-from cairn.workspace.rules import FileRules
-from cairn.workspace.scan import read_text
+from cairn.workspace.scan import FileRules, read_text
 
 
 @frozen

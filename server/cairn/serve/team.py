@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cairn.engine.host import Host
     from cairn.engine.stored import StoredEngine
     from cairn.lsp.connection import MakeEngine
-    from cairn.team.store import TeamStore
+    from cairn.team.team_store import TeamStore
 
 _EXTRA = 'This needs more libraries: pip install "cairn-ls[serve,team]"'
 
@@ -59,7 +59,7 @@ def stored(given: Sequence[str], host: Host) -> tuple[StoredEngine, TeamTokens]:
     """
     try:
         from cairn.engine.stored import StoredEngine
-        from cairn.team.store import TeamStore
+        from cairn.team.team_store import TeamStore
     except ImportError as problem:
         raise CairnError(_EXTRA) from problem
     store = TeamStore.at(given)

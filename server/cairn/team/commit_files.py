@@ -25,7 +25,7 @@ from cairn.team.git_source import Repository
 from cairn.workspace.collections import MANIFESTS, Projects, find_projects
 from cairn.workspace.git import parts
 from cairn.workspace.ignore_files import IGNORE_FILES
-from cairn.workspace.rules import FileRules
+from cairn.workspace.scan import FileRules
 
 _REGULAR = ("100644", "100755", "100664")
 _MOST_FILES = 3_000_000

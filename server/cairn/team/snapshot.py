@@ -34,7 +34,7 @@ from cairn.index.vectors.intake import StaticIntake
 from cairn.index.vectors.recipe import StaticRecipe
 from cairn.settings.tree import EmbeddingSettings
 from cairn.team.commit_files import TreeFile
-from cairn.workspace.history import Tip
+from cairn.workspace.git_log import Tip
 
 _BATCH_CHUNKS = 2_000
 """The number of chunks written per transaction, as in the indexing of a folder."""

@@ -15,7 +15,7 @@ from cairn.embedding.shared import SharedModel
 from cairn.index.indexing.work_queue import WorkQueue
 from cairn.paths import workspace_dir
 from cairn.settings.tree import Settings
-from cairn.workspace.history import Checkout
+from cairn.workspace.git_log import Checkout
 
 _SMOOTHING = 0.2
 """The weight of the latest step in the smoothed embedding rate."""

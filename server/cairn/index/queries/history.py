@@ -8,7 +8,7 @@ from attrs import frozen
 
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.commits import unpacked_commits, unpacked_touches
-from cairn.workspace.history import Commit
+from cairn.workspace.git_log import Commit
 
 
 @frozen

@@ -30,7 +30,7 @@ from cairn.index.reader.records import (
 )
 from cairn.index.text.bm25 import Statistics
 from cairn.index.text.literals import ExactMatches
-from cairn.workspace.rules import is_relative
+from cairn.workspace.scan import is_relative
 
 _IDS = NDArray[np.int64]
 _VECTORS = NDArray[np.int8]

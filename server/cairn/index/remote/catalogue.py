@@ -26,7 +26,7 @@ from cairn.index.store.database import create, distrust
 from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import SCHEMA_VERSION
 from cairn.paths import data_dir, private_folder
-from cairn.workspace.rules import is_relative
+from cairn.workspace.scan import is_relative
 
 if TYPE_CHECKING:  # A machine that only receives catalogues has no PostgreSQL client.
     from cairn.index.postgres.catalogue import SnapshotMemory

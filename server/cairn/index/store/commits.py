@@ -7,7 +7,7 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator
 
-from cairn.workspace.history import Change, Commit
+from cairn.workspace.git_log import Change, Commit
 
 COMMITS_IN_BLOCK = 200
 _TOUCH = struct.Struct("<IB")

@@ -33,7 +33,7 @@ from cairn.team.git_source import Ref, Repository, open_source, read_address
 from cairn.team.placement import WAITING, StoragePlace, find_place
 from cairn.team.runs import Progress, locked, owner_connection, pool_lock, repository_lock, work_folder
 from cairn.team.snapshot import SnapshotFacts, describe, file_facts, find_stored, index_files
-from cairn.workspace.history import Tip
+from cairn.workspace.git_log import Tip
 from cairn.workspace.scan import FileEntry
 
 _INDEXED_BY = "indexed_by"

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from cairn.workspace import history
+from cairn.workspace import git_log
 from cairn.workspace.git import Git, git_folder
-from cairn.workspace.history import (
+from cairn.workspace.git_log import (
     Change,
     Checkout,
     Commit,
@@ -149,7 +149,7 @@ class TestReading:
 
     def test_number_of_commits_is_limited(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         hashes = [project.commit(f"Number {n}", a=str(n)) for n in range(3)]
-        monkeypatch.setattr(history, "_COMMITS", 2)
+        monkeypatch.setattr(git_log, "_COMMITS", 2)
         assert read_commits(project.root, ()).hashes == (hashes[2], hashes[1])
 
     @pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
@@ -299,7 +299,7 @@ class TestStopping:
     ) -> None:
         project.commit("One", a="1")
         _hang(monkeypatch, project)
-        monkeypatch.setattr(history, "_SECONDS", 0.2)
+        monkeypatch.setattr(git_log, "_SECONDS", 0.2)
         reading = read_commits(project.root, ())
         assert len(reading.hashes) == 1
         assert "took too long" in reading.problem
