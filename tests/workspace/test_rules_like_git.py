@@ -57,7 +57,7 @@ def listed_by_git(root: Path) -> set[str]:
 
 
 def admitted(root: Path) -> set[str]:
-    """Walk with the ignore files alone. Passing each directory's entries, as the scan does, changes nothing."""
+    """Walk with the ignore files alone. Each directory's entries may be passed, as the scan does, or not."""
     found = walked(root, with_listing=True)
     assert walked(root, with_listing=False) == found
     return found
