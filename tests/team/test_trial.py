@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import stat
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,10 +15,8 @@ from tests.killable_server import KillableServer
 from tests.postgres import QUICK_SETTINGS, execute
 
 from cairn.errors import TeamError
-from cairn.paths import data_dir, private_folder
 from cairn.team import postgres_programs
-from cairn.team.team_store import start_trial
-from cairn.team.trial import DATABASE, HOST, LocalServer, trial_server
+from cairn.team.trial import HOST, LocalServer, trial_server
 
 
 @pytest.mark.parametrize(
@@ -124,37 +121,6 @@ def test_bad_setting_is_reported_with_the_message_of_postgresql(server_folder: P
     with pytest.raises(TeamError, match=r'invalid value for parameter "shared_buffers": "many \'MB\'"'):
         server.start()
     assert not server.running()
-
-
-def test_trial_goes_up_and_down_and_keeps_its_data(
-    server_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = private_folder(server_folder)
-    monkeypatch.setenv("CAIRN_DATA_DIR", str(data))
-    server = trial_server()
-    assert server.folder == data / "team-trial"
-    server.stop()
-    assert (server.exists, server.running(), server.folder.exists()) == (False, False, False)
-
-    # The server outlives the process that starts it.
-    program = "from cairn.team.team_store import start_trial; start_trial()"
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
-    assert server.running()
-    url = server.url(DATABASE)
-    execute(url, "CREATE TABLE kept AS SELECT '[1,2]'::vector AS a")
-    assert start_trial()[0].url(DATABASE) == url
-
-    # Only PostgreSQL's account can pass through the data folder. The trial of an earlier version, whose data
-    # folder was open to all and is closed by now, can be stopped and started as well.
-    assert sys.platform == "win32" or stat.S_IMODE(data_dir().stat().st_mode) & 0o067 == 0
-    data.chmod(0o755)
-    assert sys.platform == "win32" or stat.S_IMODE(data_dir().stat().st_mode) == 0o700
-    server.stop()
-    assert (server.exists, server.running()) == (True, False)
-    server.stop()
-
-    assert start_trial()[0].url(DATABASE) == url
-    assert execute(url, "SELECT a::text FROM kept") == [("[1,2]",)]
 
 
 def test_trial_folder_is_the_data_folder_where_the_server_can_reach_it(

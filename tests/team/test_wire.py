@@ -34,7 +34,6 @@ from cairn.index.reader.records import (
     Outline,
     StoredChunk,
 )
-from cairn.index.remote.catalogue import unpacked_catalogue
 from cairn.index.remote.reads import READS
 from cairn.index.remote.wire import dumps, loads
 from cairn.index.text.bm25 import Statistics
@@ -250,46 +249,6 @@ def test_unknown_and_invalid_snapshots_are_not_found(exchange: Exchange, number:
         exchange.served.ask(f"/team/v1/catalogue/{path}", token=exchange.ada),
     ):
         assert answer.status == 404
-
-
-def test_catalogue_names_nothing_of_a_fork_or_another_repository(exchange: Exchange) -> None:
-    answer = exchange.served.ask(f"/team/v1/catalogue/{exchange.snapshots['harbour']}", token=exchange.ada)
-    memory = unpacked_catalogue(exchange.snapshots["harbour"], answer.body)
-    found = memory.connect().execute("SELECT path FROM files").fetchall()
-    assert ("src/harbour/tides.py",) in found
-    assert not {("src/harbour/map.py",), ("src/lighthouse/lamp.py",)} & set(found)
-    assert _SECRET.encode() not in memory.database.serialize("main")
-    whole = exchange.served.ask(f"/team/v1/catalogue/{exchange.snapshots['fork']}", token=exchange.bob)
-    assert b"map.py" in unpacked_catalogue(1, whole.body).database.serialize("main")
-
-
-def test_chunks_of_a_fork_have_no_numbers_in_its_origin(exchange: Exchange) -> None:
-    stored = [number for (number,) in execute(exchange.url, "SELECT id FROM cairn.chunks")]
-    every = [*range(-3, max(stored) + 3)]
-    own = list(exchange.read("chunks", every))
-    assert 5 < len(own) < len(set(stored))
-    assert own == [*range(1, len(own) + 1)]
-    for name in ("outlines", "places"):
-        assert list(exchange.read(name, every)) == own
-    assert {each.path for each in exchange.read("outlines", every).values()} >= {"src/harbour/tides.py"}
-    assert "src/harbour/map.py" not in {each.path for each in exchange.read("outlines", every).values()}
-    assert len(exchange.read("packed_tables", every)) == 4
-    vector = np.ones(256, np.int8)
-    assert exchange.read("static_vectors", every)[0].tolist() == own
-    assert list(exchange.read("static_similarities", every, vector)) == own
-    assert {hit.chunk_id for hit in exchange.read("nearest_static", vector, 500, ChunkFilter())} == {*own}
-    for first in ([], every):
-        assert (
-            exchange.read("containing", Literal("seven steps north"), 9, ChunkFilter(), 1e9, first).hits == ()
-        )
-    assert exchange.read("word_counts", [_SECRET, "treasure"], 100).matching == {_SECRET: 0, "treasure": 0}
-    assert exchange.read("documents", ["treasur", "buri"]) == {}
-    assert exchange.read("stems_starting", "treas", 1e9) == {}
-    assert exchange.read("names_matching", "b", "buried*") == []
-    assert exchange.read("definitions", [_SECRET], 9, 9) == []
-    assert exchange.read("symbols_naming", ["buried"], 9) == []
-    assert exchange.read("page", "src/harbour/map.py") == []
-    assert exchange.read("absent", ["treasure"]) == ["treasure"]
 
 
 def test_locate_finds_only_visible_snapshots(exchange: Exchange) -> None:

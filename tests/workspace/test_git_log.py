@@ -327,14 +327,6 @@ def _hang(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
 
 
 class TestHead:
-    def test_head_follows_commits_checkouts_and_detached_heads(self, project: Project) -> None:
-        first = project.commit("One", a="1")
-        assert head(project.root) == first
-        second = project.commit("Two", a="2")
-        assert head(project.root) == second
-        project.git("checkout", "--quiet", first)
-        assert head(project.root) == first
-
     def test_head_is_read_from_packed_references(self, project: Project) -> None:
         commit = project.commit("One", a="1")
         project.git("branch", "main-2")
@@ -342,21 +334,6 @@ class TestHead:
         project.git("pack-refs", "--all")
         assert not (project.root / ".git/refs/heads/main").exists()
         assert head(project.root) == commit
-
-    def test_head_works_in_subfolder_worktree_and_submodule(self, project: Project, tmp_path: Path) -> None:
-        project.write("deep/er/file", "1")
-        first = project.record("One")
-        project.git("worktree", "add", "--quiet", "-b", "other", str(tmp_path / "tree"))
-        second = project.commit("Two", a="2")
-
-        assert head(project.root / "deep" / "er") == second
-        assert head(tmp_path / "tree") == first
-        assert [commit.subject for commit in read_commits(tmp_path / "tree", ())] == ["One"]
-
-        outer = Project(tmp_path / "outer")
-        outer.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(project.root), "lib")
-        assert head(outer.root / "lib") == second
-        assert head(outer.root) is None
 
     def test_head_starts_no_process(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         commit = project.commit("One", a="1")
