@@ -5,9 +5,7 @@ expression for the whole list, last line first, so that the deciding branch matc
 pattern matches the bytes of a path: a `?` is one byte. Bytes are represented as Latin-1 text, for which
 regular expressions and dictionaries are fastest (`path_key`).
 
-pathspec is not used because it tries the patterns one by one in Python (3.8 s for 21,000 files, against 0.4 s
-here), rejects a whole file for one stray backslash, and differed from `git check-ignore` on 5 % of random
-patterns and paths; this module does not differ.
+docs/design.md says why neither pathspec nor git itself matches the patterns.
 """
 
 from __future__ import annotations
