@@ -62,7 +62,13 @@ def prepared_postgres(postgres_server: KillableServer) -> Iterator[str]:
 
 @pytest.fixture
 def server_folder() -> Iterator[Path]:
-    """An empty folder for one test's servers, each in a subfolder. They are killed afterwards."""
+    with servers_folder() as folder:
+        yield folder
+
+
+@contextmanager
+def servers_folder() -> Iterator[Path]:
+    """An empty folder for servers, each in a subfolder. They are killed afterwards."""
     _require_postgres()
     folder = _new_folder()
     yield folder

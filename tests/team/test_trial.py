@@ -6,13 +6,14 @@ import os
 import socket
 import stat
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import psycopg
 import pytest
 from tests.killable_server import KillableServer
-from tests.postgres import QUICK_SETTINGS, execute
+from tests.postgres import QUICK_SETTINGS, execute, servers_folder
 
 from cairn.errors import TeamError
 from cairn.team import postgres_programs
@@ -42,9 +43,20 @@ def test_server_requires_the_password(postgres_server: LocalServer) -> None:
     assert sys.platform == "win32" or stat.S_IMODE(password.stat().st_mode) == 0o600
 
 
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Path]:
+    """The folder of a server whose cluster exists, and which each test starts."""
+    with servers_folder() as folder:
+        KillableServer(folder / "one", settings=QUICK_SETTINGS).start()
+        yield folder / "one"
+
+
 @pytest.fixture
-def server(server_folder: Path) -> KillableServer:
-    return KillableServer(server_folder / "one", settings=QUICK_SETTINGS)
+def server(cluster: Path) -> Iterator[KillableServer]:
+    server = KillableServer(cluster, settings=QUICK_SETTINGS)
+    server.stop()
+    yield server
+    server.kill()
 
 
 def test_killed_server_starts_again_with_committed_rows(server: KillableServer) -> None:
@@ -96,31 +108,29 @@ def test_programs_that_the_account_cannot_reach_are_copied(
     assert Path(main.exe()).is_relative_to(server.folder / "programs")
 
 
-def test_database_of_another_major_version_is_refused(server: KillableServer) -> None:
-    data = server.folder / "data"
+def test_database_of_another_major_version_is_refused(server_folder: Path) -> None:
+    data = server_folder / "one" / "data"
     data.mkdir(parents=True)
     (data / "PG_VERSION").write_text("9\n")
     with pytest.raises(TeamError, match="made by PostgreSQL 9, and PostgreSQL 18 is installed"):
-        server.start()
+        LocalServer(server_folder / "one").start()
 
 
 def test_last_port_that_is_taken_is_avoided(server: KillableServer) -> None:
+    port = server.port
     with socket.socket() as taken:
-        taken.bind((HOST, 0))
+        taken.bind((HOST, port))
         taken.listen()
-        port = taken.getsockname()[1]
-        server.folder.mkdir()
-        (server.folder / "port").write_text(str(port))
         server.start()
-        assert server.port != port
-        assert execute(server.url(), "SELECT 1") == [(1,)]
+    assert server.port != port
+    assert execute(server.url(), "SELECT 1") == [(1,)]
 
 
-def test_bad_setting_is_reported_with_the_message_of_postgresql(server_folder: Path) -> None:
-    server = KillableServer(server_folder / "one", settings={**QUICK_SETTINGS, "shared_buffers": "many 'MB'"})
+def test_bad_setting_is_reported_with_the_message_of_postgresql(server: KillableServer) -> None:
+    wrong = LocalServer(server.folder, settings={**QUICK_SETTINGS, "shared_buffers": "many 'MB'"})
     with pytest.raises(TeamError, match=r'invalid value for parameter "shared_buffers": "many \'MB\'"'):
-        server.start()
-    assert not server.running()
+        wrong.start()
+    assert not wrong.running()
 
 
 def test_trial_folder_is_the_data_folder_where_the_server_can_reach_it(

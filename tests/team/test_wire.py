@@ -118,6 +118,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 @given(values)
+@settings(max_examples=50)
 def test_every_value_arrives_as_it_was_sent(value: Any) -> None:
     assert same(loads(dumps(value)), value)
 
@@ -147,7 +148,7 @@ plain = st.recursive(
 
 
 @given(st.one_of(st.binary(max_size=60), plain.map(lambda value: json.dumps(value).encode())))
-@settings(max_examples=400)
+@settings(max_examples=150)
 def test_hostile_json_is_read_or_refused_and_nothing_else(data: bytes) -> None:
     with contextlib.suppress(WireError):
         loads(data)
@@ -322,7 +323,7 @@ _ODD_ARGUMENT = st.one_of(
 
 
 @given(st.sampled_from(sorted(READS)), st.lists(_ODD_ARGUMENT, max_size=5))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_odd_arguments_are_answered_or_refused_and_nothing_else(
     exchange: Exchange, name: str, given: list[Any]
 ) -> None:
