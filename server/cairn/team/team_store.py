@@ -23,9 +23,9 @@ from cairn.index.postgres.failures import explained, place
 from cairn.index.postgres.schema import prepare
 from cairn.index.postgres.shards import ShardServer, add_shard
 from cairn.index.postgres.urls import VARIABLE, store_urls
-from cairn.index.remote.token import FILE
 from cairn.paths import write_private
 from cairn.settings.sources import user_file
+from cairn.settings.team_token import FILE
 from cairn.team.runs import owner_connection
 from cairn.team.trial import DATABASE, LocalServer, trial_server
 
