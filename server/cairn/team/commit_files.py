@@ -157,6 +157,9 @@ def _batches(files: Iterable[TreeFile]) -> Iterator[Sequence[TreeFile]]:
         yield batch
 
 
+# --- which files are indexed ------------------------------------------------------------------------
+
+
 @frozen
 class Admitted:
     files: tuple[TreeFile, ...]

@@ -124,6 +124,8 @@ def _shown(source: str) -> str:
     return repr(without_secrets(source))[1:-1][:200] or "nothing"
 
 
+# --- git commands that use the network --------------------------------------------------------------
+
 _SETTINGS_SECONDS = 10.0
 _CREDENTIALS = r'!f() { printf "username=%s\npassword=%s\n" "$CAIRN_GIT_USER" "$CAIRN_GIT_PASSWORD"; }; f'
 """A credential helper for git. It reads the environment, because all users can see a program's arguments."""
@@ -174,6 +176,8 @@ def _environment(address: Address) -> dict[str, str]:
         }
     return environment
 
+
+# --- repositories -----------------------------------------------------------------------------------
 
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _MOST_SHOWN = 20

@@ -90,6 +90,9 @@ def pool_lock(pool: int) -> str:
     return f"cairn.pool {pool}"
 
 
+# --- temporary folders ------------------------------------------------------------------------------
+
+
 def team_dir() -> Path:
     """Return the folder for clones and temporary folders of team indexing."""
     return data_dir() / "team"

@@ -129,6 +129,8 @@ def _readings(
         yield prepare(root, recipe, request)
 
 
+# --- facts that depend on all files -----------------------------------------------------------------
+
 _ROUNDS = 40
 """The maximum number of rounds, of 30 s each. 20,000 commits take one round, or several on a slow disk."""
 _numbers = itertools.count()
@@ -213,6 +215,9 @@ def _read_history(db: apsw.Connection, tip: Tip, progress: Callable[[str], None]
         with db:
             db.execute("DELETE FROM meta WHERE key = 'history'")
     return history.problem
+
+
+# --- files that the store has -----------------------------------------------------------------------
 
 
 def find_stored(

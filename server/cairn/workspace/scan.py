@@ -139,6 +139,8 @@ class FileRules:
         return Decision(True, f"taken back in by {match.source}", where)
 
 
+# --- the scan ---------------------------------------------------------------------------------------
+
 _SNIFFED_BYTES = 8_000
 """The number of a file's first bytes that are searched for a NUL, which makes it binary, as in git."""
 
