@@ -21,7 +21,7 @@ import psutil
 import psycopg
 import pytest
 
-from cairn.index.postgres.schema import prepare
+from cairn.index.postgres.team_schema import prepare
 from tests.killable_server import KillableServer
 
 QUICK_SETTINGS = {

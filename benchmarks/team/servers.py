@@ -24,7 +24,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from tests.killable_server import KillableServer as KillableServer
 
 from cairn.index.postgres.roles import admit_server
-from cairn.index.postgres.schema import prepare
+from cairn.index.postgres.team_schema import prepare
 from cairn.team.trial import HOST, LocalServer
 
 QUICK: Mapping[str, str] = {"fsync": "off", "shared_buffers": "64MB", "max_wal_size": "512MB"}

@@ -20,7 +20,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 
 from cairn.index.postgres.failures import explained, place
-from cairn.index.postgres.schema import check_version
+from cairn.index.postgres.team_schema import check_version
 from cairn.paths import data_dir, private_folder
 
 Progress = Callable[[str], None]

@@ -20,9 +20,9 @@ from tests.postgres import QUICK_SETTINGS, execute
 
 from cairn.errors import CairnError, InvalidRequestError, OutOfTimeError, StoreUnavailableError
 from cairn.index.postgres.access import grant, issue_token, role_of
-from cairn.index.postgres.connection import Store
 from cairn.index.postgres.failures import explain
-from cairn.index.postgres.urls import store_urls
+from cairn.index.postgres.postgres_server import store_urls
+from cairn.index.postgres.transactions import Store
 
 SECRET = "s3cret-pass/word"
 WITHIN = 20.0
