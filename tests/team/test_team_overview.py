@@ -18,7 +18,7 @@ from cairn.engine.overview import Overview, overview
 from cairn.engine.stored import StoredEngine
 from cairn.index.postgres.transactions import Store
 from cairn.operations.why import Why
-from cairn.team.local_server import LocalServer
+from cairn.team.trial import LocalServer
 
 
 @pytest.fixture(scope="module")

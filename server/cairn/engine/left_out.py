@@ -21,8 +21,7 @@ from cairn.settings.tree import IndexSettings
 from cairn.text.counts import counted
 from cairn.text.unicode import well_formed
 from cairn.workspace.builtin_rules import INDEXED, Decision, decide_directory_path, decide_file_path
-from cairn.workspace.rules import FileRules
-from cairn.workspace.scan import ScanReport, scan
+from cairn.workspace.scan import FileRules, ScanReport, scan
 
 if TYPE_CHECKING:
     from cairn.engine.request import Request

@@ -37,8 +37,7 @@ from cairn.protocol import StatusAnswer
 from cairn.settings.layers import Layers
 from cairn.settings.tree import WORKSPACE_FILE
 from cairn.text.counts import counted, listed, sized
-from cairn.workspace.rules import FileRules
-from cairn.workspace.scan import ScanReport, scan
+from cairn.workspace.scan import FileRules, ScanReport, scan
 
 _ENOUGH_WATCHES = 65_536
 """The number of watches that is enough. Each directory needs one; a checkout may have tens of thousands."""

@@ -22,8 +22,7 @@ from cairn.settings.tree import IndexSettings
 from cairn.text.counts import counted
 from cairn.text.unicode import well_formed
 from cairn.workspace.builtin_rules import INDEXED, UNREADABLE, Decision, decide_content, unreadable
-from cairn.workspace.rules import FileRules
-from cairn.workspace.scan import read_text
+from cairn.workspace.scan import FileRules, read_text
 
 LEFT_OUT_BY_CONTENT = "left out by its content"
 

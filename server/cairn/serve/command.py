@@ -106,7 +106,7 @@ def serve_team(
     The server stores nothing itself, so any number of them may run. Runs until Ctrl-C.
     """
     try:
-        from cairn.team.store import urls_of
+        from cairn.team.team_store import urls_of
     except ImportError as problem:
         raise CairnError('This needs more libraries: pip install "cairn-ls[serve,team]"') from problem
     options = {**options, "lsp": not no_lsp, "new_token": False, "names": public_host}

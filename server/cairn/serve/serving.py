@@ -45,7 +45,7 @@ from cairn.web import highlighting
 if TYPE_CHECKING:
     from cairn.engine.stored import StoredEngine
     from cairn.lsp.editor_connection import MakeEngine
-    from cairn.team.store import TeamStore
+    from cairn.team.team_store import TeamStore
 
 _END_SECONDS = 3
 """Timeout for running requests when the server stops."""
@@ -298,7 +298,7 @@ def stored(given: Sequence[str], host: Host) -> tuple[StoredEngine, TeamTokens]:
     """
     try:
         from cairn.engine.stored import StoredEngine
-        from cairn.team.store import TeamStore
+        from cairn.team.team_store import TeamStore
     except ImportError as problem:
         raise CairnError(_EXTRA) from problem
     store = TeamStore.at(given)

@@ -15,7 +15,7 @@ from cairn.chunking.model import Chunk, content_key
 from cairn.chunking.references.model import SymbolTable
 from cairn.index.store.keyword_columns import compound_parts, operator_words, split_words
 from cairn.protocol.places import ChunkType
-from cairn.workspace.history import Change, Commit
+from cairn.workspace.git_log import Change, Commit
 
 _DESCRIBED = (
     "type", "language", "title", "header_path", "symbol", "symbol_kind", "parent", "defines", "signature",

@@ -1,18 +1,31 @@
-"""List the files of a commit, and write the contents of some into a folder."""
+"""List the files of a commit, select those to index, and write the contents of some into a folder.
+
+The selection is by names, sizes and the commit's rules. Only ignore files, settings and manifests are read
+for it, so files that the store has stay unread.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import sys
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from cairn.errors import InvalidRequestError, TeamError
+from cairn.settings.layers import Layers
+from cairn.settings.tree import WORKSPACE_FILE, IndexSettings
 from cairn.team.git_source import Repository
+from cairn.workspace.collections import MANIFESTS, Projects, find_projects
 from cairn.workspace.git import parts
+from cairn.workspace.ignore_files import IGNORE_FILES
+from cairn.workspace.scan import FileRules
 
 _REGULAR = ("100644", "100755", "100664")
 _MOST_FILES = 3_000_000
@@ -142,3 +155,72 @@ def _batches(files: Iterable[TreeFile]) -> Iterator[Sequence[TreeFile]]:
             batch, size = [], 0
     if batch:
         yield batch
+
+
+# --- which files are indexed ------------------------------------------------------------------------
+
+
+@frozen
+class Admitted:
+    files: tuple[TreeFile, ...]
+    projects: Projects
+    settings: IndexSettings
+    """The settings, including those of the commit's own settings file."""
+    skipped: Counter[str]
+    """The numbers of excluded files and folders, by the rule that excluded them."""
+    written: frozenset[str]
+    """The paths of rules and manifests, which `admit` has written into the checkout."""
+
+    @property
+    def collections(self) -> list[str]:
+        return [self.projects.collection(file.path) for file in self.files]
+
+
+def admit(repository: Repository, tree: Tree, checkout: Path, layers: Layers) -> Admitted:
+    """Select the files of a commit to index, and write its rules and manifests into the checkout."""
+    ruling = [file for file in tree.files if _rules(file.path)]
+    write_files(repository, ruling, checkout)
+    settings = layers.of(checkout).settings.index
+    deciding = _Deciding(FileRules(checkout, settings, all_tracked=True))
+    files = tuple(file for file in tree.files if deciding.admits(file))
+    manifests = [file for file in files if file.path.rpartition("/")[2] in MANIFESTS]
+    write_files(repository, manifests, checkout)
+    projects = find_projects(checkout, (file.path for file in files), settings.collections)
+    written = frozenset(file.path for file in (*ruling, *manifests))
+    return Admitted(files, projects, settings, deciding.skipped, written)
+
+
+def _rules(path: str) -> bool:
+    return path == WORKSPACE_FILE or path.rpartition("/")[2] in IGNORE_FILES
+
+
+@define
+class _Deciding:
+    """Applies the rules folder by folder, like a scan."""
+
+    rules: FileRules
+    skipped: Counter[str] = field(factory=Counter)
+    _entered: dict[str, bool] = field(factory=dict)
+
+    def admits(self, file: TreeFile) -> bool:
+        """Return whether the file is indexed, by its path and size."""
+        if not self._enters(file.path.rpartition("/")[0]):
+            return False
+        decision = self.rules.decide_file(file.path, _status(file.size))
+        if not decision.indexed:
+            self.skipped[decision.rule] += 1
+        return decision.indexed
+
+    def _enters(self, folder: str) -> bool:
+        for place in accumulate(folder.split("/") if folder else (), "{}/{}".format):
+            if place not in self._entered:
+                decision = self.rules.decide_directory(place)
+                self._entered[place] = decision.indexed
+                self.skipped[decision.rule] += not decision.indexed
+            if not self._entered[place]:
+                return False
+        return True
+
+
+def _status(size: int) -> os.stat_result:
+    return os.stat_result((stat.S_IFREG | 0o644, 0, 0, 1, 0, 0, size, 0, 0, 0))

@@ -24,12 +24,16 @@ from cairn.index.postgres.shards import ShardServer, add_shard
 from cairn.index.postgres.team_schema import prepare
 from cairn.index.postgres.transactions import Store
 from cairn.paths import write_private
-from cairn.team import trial
-from cairn.team.locks import owner_connection
+from cairn.settings.sources import user_file
+from cairn.settings.team_token import FILE
+from cairn.team.runs import owner_connection
+from cairn.team.trial import DATABASE, LocalServer, trial_server
 
 SERVER_LOGIN = "cairn_serve"
 """The login of the trial's servers, which see only rows that the reader of a request may see."""
 _SERVER_FILE = "serve-url"
+_READER = "me"
+"""The reader for whom the trial has a token."""
 
 
 @frozen
@@ -93,9 +97,9 @@ class OwnedStore:
     def at(cls, given: Sequence[str]) -> OwnedStore:
         """Return the store at the first of `urls_of(given)`, or the trial's with the rights of its owner."""
         if not given and not os.environ.get(VARIABLE):
-            state = trial.state(trial.trial_folder())
-            if state.running and state.url:
-                return cls(state.url)
+            server = trial_server()
+            if server.running():
+                return cls(server.url(DATABASE))
         (url, *_) = urls_of(given)
         return cls(url)
 
@@ -182,13 +186,13 @@ def urls_of(given: Sequence[str]) -> tuple[str, ...]:
     if not given:
         if os.environ.get(VARIABLE):
             return store_urls()
-        state = trial.state(trial.trial_folder())
-        if not (state.exists and _server_file().exists()):
+        server = trial_server()
+        if not (server.exists and _server_file().exists()):
             raise StoreUnavailableError(
                 f"No database is named: give --store, or set {VARIABLE};"
                 " `cairn team up` makes one on this machine to try it out."
             )
-        if not state.running:
+        if not server.running():
             raise StoreUnavailableError(
                 "The trial database of this machine does not run; `cairn team up` starts it."
             )
@@ -196,23 +200,50 @@ def urls_of(given: Sequence[str]) -> tuple[str, ...]:
     return tuple(url for each in given for url in ((each,) if "://" in each else store_urls(Path(each))))
 
 
-def start_trial() -> tuple[trial.TrialState, OwnedStore]:
-    """Start the trial database on this machine, and create a login for servers, which `urls_of` finds."""
-    state = trial.up(trial.trial_folder())
-    assert state.url is not None
-    store = OwnedStore(state.url)
+def start_trial() -> tuple[LocalServer, OwnedStore]:
+    """Start the trial's server, which outlives this process, with a database and a login for servers, which
+    `urls_of` finds. Raise TeamError if the server does not start."""
+    server = trial_server()
+    server.start()
+    with (
+        psycopg.connect(server.url(), autocommit=True) as connection,
+        suppress(errors.DuplicateDatabase),
+    ):
+        connection.execute(f"CREATE DATABASE {DATABASE}".encode())
+    url = server.url(DATABASE)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    store = OwnedStore(url)
     store.prepare()
     file = _server_file()
     password = _password_in(file) or secrets.token_urlsafe(24)
     store.make_login(SERVER_LOGIN, password)
-    write_private(file, _with_login(state.url, SERVER_LOGIN, password) + "\n")
+    write_private(file, _with_login(url, SERVER_LOGIN, password) + "\n")
     store.prepare(SERVER_LOGIN)
-    return state, store
+    return server, store
+
+
+def ensure_trial_token(store: OwnedStore, folder: Path) -> Path:
+    """Return a file with a valid token for all repositories, and create it if it is missing.
+
+    This is the user's token file, or a file in `folder` if the user's has the token of another store.
+    """
+    store.grant(_READER, (), everything=True)
+    usual, own = user_file().with_name(FILE), folder / FILE
+    for file in (usual, own):
+        if not file.exists():
+            write_private(file, store.token(_READER, "the trial on this machine") + "\n")
+            return file
+        if store.knows(_text_of(file)):
+            return file
+    own.unlink()
+    write_private(own, store.token(_READER, "the trial on this machine") + "\n")
+    return own
 
 
 def logins_folder() -> Path:
     """Return the folder of the trial's URLs and tokens, next to the server's folder."""
-    folder = trial.trial_folder()
+    folder = trial_server().folder
     return folder.with_name(f"{folder.name}-logins")
 
 
@@ -222,8 +253,15 @@ def _server_file() -> Path:
 
 def _password_in(file: Path) -> str:
     try:
-        return unquote(urlsplit(file.read_text(encoding="utf-8").strip()).password or "")
-    except (OSError, ValueError):
+        return unquote(urlsplit(_text_of(file)).password or "")
+    except ValueError:
+        return ""
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_text(encoding="ascii", errors="replace").strip()
+    except OSError:  # The path belongs to another user, or is a folder.
         return ""
 
 

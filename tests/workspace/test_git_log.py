@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from cairn.workspace import history
+from cairn.workspace import git_log
 from cairn.workspace.git import Git, git_folder
-from cairn.workspace.history import (
+from cairn.workspace.git_log import (
     Change,
     Checkout,
     Commit,
@@ -149,7 +149,7 @@ class TestReading:
 
     def test_number_of_commits_is_limited(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         hashes = [project.commit(f"Number {n}", a=str(n)) for n in range(3)]
-        monkeypatch.setattr(history, "_COMMITS", 2)
+        monkeypatch.setattr(git_log, "_COMMITS", 2)
         assert read_commits(project.root, ()).hashes == (hashes[2], hashes[1])
 
     @pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
@@ -299,7 +299,7 @@ class TestStopping:
     ) -> None:
         project.commit("One", a="1")
         _hang(monkeypatch, project)
-        monkeypatch.setattr(history, "_SECONDS", 0.2)
+        monkeypatch.setattr(git_log, "_SECONDS", 0.2)
         reading = read_commits(project.root, ())
         assert len(reading.hashes) == 1
         assert "took too long" in reading.problem
@@ -327,14 +327,6 @@ def _hang(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
 
 
 class TestHead:
-    def test_head_follows_commits_checkouts_and_detached_heads(self, project: Project) -> None:
-        first = project.commit("One", a="1")
-        assert head(project.root) == first
-        second = project.commit("Two", a="2")
-        assert head(project.root) == second
-        project.git("checkout", "--quiet", first)
-        assert head(project.root) == first
-
     def test_head_is_read_from_packed_references(self, project: Project) -> None:
         commit = project.commit("One", a="1")
         project.git("branch", "main-2")
@@ -342,21 +334,6 @@ class TestHead:
         project.git("pack-refs", "--all")
         assert not (project.root / ".git/refs/heads/main").exists()
         assert head(project.root) == commit
-
-    def test_head_works_in_subfolder_worktree_and_submodule(self, project: Project, tmp_path: Path) -> None:
-        project.write("deep/er/file", "1")
-        first = project.record("One")
-        project.git("worktree", "add", "--quiet", "-b", "other", str(tmp_path / "tree"))
-        second = project.commit("Two", a="2")
-
-        assert head(project.root / "deep" / "er") == second
-        assert head(tmp_path / "tree") == first
-        assert [commit.subject for commit in read_commits(tmp_path / "tree", ())] == ["One"]
-
-        outer = Project(tmp_path / "outer")
-        outer.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(project.root), "lib")
-        assert head(outer.root / "lib") == second
-        assert head(outer.root) is None
 
     def test_head_starts_no_process(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         commit = project.commit("One", a="1")

@@ -1,21 +1,27 @@
-"""Locks in the team's database, which serialise the runs of a repository or of a pool.
+"""Keep the runs of team indexing apart: by locks in the team's database, and by temporary folders.
 
-A lock belongs to a connection and ends with it, however the process ended. To avoid deadlocks, all runs take
-locks in the same order: the repository's name, its root commits, its pool.
+The locks serialise the runs of a repository or of a pool. A lock belongs to a connection and ends with it,
+however the process ended. To avoid deadlocks, all runs take locks in the same order: the repository's name,
+its root commits, its pool.
 """
 
 from __future__ import annotations
 
+import secrets
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 import psycopg
+from filelock import FileLock, Timeout
 from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 
 from cairn.index.postgres.failures import explained, place
 from cairn.index.postgres.team_schema import check_version
+from cairn.paths import data_dir, private_folder
 
 Progress = Callable[[str], None]
 """The type of a function that receives a sentence about each step of a run."""
@@ -82,3 +88,39 @@ def root_lock(commit: str) -> str:
 
 def pool_lock(pool: int) -> str:
     return f"cairn.pool {pool}"
+
+
+# --- temporary folders ------------------------------------------------------------------------------
+
+
+def team_dir() -> Path:
+    """Return the folder for clones and temporary folders of team indexing."""
+    return data_dir() / "team"
+
+
+@contextmanager
+def work_folder() -> Iterator[Path]:
+    """Create an empty folder for this run, and delete it at the end. First delete those of killed runs."""
+    parent = team_dir() / "work"
+    private_folder(parent)
+    for left in parent.glob("*.lock"):
+        _delete_if_left(left)
+    folder = parent / secrets.token_hex(8)
+    lock = FileLock(folder.with_suffix(".lock"))
+    with lock:
+        private_folder(folder)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            Path(lock.lock_file).unlink(missing_ok=True)
+
+
+def _delete_if_left(lock_file: Path) -> None:
+    """Delete a run's folder unless the run still has its lock, which ends with its process."""
+    try:
+        with FileLock(lock_file, timeout=0):
+            shutil.rmtree(lock_file.with_suffix(""), ignore_errors=True)
+            lock_file.unlink(missing_ok=True)
+    except Timeout:
+        return

@@ -28,17 +28,12 @@ from cairn.index.postgres.segment import FileFacts, Segment
 from cairn.index.postgres.shards import known_server
 from cairn.index.store.schema import SCHEMA_VERSION
 from cairn.settings.layers import Layers
-from cairn.team.git_address import read_address
-from cairn.team.git_source import Ref, Repository, open_source
-from cairn.team.git_tree import TreeFile, list_tree, write_files
-from cairn.team.local_index import index_files
-from cairn.team.locks import Progress, locked, owner_connection, pool_lock, repository_lock
+from cairn.team.commit_files import Admitted, TreeFile, admit, list_tree, write_files
+from cairn.team.git_source import Ref, Repository, open_source, read_address
 from cairn.team.placement import WAITING, StoragePlace, find_place
-from cairn.team.snapshot_facts import SnapshotFacts, describe
-from cairn.team.stored_files import file_facts, find_stored
-from cairn.team.tree_rules import Admitted, admit
-from cairn.team.work_folder import work_folder
-from cairn.workspace.history import Tip
+from cairn.team.runs import Progress, locked, owner_connection, pool_lock, repository_lock, work_folder
+from cairn.team.snapshot import SnapshotFacts, describe, file_facts, find_stored, index_files
+from cairn.workspace.git_log import Tip
 from cairn.workspace.scan import FileEntry
 
 _INDEXED_BY = "indexed_by"
