@@ -37,7 +37,7 @@ from cairn.index.reader.records import (
 )
 from cairn.index.remote.messages import ANSWERS, dumps, loads
 from cairn.index.remote.packed_catalogue import unpacked_catalogue
-from cairn.protocol.chunk_type import ChunkType
+from cairn.protocol.places import ChunkType
 
 # --- values --------------------------------------------------------------------------------------------
 

@@ -12,8 +12,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable
 
-from cairn.text.identifiers import identifier_words
-from cairn.text.runs import RunCache, ascii_runs
+from cairn.text.identifiers import RunCache, ascii_runs, identifier_words
 
 CONTINUES = "##"
 """The prefix of a piece that continues a word."""

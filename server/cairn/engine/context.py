@@ -33,7 +33,7 @@ from cairn.index.reader.records import StoredChunk
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.references.model import Place
 from cairn.index.vectors.vector_store import ChunkText, static_vectors
-from cairn.protocol.chunk_type import ChunkType
+from cairn.protocol.places import ChunkType
 from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.meaning import table_of
 from cairn.retrieval.passages.ranking import best_chunks

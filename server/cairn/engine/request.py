@@ -23,8 +23,8 @@ from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.file_queries import collections_within
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.store.deadline import Cancelled, never
-from cairn.settings.contained import contained
 from cairn.settings.layers import CHARACTERS
+from cairn.settings.sources import contained
 from cairn.settings.tree import Leg, Settings
 from cairn.text.unicode import well_formed
 from cairn.text.uris import path_below

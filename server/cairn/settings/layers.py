@@ -20,11 +20,11 @@ import attrs
 from attrs import define, evolve, field, frozen
 
 from cairn.schema.convert import snake_case, structure_value
-from cairn.settings.contained import contained
 from cairn.settings.marks import JOINED, NAMES_A_FILE, USER_ONLY, is_marked, limits_of
 from cairn.settings.sources import (
     SHOWN_CHARACTERS,
     Layer,
+    contained,
     environment_layers,
     meant,
     named_layer,

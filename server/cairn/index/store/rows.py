@@ -14,7 +14,7 @@ from attrs import frozen
 from cairn.chunking.model import Chunk, content_key
 from cairn.chunking.references.model import SymbolTable
 from cairn.index.store.keyword_columns import compound_parts, operator_words, split_words
-from cairn.protocol.chunk_type import ChunkType
+from cairn.protocol.places import ChunkType
 from cairn.workspace.history import Change, Commit
 
 _DESCRIBED = (

@@ -1,4 +1,4 @@
-"""A matrix of static vectors, read from sqlite-vec's table: nearest-neighbour search and similarities.
+"""A matrix of vectors, read from sqlite-vec's table: nearest-neighbour search and similarities.
 
 A search computes squared distances exactly, block by block. If the rows have codes
 (`cairn.index.vectors.codes`), it computes only those of the candidates that the codes find.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
-from cairn.protocol.chunk_type import ChunkType
+from cairn.protocol.places import ChunkType
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.chunk_windows import TOKENS, ReadChunk, Runs, group_keys, read_chunk
 from cairn.retrieval.introductions import OPENING_LINES, TOP_LINES, OverviewSubject, introduces, subject_of
