@@ -377,9 +377,9 @@ def _code_passages(language: str, text: str) -> object:
 
 
 def _imports(name: str, text: str) -> object:
-    from cairn.workspace.imports.readers import import_specs
+    from cairn.workspace.imports import read_imports
 
-    return import_specs(name, name, text)
+    return read_imports(name, name, text)
 
 
 def _unless(kind: type[Exception], read: Operation) -> Operation:

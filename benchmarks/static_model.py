@@ -27,7 +27,8 @@ from cairn.chunking.composite import composite_text
 from cairn.embedding.packaged import load_packaged, packaged_model
 from cairn.protocol.chunk_type import ChunkType
 from cairn.settings.tree import EmbeddingSettings
-from cairn.text.languages import Category, category, detect_language
+from cairn.languages.language import Category
+from cairn.languages.registry import category, detect_language
 
 _PAGE = 512
 """The page size of the indexer (`cairn.index.vectors.intake`)."""

@@ -20,8 +20,8 @@ from cairn.chunking.packing import pack
 from cairn.chunking.references.extraction import symbol_table
 from cairn.chunking.references.model import SymbolTable
 from cairn.chunking.signatures import signature_of
-from cairn.chunking.syntax import syntax_of
-from cairn.chunking.syntax.rules import COMMENTS, Syntax, find, text_of
+from cairn.languages.registry import syntax_of
+from cairn.languages.syntax import COMMENTS, Syntax, find, text_of
 
 _DOC_COMMENT = re.compile(rb"^([ \t]*)/\*\*(?!/)", re.MULTILINE)
 # The maximum average number of characters per line. A file with more was written by a program, and is not cut

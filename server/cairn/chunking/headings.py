@@ -5,7 +5,8 @@ from __future__ import annotations
 from cairn.chunking.elements import Heading
 from cairn.chunking.lines import Lines
 from cairn.chunking.markup import markup_elements
-from cairn.text.languages import Category, category
+from cairn.languages.language import Category
+from cairn.languages.registry import category
 
 
 def headings_of(language: str, text: str) -> list[Heading]:

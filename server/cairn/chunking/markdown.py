@@ -9,7 +9,7 @@ from attrs import evolve
 
 from cairn.chunking.elements import Element, Fence, FrontMatter, Heading, read_elements
 from cairn.chunking.lines import Lines
-from cairn.text.languages import language_of_fence
+from cairn.languages.registry import language_of_fence
 
 _ATX = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _CLOSING_MARKS = re.compile(r"(?:\A|(?<=[ \t]))#+\Z")

@@ -13,7 +13,7 @@ from attrs import frozen
 from cairn.chunking.elements import Element, Fence, Heading, read_elements
 from cairn.chunking.lines import Lines
 from cairn.chunking.markdown import TITLE_LIMIT, markdown_elements, plain_title
-from cairn.text.languages import language_of_fence
+from cairn.languages.registry import language_of_fence
 
 
 @frozen

@@ -20,7 +20,7 @@ from cairn.chunking.markdown import markdown_elements, plain_title
 from cairn.chunking.model import Chunk
 from cairn.chunking.plain import plain_chunks
 from cairn.chunking.sections import HeadingPath, section_chunks
-from cairn.text.languages import detect_language, language_of_fence
+from cairn.languages.registry import detect_language, language_of_fence
 from cairn.text.unicode import well_formed
 
 # The pattern of the first line of a cell in another language: `%%bash`, `%%javascript --isolated`.

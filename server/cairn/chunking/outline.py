@@ -14,7 +14,7 @@ from attrs import define, field, setters
 from tree_sitter import Node
 
 from cairn.chunking.lines import Lines
-from cairn.chunking.syntax.rules import COMMENTS, PROTOTYPE, NamedNode, Rule, Syntax, generic_rule, last_row
+from cairn.languages.syntax import COMMENTS, PROTOTYPE, NamedNode, Rule, Syntax, generic_rule, last_row
 
 # The desired maximum length of a chunk in characters: about 375 tokens, with which ranking was measured.
 MAXIMUM = 1500

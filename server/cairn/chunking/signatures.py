@@ -8,7 +8,7 @@ from tree_sitter import Node
 
 from cairn.chunking.comments import shortened
 from cairn.chunking.outline import CALLABLE, CONTAINERS, Definition
-from cairn.chunking.syntax.rules import COMMENTS, text_of
+from cairn.languages.syntax import COMMENTS, text_of
 
 _SIGNATURE_LIMIT = 300
 _TYPE_SIGNATURES = frozenset({"signature", "spec"})

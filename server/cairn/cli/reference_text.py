@@ -9,8 +9,8 @@ from cairn.agents.reference_groups import in_groups, meant, use
 from cairn.agents.references import MOST
 from cairn.cli.code import write_code
 from cairn.cli.console import escape, link, warn, write
+from cairn.languages.registry import detect_language
 from cairn.text.counts import counted
-from cairn.text.languages import detect_language
 
 if TYPE_CHECKING:
     from cairn.protocol import FoundReference, Range, ReferencesAnswer

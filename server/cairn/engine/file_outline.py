@@ -13,7 +13,7 @@ from cairn.chunking.model import Chunk
 from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.chunking.references.model import TOP_LEVEL, Definition
 from cairn.index.reader.index_reader import IndexReader
-from cairn.text.languages import language_of
+from cairn.languages.registry import language_of
 from cairn.text.verbatim import lines_with_ends
 
 HEADING = "heading"

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from attrs import frozen
 
+from cairn.languages.imports import Import
+
 TOP_LEVEL = -1
 EVERYWHERE = -1
 """The `end_line` of a variable that is known in its whole scope."""
@@ -87,16 +89,6 @@ class Variable:
     end_line: int = EVERYWHERE
     """The last line of the function without a name in which alone the variable is known; EVERYWHERE if it is
     known in its whole scope."""
-
-
-@frozen
-class Import:
-    name: str
-    """The name as the file writes it; "*" for every name of the module."""
-    spec: str
-    """The module, as `cairn.workspace.imports` writes it; "" for the file itself."""
-    member: str = ""
-    """The name inside the module; "" if the module itself is imported."""
 
 
 @frozen

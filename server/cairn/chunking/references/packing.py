@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from cairn.chunking.references.model import (
     Definition,
-    Import,
     Reference,
     ReferenceKind,
     SymbolTable,
     Variable,
 )
+from cairn.languages.imports import Import, Module
 
 _LEVEL = 4
 _WORD = re.compile(r"[\w$]+")
@@ -61,7 +61,10 @@ def pack(table: SymbolTable) -> bytes:
             (each.scope, number(each.name), each.line, number(each.type), each.end_line)
             for each in table.variables
         ]),
-        _columns([(number(each.name), number(each.spec), number(each.member)) for each in table.imports]),
+        _columns([
+            (number(each.name), number(str(each.module or "")), number(each.member))
+            for each in table.imports
+        ]),
     )  # fmt: skip
     head = [
         number(table.language),
@@ -233,7 +236,10 @@ class PackedTable:
     @cached_property
     def imports(self) -> tuple[Import, ...]:
         texts = self._strings
-        return tuple(Import(*(texts[each] for each in column)) for column in self._imports.T.tolist())
+        return tuple(
+            Import(texts[name], Module.parse(texts[module]) if texts[module] else None, texts[member])
+            for name, module, member in self._imports.T.tolist()
+        )
 
     def _where(self, column: NDArray[np.int32], text: str) -> list[int]:
         number = self._numbers.get(text)

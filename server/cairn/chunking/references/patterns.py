@@ -1,7 +1,7 @@
 """The tree-sitter queries that find names in a syntax tree.
 
-Queries run in C; visiting each node from Python would take ten times as long. `queries/` has a file for each
-language, in which patterns that bind a name follow the line `; Bindings`. A query captures a name's node as
+Queries run in C; visiting each node from Python would take ten times as long. Each language has its own, in
+which patterns that bind a name follow the line `; Bindings`. A query captures a name's node as
 
 - `@call`, `@inherit`, `@decorate`, `@announce`, `@write` or `@read`, by its purpose, and the receiver before
   the name's dot as `@on`;
@@ -18,16 +18,18 @@ imports (`@import`). Where patterns overlap, the most specific purpose wins.
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 
 from attrs import frozen
 from tree_sitter import Language, Node, Query, QueryCursor
 
-from cairn.chunking.syntax import syntax_of
+from cairn.languages.registry import facts_of
 
 _DEEPEST = 1_000
 """The deepest level of a tree that is searched. A query visits all ancestors of each node, so that it would
 take 12 s for a chain of calls of 100 kB."""
+
+
+_BINDINGS = "; Bindings\n"
 
 
 @frozen
@@ -54,32 +56,11 @@ def _cursor(query: Query) -> QueryCursor:
 
 @cache
 def patterns_of(language: str, grammar: Language) -> Patterns | None:
-    texts = _texts(language)
-    if texts is None:
+    facts = facts_of(language)
+    if facts.syntax is None or not facts.queries:
         return None
-    types = sorted(syntax_of(language).rules)
-    known = [f"({each})" for each in types if grammar.id_for_node_kind(each, True) is not None]
-    names, bindings = texts
-    return Patterns(Query(grammar, f"[{' '.join(known)}] @definition\n{names}"), Query(grammar, bindings))
-
-
-_PARTS = {
-    "javascript": ("ecmascript", "jsx", "javascript"),
-    "typescript": ("ecmascript", "typescript"),
-    "tsx": ("ecmascript", "jsx", "typescript"),
-    "cpp": ("c", "cpp"),
-}
-"""The languages whose queries consist of parts that they share."""
-
-
-_BINDINGS = "; Bindings\n"
-
-
-def _texts(language: str) -> tuple[str, str] | None:
-    """Return the patterns that do not bind a name, and the patterns that do."""
-    folder = files("cairn.chunking.references") / "queries"
-    parts = [folder / f"{part}.scm" for part in _PARTS.get(language, (language,))]
-    if not parts[0].is_file():
-        return None
-    texts = [part.read_text(encoding="utf-8").partition(_BINDINGS) for part in parts]
-    return "\n".join(names for names, _, _ in texts), "\n".join(bindings for _, _, bindings in texts)
+    types = [each for each in sorted(facts.syntax.rules) if grammar.id_for_node_kind(each, True) is not None]
+    parts = [part.partition(_BINDINGS) for part in facts.queries]
+    names, bindings = ("\n".join(part[half] for part in parts) for half in (0, 2))
+    definitions = " ".join(f"({each})" for each in types)
+    return Patterns(Query(grammar, f"[{definitions}] @definition\n{names}"), Query(grammar, bindings))

@@ -19,6 +19,7 @@ from cairn.index.reader.connection import IndexMemory
 from cairn.index.reader.content_cache import MANY_CHUNKS, due_again
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.schema import STATIC_LENGTH, static_table_name
+from cairn.languages.imports import Module
 from cairn.workspace.imports import ImportGraph
 
 logger = logging.getLogger(__name__)
@@ -130,8 +131,8 @@ def importers_of(reader: IndexReader, path: str) -> tuple[str, ...]:
         return _import_graph(reader).importers(path)
 
 
-def import_resolver(reader: IndexReader) -> Callable[[str, str], tuple[str, ...]]:
-    """Return a function that takes a file's path and an import spec in it, and returns the files meant."""
+def import_resolver(reader: IndexReader) -> Callable[[str, Module], tuple[str, ...]]:
+    """Return a function that takes a file's path and a module imported in it, and returns the files meant."""
     with _graphs_lock:
         return _import_graph(reader).resolve
 

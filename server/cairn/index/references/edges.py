@@ -11,11 +11,9 @@ from cairn.chunking.references.model import Reference, ReferenceKind
 from cairn.index.references.meaning import LIKELY, Meaning
 from cairn.index.references.model import Edge, Edges, Place
 from cairn.index.references.tables import Symbol
+from cairn.languages.registry import facts_of
 
 CALLS = frozenset({ReferenceKind.CALL, ReferenceKind.DECORATE})
-_PASSED_AS_VALUES = frozenset({"c", "cpp", "objc", "go"})
-"""Languages in which a function that is mentioned but not called is usually called later. In other languages
-it may be compared or mocked."""
 MAYBE = 0.45
 """The confidence that code calls a function if it only mentions the function or its type."""
 
@@ -34,7 +32,9 @@ def as_caller(meaning: Meaning, reference: Reference, is_itself: bool) -> tuple[
     if symbol.kind not in CALLABLE or reference.kind is not ReferenceKind.READ:
         return 0.0, ""
     is_method = bool(symbol.definition.owner and reference.receiver)
-    is_sure = sure >= LIKELY and (language in _PASSED_AS_VALUES or (language == "python" and is_method))
+    is_sure = sure >= LIKELY and (
+        facts_of(language).scoping.passes_functions or (language == "python" and is_method)
+    )
     return sure if is_sure else min(sure, MAYBE), f"handed over; {meaning.via}"
 
 

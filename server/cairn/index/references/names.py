@@ -13,9 +13,10 @@ from cairn.chunking.references.model import TOP_LEVEL
 from cairn.chunking.references.packing import PackedTable
 from cairn.index.references.meaning import LIKELY, SURE, Meaning, ambiguous, meanings, nearest, parent_of
 from cairn.index.references.modules import Modules, import_of, is_outer
-from cairn.index.references.scoping import Visibility, family_of, scoping_of
 from cairn.index.references.tables import Symbol, SymbolTables, symbols_named
 from cairn.index.references.types import Types
+from cairn.languages.language import Visibility
+from cairn.languages.registry import facts_of
 
 _COMMON = 0.45
 """The confidence that a common name means the definition of that name in the workspace."""
@@ -48,7 +49,7 @@ class Names:
         return self._here[path, name]
 
     def _find(self, path: str, table: PackedTable, scope: int, name: str) -> list[Meaning]:
-        rules = scoping_of(table.language)
+        rules = facts_of(table.language).scoping
         here = self._defined_here(path, table, name)
         scopes = list(table.scopes(scope))
         if nested := [
@@ -67,7 +68,7 @@ class Names:
                         if members := self.types.members(owner, name):
                             return meanings(members, SURE, f"member of `{owner.name}`")
         imported = self.modules.by_import(path, table, name)
-        if imported and family_of(table.language) == "script" and imported[0].symbol.path != path:
+        if imported and facts_of(table.language).family == "script" and imported[0].symbol.path != path:
             # A definition of the name inside an anonymous function looks like a top-level definition. It is
             # not one, because a file cannot both import and define a name.
             return imported
@@ -85,7 +86,7 @@ class Names:
         self, path: str, table: PackedTable, name: str, outer: Sequence[Symbol]
     ) -> list[Meaning]:
         """Return the meanings of a name in files that need no import; `outer` are the file's declarations."""
-        rules = scoping_of(table.language)
+        rules = facts_of(table.language).scoping
         free = [
             each
             for each in self.tables.definitions_in(table.language, name)
@@ -93,7 +94,7 @@ class Names:
             and (each.path != path or each in outer)
             and not (each.definition.owner and each.kind in ("method", "field", "property"))
         ]
-        if family_of(table.language) == "c":  # a macro may have the name of the function that it wraps
+        if facts_of(table.language).family == "c":  # a macro may have the name of the function that it wraps
             free = [each for each in free if each.kind in CALLABLE] or free
         near: list[Symbol] = []
         if rules.visibility is Visibility.FOLDER:

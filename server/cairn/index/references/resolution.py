@@ -20,10 +20,10 @@ from cairn.index.references.meaning import (
 )
 from cairn.index.references.modules import Modules
 from cairn.index.references.names import Names
-from cairn.index.references.scoping import family_of, scoping_of
 from cairn.index.references.tables import Symbol, SymbolTables, symbols_named
 from cairn.index.references.types import Types
 from cairn.index.references.values import Values
+from cairn.languages.registry import facts_of
 
 
 @define(eq=False)
@@ -58,7 +58,7 @@ class Resolver:
     def _member(self, path: str, table: PackedTable, reference: Reference) -> list[Meaning]:
         name = reference.name
         value = self.values.value(path, table, reference.enclosing, reference.line, reference.receiver, 0)
-        is_self = reference.receiver in scoping_of(table.language).selves
+        is_self = reference.receiver in facts_of(table.language).scoping.selves
         if value.kind is ValueKind.UNKNOWN and is_self and (beside := self._beside(path, table, reference)):
             return meanings(beside, LIKELY, "beside it in the same object")
         if value.kind is ValueKind.ELSEWHERE:
@@ -100,7 +100,7 @@ class Resolver:
         if key not in self._guesses:
             every = self._members(table.language, reference.name, is_called)
             members = [each for each in every if each.is_known_in(path)]
-            rules = scoping_of(table.language)
+            rules = facts_of(table.language).scoping
             sure = 0.3 if reference.name in rules.common else rules.guess
             if len({each.definition.owner for each in members}) == 1:
                 found = meanings(members, sure, "the only member of this name")
@@ -110,7 +110,7 @@ class Resolver:
         return self._guesses[key]
 
     def _members(self, language: str, name: str, is_called: bool) -> list[Symbol]:
-        key = (family_of(language), name, is_called)
+        key = (facts_of(language).family, name, is_called)
         if key not in self._named:
             self._named[key] = [
                 each

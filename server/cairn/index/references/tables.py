@@ -12,8 +12,9 @@ from cairn.chunking.references.model import Definition
 from cairn.chunking.references.packing import PackedTable, words_of
 from cairn.index.queries.relations import import_resolver, importers_of
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.references.scoping import family_of
 from cairn.index.store.deadline import Cancelled
+from cairn.languages.imports import Module
+from cairn.languages.registry import facts_of
 
 _MOST_FILES = 400
 """The maximum number of files to read for one name, at 0.2 ms each. Only very common names, such as `get`,
@@ -43,7 +44,7 @@ class Symbol:
 
     @property
     def family(self) -> str:
-        return family_of(self.table.language)
+        return facts_of(self.table.language).family
 
     def is_known_in(self, path: str) -> bool:
         """Whether the file at `path` can use the definition, as any file can a header's private ones."""
@@ -65,7 +66,7 @@ class SymbolTables:
     _by_path: dict[str, PackedTable | None] = field(factory=dict, init=False)
     _written: dict[str, list[str]] = field(factory=dict, init=False)
     _defining: dict[str, tuple[Symbol, ...]] = field(factory=dict, init=False)
-    _targets: dict[tuple[str, str], tuple[str, ...]] = field(factory=dict, init=False)
+    _targets: dict[tuple[str, Module], tuple[str, ...]] = field(factory=dict, init=False)
 
     def table(self, path: str) -> PackedTable | None:
         if path not in self._by_path:
@@ -89,18 +90,18 @@ class SymbolTables:
 
     def definitions_in(self, language: str, name: str) -> list[Symbol]:
         """Return the definitions of that name in languages of the same family."""
-        family = family_of(language)
+        family = facts_of(language).family
         return [each for each in self.definitions(name) if each.family == family]
 
-    def targets(self, path: str, spec: str) -> tuple[str, ...]:
-        """Return the files that an import spec in the file at `path` refers to."""
-        key = (path, spec)
+    def targets(self, path: str, module: Module) -> tuple[str, ...]:
+        """Return the files that a module in the file at `path` means."""
+        key = (path, module)
         if key not in self._targets:
-            self._targets[key] = self._resolve(path, spec)
+            self._targets[key] = self._resolve(path, module)
         return self._targets[key]
 
     @cached_property
-    def _resolve(self) -> Callable[[str, str], tuple[str, ...]]:
+    def _resolve(self) -> Callable[[str, Module], tuple[str, ...]]:
         return import_resolver(self.reader)
 
     def importers(self, path: str) -> tuple[str, ...]:

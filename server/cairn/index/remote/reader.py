@@ -35,7 +35,7 @@ from cairn.index.store.database import distrust
 from cairn.index.store.deadline import Cancelled, Deadline, never
 from cairn.index.text.bm25 import Statistics
 from cairn.index.text.literals import ExactMatches, Literal
-from cairn.text.languages import detect_language
+from cairn.languages.registry import detect_language
 
 Ask = Callable[[str, list[Any]], Any]
 """A function that sends a read to the server, given the read's name and arguments, and returns the result."""

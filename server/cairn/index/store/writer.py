@@ -21,7 +21,7 @@ from cairn.index.store.meta import Facts, raise_generation, read_facts, set_fact
 from cairn.index.store.prepared_rows import ChunkRow, PackedSymbols
 from cairn.index.store.rows import CHUNK_COLUMNS, IDENTITY_COLUMNS, chunk_identity
 from cairn.index.store.schema import STATIC_TABLE
-from cairn.text.languages import language_of
+from cairn.languages.registry import language_of
 from cairn.text.sketch import sketch
 from cairn.workspace.collections import file_kind
 
@@ -59,9 +59,9 @@ class IndexedFile:
         """Return the file with the chunks of `text`. Raises any exception of a chunker."""
         # Imported here because opening an unchanged workspace needs no parser.
         from cairn.chunking.chunker import chunk_file
-        from cairn.workspace.imports import import_specs
+        from cairn.workspace.imports import read_imports
 
-        specs = import_specs(record.path, language_of(record.path, text), text)
+        specs = read_imports(record.path, language_of(record.path, text), text)
         chunks, symbols = chunk_file(record.path, text)
         return cls(record, file_kind(record.path), True, tuple(chunks), specs, symbols, sketch(text))
 

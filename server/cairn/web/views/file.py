@@ -19,7 +19,7 @@ from cairn.engine.file_outline import OutlineEntry
 from cairn.engine.file_page import FilePage, file_page, folders_holding, history_of
 from cairn.engine.methods import WEB
 from cairn.errors import InvalidRequestError
-from cairn.text.languages import PROSE_LANGUAGES
+from cairn.languages.registry import PROSE_LANGUAGES
 from cairn.text.verbatim import lines_of, lines_with_ends
 from cairn.web.addresses import FILE, FILE_PANEL, address, editor_address, file_address, repository_name
 from cairn.web.code import MOST_COLOURED, streamed_lines

@@ -13,7 +13,7 @@ from cairn import protocol
 from cairn.engine.around_line import AroundLine
 from cairn.engine.file_history import FileHistory
 from cairn.engine.file_page import FilePage
-from cairn.text.languages import detect_language
+from cairn.languages.registry import detect_language
 from cairn.text.verbatim import lines_of
 from cairn.web.addresses import file_address
 from cairn.web.code import code_lines

@@ -1,10 +1,15 @@
-"""Haskell, Elixir, Erlang, OCaml, the Lisps and Nix."""
+"""Erlang, Haskell, the Lisps, Nix and OCaml."""
 
 from __future__ import annotations
 
-from tree_sitter import Node
+from typing import TYPE_CHECKING
 
-from cairn.chunking.syntax.rules import NamedNode, Syntax, find, named, text_of, type_of
+from cairn.languages.imports import FILES, Imports, by_path, pattern
+from cairn.languages.language import Language
+from cairn.languages.syntax import NamedNode, Syntax, find, named, text_of, type_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 
 def _haskell_function(node: Node) -> NamedNode | None:
@@ -17,7 +22,7 @@ def _haskell_instance(node: Node) -> NamedNode | None:
     return NamedNode(f"{name} {arguments}".strip(), "impl", node) if name else None
 
 
-HASKELL = Syntax(
+_HASKELL = Syntax(
     {
         "data_type newtype type_synomym type_family": "type",
         "class": "interface",
@@ -28,74 +33,7 @@ HASKELL = Syntax(
     leading="signature pragma",
     clauses=True,
 )
-
-
-_ELIXIR_KINDS = {
-    "defmodule": "module", "defprotocol": "interface", "defimpl": "impl",
-    "def": "function", "defp": "function", "defguard": "function", "defguardp": "function",
-    "defdelegate": "function", "defmacro": "macro", "defmacrop": "macro",
-    "describe": "test", "test": "test",
-}  # fmt: skip
-_ELIXIR_TYPES = {"type": "type", "opaque": "type", "typep": "type", "callback": "method"}
-_ELIXIR_LEADING = frozenset("doc spec impl deprecated typedoc since tag".split())
-
-
-def _elixir_call(node: Node) -> NamedNode | None:
-    kind, head = _ELIXIR_KINDS.get(text_of(node, "target")), find(node, "arguments", 0)
-    if kind is None or head is None:
-        return None
-    if kind == "test":
-        return NamedNode(text_of(head).strip('"'), kind, node)
-    # In `def f(a) when is_atom(a)`, the name is in the call before `when`. A head may be just a name.
-    while head is not None and head.type in ("binary_operator", "call"):
-        head = find(head, "left" if head.type == "binary_operator" else "target")
-    return NamedNode(text_of(head), kind, node)
-
-
-def _elixir_attribute(node: Node) -> str:
-    return text_of(node, "operand", "target")
-
-
-def _elixir_type(node: Node) -> NamedNode | None:
-    """Recognise `@type t :: …` and `@callback init(opts) :: opts`."""
-    kind = _ELIXIR_TYPES.get(_elixir_attribute(node))
-    if kind is None:
-        return None
-    name = text_of(node, "operand", "arguments").split("::")[0].split("(")[0].strip()
-    return NamedNode(name, kind, node) if name.isidentifier() else None
-
-
-def _elixir_docstring(node: Node) -> Node | None:
-    body = find(node, "do_block")
-    for child in body.named_children[:3] if body is not None else ():
-        if child.type == "unary_operator" and _elixir_attribute(child) == "moduledoc":
-            return child
-    return None
-
-
-ELIXIR = Syntax(
-    {"call": _elixir_call, "unary_operator": _elixir_type},
-    wrappers="do_block",
-    leading_if={"unary_operator": lambda node: _elixir_attribute(node) in _ELIXIR_LEADING},
-    docstring=_elixir_docstring,
-    clauses=True,
-)
-
-
-ERLANG = Syntax(
-    {
-        "record_decl": "struct",
-        "type_alias": "type",
-        "module_attribute": "module",
-        "fun_decl": named("function", "function_clause", "name"),
-        "pp_define": named("macro", "lhs", "name"),
-    },
-    leading="spec",
-    clauses=True,
-)
-
-
-OCAML = Syntax(
+_OCAML = Syntax(
     {
         "type_binding": "type",
         "let_binding": named(
@@ -113,8 +51,6 @@ OCAML = Syntax(
         "structure signature object_expression"
     ),
 )
-
-
 _LISP_KINDS = {
     "defn": "function", "defn-": "function", "defmethod": "function", "defmulti": "function",
     "def": "variable", "defonce": "variable", "defmacro": "macro", "defprotocol": "interface",
@@ -145,12 +81,60 @@ def _clojure_docstring(node: Node) -> Node | None:
     return third if type_of(third) == "str_lit" and find(node, 3) is not None else None
 
 
-CLOJURE = Syntax({"list_lit": _lisp_form}, docstring=_clojure_docstring)
-SCHEME = Syntax({"list": _lisp_form})
-
-
-NIX = Syntax(
-    {"binding": named("variable", "attrpath", kinds={"function_expression": "function"})},
-    wrappers="binding_set",
-    sections="function_expression attrset_expression rec_attrset_expression let_expression with_expression",
+ERLANG = Language(
+    "erlang",
+    endings="app.src erl hrl",
+    files="rebar.config",
+    interpreters="escript",
+    syntax=Syntax(
+        {
+            "record_decl": "struct",
+            "type_alias": "type",
+            "module_attribute": "module",
+            "fun_decl": named("function", "function_clause", "name"),
+            "pp_define": named("macro", "lhs", "name"),
+        },
+        leading="spec",
+        clauses=True,
+    ),
+    imports=Imports(pattern("file", r"-include(?:_lib)?\([ \t]*\"([^\"\n]+)\""), resolvers=FILES),
+    percent_comments=True,
 )
+HASKELL = Language(
+    "haskell",
+    endings="hs hsc lhs",
+    interpreters="runghc runhaskell stack",
+    syntax=_HASKELL,
+    imports=Imports(
+        pattern("hs", r"import[ \t]+(?:safe[ \t]+)?(?:qualified[ \t]+)?([A-Z][\w.]*)", "."),
+        resolvers={"hs": by_path((".hs", ".lhs", ".hsc"))},
+    ),
+    heads_end="line",
+)
+NIX = Language(
+    "nix",
+    endings="nix",
+    interpreters="nix-shell",
+    syntax=Syntax(
+        {"binding": named("variable", "attrpath", kinds={"function_expression": "function"})},
+        wrappers="binding_set",
+        sections=(
+            "function_expression attrset_expression rec_attrset_expression let_expression with_expression"
+        ),
+    ),
+    imports=Imports(
+        pattern("nix", r"\b(?:import|callPackage)[ \t]+(\.{1,2}/[\w./-]+)", by_lines=False),
+        resolvers={"nix": by_path(("", "/default.nix"))},
+    ),
+)
+OCAML = Language("ocaml", endings="ml mli", interpreters="ocaml", syntax=_OCAML)
+
+CLOJURE = Language(
+    "clojure",
+    endings="bb clj cljc cljs edn",
+    syntax=Syntax({"list_lit": _lisp_form}, docstring=_clojure_docstring),
+)
+ELISP = Language("elisp", endings="el")
+LISP = Language("lisp", endings="cl lisp lsp", aliases="commonlisp")
+RACKET = Language("racket", endings="rkt rktl", interpreters="racket", syntax=Syntax({"list": _lisp_form}))
+SCHEME = Language("scheme", endings="scm sld ss", interpreters="guile", syntax=Syntax({"list": _lisp_form}))

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
-from tree_sitter import Node
+from cairn.languages.imports import Imports, Module, by_line, by_path
+from cairn.languages.language import Language, Scoping, Visibility
+from cairn.languages.syntax import PROTOTYPE, NamedNode, Rule, Syntax, find, named, text_of, type_of
 
-from cairn.chunking.syntax.rules import PROTOTYPE, NamedNode, Rule, Syntax, find, named, text_of, type_of
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from cairn.languages.places import Places
 
 _NAMES = frozenset(
     "identifier field_identifier type_identifier operator_name destructor_name operator_cast".split()
 )
 # Macros between keywords make the parser take these for names.
 _KEYWORDS = frozenset("namespace class struct enum union friend void if return else".split())
-
 _TYPE_KINDS = {"struct_specifier": "struct", "union_specifier": "union", "enum_specifier": "enum"}
 
 
@@ -96,8 +103,7 @@ _C_SECTIONS = (
     "preproc_ifdef preproc_if preproc_else preproc_elif preproc_elifdef "
     "linkage_specification declaration_list"
 )
-
-C = Syntax(
+_C = Syntax(
     {
         **_C_RULES,
         # Structs of C have no functions: after a macro the parser takes a prototype for a member.
@@ -106,8 +112,7 @@ C = Syntax(
     sections=_C_SECTIONS,
     leading="attribute_declaration attribute_specifier",
 )
-
-CPP = Syntax(
+_CPP = Syntax(
     {
         **_C_RULES,
         "alias_declaration concept_definition": "type",
@@ -129,7 +134,7 @@ def _objc_method(node: Node) -> NamedNode | None:
     return NamedNode(":".join(parts) + end, "method", node) if parts else None
 
 
-OBJC = Syntax(
+_OBJC = Syntax(
     {
         **_C_RULES,
         "class_interface": named("class", "identifier"),
@@ -140,4 +145,129 @@ OBJC = Syntax(
     },
     wrappers="implementation_definition",
     sections=_C_SECTIONS,
+)
+_OBJC_HEADER = r"^@(?:interface|protocol|class|import)\b"
+_CPP_HEADER = (
+    r"^[ \t]*(?:class\s+\w|namespace\b|template\s*<|(?:public|private|protected)\s*:"
+    r"|using\s+(?:namespace\s+)?\w)|\bstd::|\bconstexpr\b"
+)
+
+
+def _language_of_header(path: str, start: str) -> str:
+    if not path.lower().endswith(".h"):
+        return "c"
+    if re.search(_OBJC_HEADER, start, re.MULTILINE):
+        return "objc"
+    return "cpp" if re.search(_CPP_HEADER, start, re.MULTILINE) else "c"
+
+
+def _objc_or_xml(path: str, start: str) -> str:
+    # A user interface translation of Qt begins like this.
+    return "xml" if start.lstrip().startswith("<?xml") else "objc"
+
+
+_INCLUDE = r"[ \t]*#[ \t]*(?:include|import|include_next)[ \t]*([\"<])([^\">\n]+)[\">]"
+_HEADER_PATHS = frozenset({"", "include", "includes", "inc", "headers", "src", "source", "sources", "lib"})
+"""The folders in which `<x.h>` is searched for. `<string.h>` does not mean just any `string.h`."""
+
+
+def _modules(text: str) -> Iterator[Module]:
+    for quote, name in by_line(_INCLUDE).findall(text):
+        yield Module("sys" if quote == "<" else "c", name)
+
+
+def _resolve(places: Places, folder: str, module: Module) -> Iterable[str | None]:
+    name = module.name
+    found = places.relative(folder, name, ("",))
+    while found is None and name.startswith(("./", "../")):
+        name = name.partition("/")[2]
+    return (found or places.absolute(folder, name, ("",)),)
+
+
+_C_QUERIES = r"""
+(identifier) @read
+(type_identifier) @read
+(field_expression argument: (_) @on field: (field_identifier) @read)
+
+(call_expression function: (identifier) @call)
+(call_expression function: (parenthesized_expression (identifier) @call))
+(call_expression function: (field_expression argument: (_) @on field: (field_identifier) @call))
+
+(assignment_expression left: (identifier) @write)
+(assignment_expression left: (field_expression argument: (_) @on field: (field_identifier) @write))
+
+(function_definition type: (_) @returns)
+
+(declaration declarator: (function_declarator declarator: (identifier) @announce))
+(declaration declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @announce)))
+(declaration
+  declarator: (pointer_declarator declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @announce))))
+
+(preproc_function_def value: (preproc_arg) @text)
+
+; Bindings
+(parameter_declaration type: (_) @type declarator: (_) @bind)
+(declaration type: (_) @type declarator: (_) @bind)
+(field_declaration type: (_) @type declarator: (_) @bind)
+"""  # noqa: E501
+_CPP_QUERIES = r"""
+(call_expression function: (qualified_identifier scope: (_) @on name: (identifier) @call))
+(call_expression function: (qualified_identifier !scope name: (identifier) @call))
+(call_expression
+  function: (qualified_identifier scope: (_) @on name: (qualified_identifier name: (identifier) @call)))
+(call_expression function: (template_function name: (identifier) @call))
+(call_expression
+  function: (qualified_identifier scope: (_) @on name: (template_function name: (identifier) @call)))
+(call_expression
+  function: (field_expression argument: (_) @on field: (template_method name: (field_identifier) @call)))
+(new_expression type: (type_identifier) @call)
+(new_expression type: (qualified_identifier scope: (_) @on name: (type_identifier) @call))
+(compound_literal_expression type: (type_identifier) @call)
+(qualified_identifier scope: (_) @on name: (identifier) @read)
+(qualified_identifier scope: (_) @on name: (type_identifier) @read)
+(field_initializer (field_identifier) @call)
+
+(base_class_clause (type_identifier) @inherit)
+(base_class_clause (qualified_identifier scope: (_) @on name: (type_identifier) @inherit))
+(base_class_clause (template_type name: (type_identifier) @inherit))
+
+(lambda_expression) @closure
+
+; Bindings
+(optional_parameter_declaration type: (_) @type declarator: (_) @bind)
+(for_range_loop declarator: (_) @bind right: (_) @item)
+(declaration type: (placeholder_type_specifier) declarator: (init_declarator declarator: (_) @bind value: (_) @value))
+(lambda_capture_initializer left: (identifier) @bind)
+"""  # noqa: E501
+
+_IMPORTS = Imports(_modules, resolvers={"c": _resolve, "sys": by_path(("",), _HEADER_PATHS)})
+_SCOPING = Scoping(Visibility.WORKSPACE, selves="this", bare_members=True, passes_functions=True)
+
+C = Language(
+    "c",
+    endings="c h",
+    by_text=_language_of_header,
+    syntax=_C,
+    queries=(_C_QUERIES,),
+    imports=_IMPORTS,
+    scoping=_SCOPING,
+)
+CPP = Language(
+    "cpp",
+    endings="c++ cc cpp cppm cu cuh cxx h++ hh hpp hxx inl ino ipp ixx metal tcc tpp",
+    syntax=_CPP,
+    queries=(_C_QUERIES, _CPP_QUERIES),
+    imports=_IMPORTS,
+    scoping=_SCOPING,
+    family="c",
+)
+OBJC = Language(
+    "objc",
+    endings="m mm",
+    aliases="objective-c objectivec",
+    by_text=_objc_or_xml,
+    syntax=_OBJC,
+    imports=_IMPORTS,
+    scoping=_SCOPING,
+    family="c",
 )

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from attrs import field, frozen
-from tree_sitter import Node
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 PROTOTYPE = "prototype"
 """The kind of a declared function whose definition is elsewhere."""
 
 
-@frozen
-class NamedNode:
+class NamedNode(NamedTuple):
     """The name and the kind of a definition, and the node that has its body."""
 
     name: str
@@ -24,7 +26,7 @@ class NamedNode:
     """The type that the definition belongs to, if the node is outside it: a receiver's, or `Owner::name`."""
 
 
-Rule = Callable[[Node], NamedNode | None]
+Rule = Callable[["Node"], NamedNode | None]
 
 COMMENTS = frozenset(
     """
