@@ -54,6 +54,7 @@ def degrees(files: dict[str, str]) -> dict[str, int]:
         ("a.hs", "import qualified Data.Map as M\nimport A.B (c)\n", ["hs:Data/Map", "hs:A/B"]),
         ("a.pm", "use strict;\nuse My::Mod qw(x);\n", ["pl:My/Mod"]),
         ("a.proto", 'import public "a/b.proto";\n', ["file:a/b.proto"]),
+        ("a.sol", 'import "./b.sol";\nimport {\n  C as D\n} from "../c.sol";\nimport * as E from "e/f.sol";\n', ["file:./b.sol", "file:../c.sol", "file:e/f.sol"]),  # noqa: E501
         ("go.mod", "module example.org/m\n\ngo 1.22\n", ["=go:example.org/m"]),
         ("p/package.json", '{\n  "name": "@s/p",\n  "author": {\n    "name": "Ada"\n  }\n}\n', ["=js:@s/p"]),
         ("Cargo.toml", '[workspace]\n[package]\nversion = "1"\nname = "a-b"\n[dependencies.c]\nname = "d"\n', ["=rs:a_b"]),  # noqa: E501

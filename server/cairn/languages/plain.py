@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cairn.languages.imports import FILES, Imports, pattern
 from cairn.languages.language import Category, Language
 
 ADA = Language("ada", endings="ada adb ads")
@@ -43,14 +42,6 @@ REASON = Language("reason", endings="re")
 RESCRIPT = Language("rescript", endings="res")
 SLIM = Language("slim", endings="slim")
 SML = Language("sml", endings="sml")
-SOLIDITY = Language(
-    "solidity",
-    endings="sol",
-    imports=Imports(
-        pattern("file", r"[ \t]*import[ \t]++(?:[^\"';]{0,1500}from[ \t]++)?[\"']([^\"'\n]+)"),
-        resolvers=FILES,
-    ),
-)
 TCL = Language("tcl", endings="tcl", interpreters="tclsh")
 THRIFT = Language("thrift", endings="thrift")
 VB = Language("vb", endings="vb")
