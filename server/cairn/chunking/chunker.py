@@ -10,7 +10,7 @@ from cairn.chunking.markup import markup_elements
 from cairn.chunking.model import Chunk
 from cairn.chunking.notebook import notebook_chunks
 from cairn.chunking.plain import plain_chunks
-from cairn.chunking.references.model import SymbolTable
+from cairn.chunking.references.symbol_table import SymbolTable
 from cairn.chunking.sections import section_chunks
 from cairn.languages.language import Category
 from cairn.languages.registry import category, facts_of, language_of

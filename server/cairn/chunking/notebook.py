@@ -16,7 +16,7 @@ from cairn.chunking.classify import fence_type
 from cairn.chunking.code import code_chunks, parse_code
 from cairn.chunking.elements import Element, Heading
 from cairn.chunking.lines import Lines
-from cairn.chunking.markdown import markdown_elements, plain_title
+from cairn.chunking.markup import markdown_elements, plain_title
 from cairn.chunking.model import Chunk
 from cairn.chunking.plain import plain_chunks
 from cairn.chunking.sections import HeadingPath, section_chunks

@@ -32,8 +32,8 @@ from cairn.index.queries.files import readme_paths
 from cairn.index.queries.relations import PassageVector, vector_of_texts
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import StoredChunk
+from cairn.index.references.edges import Place
 from cairn.index.references.graph import ReferenceGraph
-from cairn.index.references.model import Place
 from cairn.index.vectors.recipe import static_vectors
 from cairn.index.vectors.store import ChunkText
 from cairn.protocol.chunk_type import ChunkType

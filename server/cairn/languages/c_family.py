@@ -7,14 +7,12 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cairn.languages.imports import Imports, Module, by_line, by_path
-from cairn.languages.language import Language, Scoping, Visibility
+from cairn.languages.imports import Imports, Module, Places, by_line, by_path
+from cairn.languages.language import Language, Scoping, Visibility, unless_xml
 from cairn.languages.syntax import PROTOTYPE, NamedNode, Rule, Syntax, find, named, text_of, type_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-    from cairn.languages.places import Places
 
 _NAMES = frozenset(
     "identifier field_identifier type_identifier operator_name destructor_name operator_cast".split()
@@ -161,11 +159,6 @@ def _language_of_header(path: str, start: str) -> str:
     return "cpp" if re.search(_CPP_HEADER, start, re.MULTILINE) else "c"
 
 
-def _objc_or_xml(path: str, start: str) -> str:
-    # A user interface translation of Qt begins like this.
-    return "xml" if start.lstrip().startswith("<?xml") else "objc"
-
-
 _INCLUDE = r"[ \t]*#[ \t]*(?:include|import|include_next)[ \t]*([\"<])([^\">\n]+)[\">]"
 _HEADER_PATHS = frozenset({"", "include", "includes", "inc", "headers", "src", "source", "sources", "lib"})
 """The folders in which `<x.h>` is searched for. `<string.h>` does not mean just any `string.h`."""
@@ -265,7 +258,7 @@ OBJC = Language(
     "objc",
     endings="m mm",
     aliases="objective-c objectivec",
-    by_text=_objc_or_xml,
+    by_text=unless_xml("objc"),
     syntax=_OBJC,
     imports=_IMPORTS,
     scoping=_SCOPING,

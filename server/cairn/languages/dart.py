@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from cairn.languages.imports import FILES, Imports, Module, by_line, pattern
+from cairn.languages.imports import FILES, Imports, Module, Places, by_line, pattern
 from cairn.languages.language import Language
 from cairn.languages.syntax import NamedNode, Syntax, named, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-    from cairn.languages.places import Places
 
 
 def _constructor(node: Node) -> NamedNode | None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from cairn.languages.imports import Import, Imports, Module, by_line, compiled, pattern, statements
+from cairn.languages.imports import Import, Imports, Module, Places, by_line, compiled, pattern, statements
 from cairn.languages.language import Language, Scoping, Visibility
 from cairn.languages.syntax import NamedNode, Syntax, named, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-    from cairn.languages.places import Places
 
 
 def _method(node: Node) -> NamedNode | None:

@@ -8,14 +8,12 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cairn.languages.imports import DEFAULT, Import, Imports, Module, compiled, statements
-from cairn.languages.language import Language, Scoping
+from cairn.languages.imports import DEFAULT, Import, Imports, Module, Places, compiled, statements
+from cairn.languages.language import Language, Scoping, unless_xml
 from cairn.languages.syntax import NamedNode, Rule, Syntax, find, named, text_of, type_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-    from cairn.languages.places import Places
 
 _FUNCTIONS = frozenset({"arrow_function", "function_expression", "generator_function", "function"})
 _TEST_CALLS = frozenset({"describe", "context", "suite", "it", "test", "specify"})
@@ -227,11 +225,6 @@ def _script(places: Places, folder: str, name: str) -> str | None:
     return places.relative(folder, name, _FILES)
 
 
-def _typescript_or_xml(path: str, start: str) -> str:
-    # A user interface translation of Qt begins like this.
-    return "xml" if start.lstrip().startswith("<?xml") else "typescript"
-
-
 _COMMON_QUERIES = r"""
 ; The common part of JavaScript and TypeScript.
 (identifier) @read
@@ -371,39 +364,35 @@ _TYPESCRIPT_QUERIES = r"""
 """
 
 _IMPORTS = Imports(_modules, _names, resolvers={"js": _resolve}, manifests={"package.json": _package_json})
-_SCOPING = Scoping(constructors="constructor", guess=0.45, override=0.5)
+_scripted = partial(
+    Language,
+    imports=_IMPORTS,
+    scoping=Scoping(constructors="constructor", guess=0.45, override=0.5),
+    family="script",
+)
 
-JAVASCRIPT = Language(
+JAVASCRIPT = _scripted(
     "javascript",
     endings="cjs es6 js jsm jsx mjs",
     interpreters="node nodejs",
     aliases="javascriptreact",
     syntax=_JAVASCRIPT,
     queries=(_COMMON_QUERIES, _JSX_QUERIES, _JAVASCRIPT_QUERIES),
-    imports=_IMPORTS,
-    scoping=_SCOPING,
-    family="script",
 )
-TYPESCRIPT = Language(
+TYPESCRIPT = _scripted(
     "typescript",
     endings="cts mts ts",
     interpreters="bun deno ts-node tsx",
-    by_text=_typescript_or_xml,
+    by_text=unless_xml("typescript"),
     syntax=_TYPESCRIPT,
     queries=(_COMMON_QUERIES, _TYPESCRIPT_QUERIES),
-    imports=_IMPORTS,
-    scoping=_SCOPING,
-    family="script",
 )
-TSX = Language(
+TSX = _scripted(
     "tsx",
     endings="tsx",
     aliases="typescriptreact",
     syntax=_TYPESCRIPT,
     queries=(_COMMON_QUERIES, _JSX_QUERIES, _TYPESCRIPT_QUERIES),
-    imports=_IMPORTS,
-    scoping=_SCOPING,
-    family="script",
 )
 # Files with scripts inside.
 ASTRO = Language("astro", endings="astro", imports=_IMPORTS)

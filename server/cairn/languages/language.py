@@ -122,3 +122,8 @@ class Language:
     def is_parsed(self) -> bool:
         """Whether files are cut by their syntax tree, if there is a grammar."""
         return self.category is Category.CODE or self.syntax is not None
+
+
+def unless_xml(name: str) -> Callable[[str, str], str]:
+    """Return a function for `by_text`: `name`, or `xml` for a translation of a user interface in Qt."""
+    return lambda _, start: "xml" if start.lstrip().startswith("<?xml") else name

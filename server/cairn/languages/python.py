@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from cairn.languages.imports import Import, Imports, Module, compiled, statements
+from cairn.languages.imports import Import, Imports, Module, Places, compiled, statements
 from cairn.languages.language import Language, Scoping
 from cairn.languages.syntax import NamedNode, Rule, Syntax, find, named, text_of, type_of, value_kind
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-    from cairn.languages.places import Places
 
 
 def _assignment(node: Node) -> NamedNode | None:

@@ -6,14 +6,12 @@ import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from cairn.languages.imports import Import, Imports, Module, by_line, compiled, statements
+from cairn.languages.imports import Import, Imports, Module, Places, by_line, compiled, statements
 from cairn.languages.language import Language, Scoping
 from cairn.languages.syntax import NamedNode, Syntax, named, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-    from cairn.languages.places import Places
 
 
 def _impl(node: Node) -> NamedNode | None:

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import islice
 
-from cairn.languages.imports import IN_SIGHT, Module
-from cairn.languages.places import Places
+from cairn.languages.imports import IN_SIGHT, Module, Places
 from cairn.languages.registry import LANGUAGES
 
 _CHARACTERS = 200_000

@@ -15,7 +15,19 @@ from tree_sitter import Node, Tree
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS, TYPES, VALUES
 from cairn.chunking.references.chains import LITERAL, UNKNOWN, chain, type_expression
-from cairn.chunking.references.model import (
+from cairn.chunking.references.patterns import (
+    Patterns,
+    Scope,
+    Sweep,
+    declared_name,
+    first,
+    head_of_call,
+    is_accessor,
+    is_static,
+    occurrences,
+    patterns_of,
+)
+from cairn.chunking.references.symbol_table import (
     EVERYWHERE,
     TOP_LEVEL,
     Definition,
@@ -24,16 +36,6 @@ from cairn.chunking.references.model import (
     SymbolTable,
     Variable,
 )
-from cairn.chunking.references.nodes import (
-    declared_name,
-    first,
-    head_of_call,
-    is_accessor,
-    is_static,
-    occurrences,
-)
-from cairn.chunking.references.patterns import Patterns, patterns_of
-from cairn.chunking.references.scopes import Scope, Sweep
 from cairn.languages.imports import DEFAULT, Import
 from cairn.languages.language import Language
 from cairn.languages.registry import facts_of

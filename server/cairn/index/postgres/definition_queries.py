@@ -9,7 +9,7 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any
 
-from cairn.chunking.references.packing import PackedTable
+from cairn.chunking.references.packed_table import PackedTable
 from cairn.index.postgres.segment import NAMES
 from cairn.index.postgres.snapshot_reader import SnapshotReader, best_first, check, storable
 from cairn.index.postgres.words import intersection

@@ -24,7 +24,7 @@ from cairn.index.text.bm25 import register
 from cairn.index.text.word_list import WordList
 
 if TYPE_CHECKING:
-    from cairn.chunking.references.packing import PackedTable
+    from cairn.chunking.references.packed_table import PackedTable
     from cairn.index.vectors.static_matrix import StaticMatrix
 
 Row = tuple[Any, ...]

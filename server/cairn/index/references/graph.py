@@ -9,23 +9,24 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from attrs import define, evolve, field, frozen
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS
-from cairn.chunking.references.model import Reference, ReferenceKind
-from cairn.chunking.references.packing import PackedTable
+from cairn.chunking.references.packed_table import PackedTable
+from cairn.chunking.references.symbol_table import Reference, ReferenceKind
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.references.edges import (
     CALLS,
     MAYBE,
+    Edge,
+    Edges,
+    Place,
     as_caller,
     best_first,
     defining_edge,
     place_of,
     through_another,
 )
-from cairn.index.references.meaning import LIKELY
-from cairn.index.references.model import Edge, Edges, Place
 from cairn.index.references.modules import names_elsewhere
 from cairn.index.references.resolution import Resolver
-from cairn.index.references.tables import Symbol, SymbolTables
+from cairn.index.references.tables import LIKELY, Symbol, SymbolTables
 from cairn.index.store.deadline import Cancelled
 from cairn.languages.imports import DEFAULT
 from cairn.languages.registry import facts_of

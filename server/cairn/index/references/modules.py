@@ -7,19 +7,21 @@ from collections.abc import Iterable, Sequence
 
 from attrs import define, field
 
-from cairn.chunking.references.model import TOP_LEVEL
-from cairn.chunking.references.packing import PackedTable
-from cairn.index.references.meaning import (
+from cairn.chunking.references.packed_table import PackedTable
+from cairn.chunking.references.symbol_table import TOP_LEVEL
+from cairn.index.references.tables import (
     ELSEWHERE,
     LIKELY,
     SURE,
     Meaning,
+    Symbol,
+    SymbolTables,
     Value,
     ValueKind,
     meanings,
     parent_of,
+    symbols_named,
 )
-from cairn.index.references.tables import Symbol, SymbolTables, symbols_named
 from cairn.languages.imports import DEFAULT, Import, Module
 from cairn.languages.registry import LANGUAGES
 

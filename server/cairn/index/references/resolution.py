@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from attrs import define, field
 
-from cairn.chunking.references.model import Reference, ReferenceKind
-from cairn.chunking.references.packing import PackedTable
-from cairn.index.references.meaning import (
+from cairn.chunking.references.packed_table import PackedTable
+from cairn.chunking.references.symbol_table import Reference, ReferenceKind
+from cairn.index.references.modules import Modules
+from cairn.index.references.names import Names, Types
+from cairn.index.references.tables import (
     LIKELY,
     SURE,
     Meaning,
+    Symbol,
+    SymbolTables,
     Value,
     ValueKind,
     ambiguous,
@@ -17,11 +21,8 @@ from cairn.index.references.meaning import (
     meanings,
     nearest,
     parent_of,
+    symbols_named,
 )
-from cairn.index.references.modules import Modules
-from cairn.index.references.names import Names
-from cairn.index.references.tables import Symbol, SymbolTables, symbols_named
-from cairn.index.references.types import Types
 from cairn.index.references.values import Values
 from cairn.languages.registry import facts_of
 

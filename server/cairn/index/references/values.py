@@ -9,13 +9,22 @@ from attrs import define, evolve, field
 
 from cairn.chunking.outline import CALLABLE
 from cairn.chunking.references.chains import UNKNOWN
-from cairn.chunking.references.model import EVERYWHERE, TOP_LEVEL, Variable
-from cairn.chunking.references.packing import PackedTable
-from cairn.index.references.meaning import ELSEWHERE, SURE, TYPES, UNKNOWN_VALUE, Value, ValueKind, parent_of
+from cairn.chunking.references.packed_table import PackedTable
+from cairn.chunking.references.symbol_table import EVERYWHERE, TOP_LEVEL, Variable
 from cairn.index.references.modules import Modules, import_of
-from cairn.index.references.names import Names
-from cairn.index.references.tables import Symbol, SymbolTables, symbols_named
-from cairn.index.references.types import Types
+from cairn.index.references.names import Names, Types
+from cairn.index.references.tables import (
+    ELSEWHERE,
+    SURE,
+    TYPES,
+    UNKNOWN_VALUE,
+    Symbol,
+    SymbolTables,
+    Value,
+    ValueKind,
+    parent_of,
+    symbols_named,
+)
 from cairn.languages.language import Visibility
 from cairn.languages.registry import facts_of
 

@@ -13,7 +13,7 @@ import numpy as np
 from attrs import define, evolve, field
 from numpy.typing import NDArray
 
-from cairn.chunking.references.packing import PackedTable
+from cairn.chunking.references.packed_table import PackedTable
 from cairn.errors import WireError
 from cairn.index.reader.arrays import Ids
 from cairn.index.reader.catalogue_reader import CatalogueMemory, CatalogueReader

@@ -42,7 +42,7 @@ from cairn.index.text.word_list import WordList, is_of_use, read_word_list
 
 # Only methods that count words import numpy: opening a workspace does not need it.
 if TYPE_CHECKING:
-    from cairn.chunking.references.packing import PackedTable
+    from cairn.chunking.references.packed_table import PackedTable
     from cairn.index.reader.arrays import Ids
     from cairn.index.reader.chunk_columns import ChunkColumns
     from cairn.index.reader.postings import Postings
@@ -316,7 +316,7 @@ class SqliteReader(VectorQueries):
         return self.memory.tables.get(self.identity(), ids, self._read_tables)
 
     def _read_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:
-        from cairn.chunking.references.packing import PackedTable
+        from cairn.chunking.references.packed_table import PackedTable
 
         sql = "SELECT id, packed FROM symbols WHERE id IN (SELECT value FROM json_each(?))"
         return {each: PackedTable(packed) for each, packed in self.select(sql, (json.dumps(list(ids)),))}

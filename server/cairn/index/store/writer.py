@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 
 from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk
-from cairn.chunking.references.model import SymbolTable
+from cairn.chunking.references.symbol_table import SymbolTable
 from cairn.index.store.database import create, open_writer
 from cairn.index.store.keyword_columns import path_words
 from cairn.index.store.meta import Facts, raise_generation, read_facts, set_facts

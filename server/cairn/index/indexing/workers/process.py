@@ -40,7 +40,7 @@ def serve(prepare: Prepare = prepare) -> None:
     requests, answers = set_up_child_process(NICENESS)
     with exempt_from_collection():
         import cairn.chunking.chunker
-        import cairn.chunking.references.packing
+        import cairn.chunking.references.packed_table
         import cairn.workspace.imports  # noqa: F401  # reading a file would import these
 
     gc.disable()

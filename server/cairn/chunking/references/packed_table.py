@@ -12,7 +12,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from cairn.chunking.references.model import (
+from cairn.chunking.references.symbol_table import (
     Definition,
     Reference,
     ReferenceKind,
