@@ -211,8 +211,7 @@ def _resolve(places: Places, folder: str, module: Module) -> Iterable[str | None
 def _entries(places: Places, folder: str) -> tuple[str, ...]:
     """Return the first code file of the manifest that is not a build result, and its type declarations."""
     folder = folder.strip("./")
-    named = (_script(places, folder, name) for name in places.entries.get(folder, ()))
-    found = list(filter(None, named))
+    found = list(filter(None, (_script(places, folder, each) for each in places.entries.get(folder, ()))))
     code = [path for path in found if not path.endswith(_DECLARATIONS)]
     types = [path for path in found if path.endswith(_DECLARATIONS)]
     return tuple(dict.fromkeys([*code[:1], *types[:1]]))
@@ -220,8 +219,8 @@ def _entries(places: Places, folder: str) -> tuple[str, ...]:
 
 def _script(places: Places, folder: str, name: str) -> str | None:
     stem, ending = posixpath.splitext(name)
-    if compiled := _COMPILED.get(ending):
-        return places.relative(folder, stem, (ending, *compiled))
+    if sources := _COMPILED.get(ending):
+        return places.relative(folder, stem, (ending, *sources))
     return places.relative(folder, name, _FILES)
 
 
