@@ -378,7 +378,7 @@ def _code_passages(language: str, text: str) -> object:
 
 
 def _imports(name: str, text: str) -> object:
-    from cairn.workspace.imports import read_imports
+    from cairn.workspace.import_graph import read_imports
 
     return read_imports(name, name, text)
 

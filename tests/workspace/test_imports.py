@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.languages.registry import language_of
-from cairn.workspace.imports import ImportGraph, read_imports
+from cairn.workspace.import_graph import ImportGraph, read_imports
 
 
 def specs(path: str, text: str) -> list[str]:
@@ -40,9 +40,12 @@ def degrees(files: dict[str, str]) -> dict[str, int]:
         ("a.go", 'import "net/http"\nimport _ "m/y"\n', ["go:net/http", "go:m/y"]),
         ("A.java", "package a.b;\nimport static a.c.Util.join;\nimport a.d.*;\nimport java.util.List;\n", ["=jvm:a/b", "jvm:a/c/Util/join", "jvm:a/d/*", "jvm:~?Util,List"]),  # noqa: E501
         ("a.scala", "import a.b.{C, d => e}\nimport x._\n", ["jvm:a/b/C", "jvm:a/b/d", "jvm:x/*", "jvm:~?C"]),
+        ("a.scala", "import a._, b.{C, D}, e.F\n", ["jvm:a/*", "jvm:b/C", "jvm:b/D", "jvm:e/F", "jvm:~?C,D,F"]),  # noqa: E501
+        ("a.cs", "using X = Shop.Y;\nusing static Shop.Z;\n", ["cs:Shop/Y", "cs:Shop/Z/*", "cs:~?X,Shop,Y,Z"]),  # noqa: E501
         ("a.cs", "using System.Text;\nusing Shop.Cart;\nnamespace Shop.Till;\nclass T {}\n", ["=cs:Shop/Till", "cs:Shop/Cart/*", "cs:~?System,Text,Shop,Cart,Till,T"]),  # noqa: E501
         ("a.php", "<?php\nnamespace App;\nuse App\\Models\\{User, Post};\nrequire __DIR__ . '/x.php';\n", ["=php:App", "php:App/Models/User", "php:App/Models/Post", "file:./x.php", "php:~?App,Models,User,Post"]),  # noqa: E501
         ("a.rs", "mod x;\npub(crate) use crate::{a::B, c::{d, E as F}, g::*};\nuse std::fmt;\n", ["rs:self/x", "rs:crate/a/B", "rs:crate/c/d", "rs:crate/c/E", "rs:crate/g"]),  # noqa: E501
+        ("a.rs", "use a::{self, b::{*, c}};\n", ["rs:a", "rs:a/b", "rs:a/b/c"]),
         ("a.rs", "use super::y;\nmod tests {\n    use super::*;\n    use super::z;\n}\nlet a = crate::deep::call();\n", ["rs:super/y", "rs:self/z", "rs:crate/deep/call"]),  # noqa: E501
         ("a.c", '#include "x.h"\n#  include <sys/y.h>\n// #include "no.h"\n', ["c:x.h", "sys:sys/y.h"]),
         ("a.rb", "require 'a/b'\nrequire_relative 'c'\nautoload :D, 'd/e'\nrequire File.expand_path('../f', __FILE__)\n# require 'no'\n", ["rb:a/b", "rb:./c", "rb:d/e", "rb:./f"]),  # noqa: E501

@@ -20,7 +20,7 @@ from cairn.index.reader.content_cache import MANY_CHUNKS, due_again
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.schema import STATIC_LENGTH, static_table_name
 from cairn.languages.imports import Module
-from cairn.workspace.imports import ImportGraph
+from cairn.workspace.import_graph import ImportGraph
 
 logger = logging.getLogger(__name__)
 

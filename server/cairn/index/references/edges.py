@@ -8,7 +8,7 @@ from attrs import evolve, field, frozen
 
 from cairn.chunking.outline import CALLABLE
 from cairn.chunking.references.symbol_table import Reference, ReferenceKind
-from cairn.index.references.tables import LIKELY, Meaning, Symbol
+from cairn.index.references.known_symbols import LIKELY, Meaning, Symbol
 from cairn.languages.registry import facts_of
 
 

@@ -24,9 +24,9 @@ from cairn.index.references.edges import (
     place_of,
     through_another,
 )
+from cairn.index.references.known_symbols import LIKELY, Symbol, SymbolTables
 from cairn.index.references.modules import names_elsewhere
 from cairn.index.references.resolution import Resolver
-from cairn.index.references.tables import LIKELY, Symbol, SymbolTables
 from cairn.index.store.deadline import Cancelled
 from cairn.languages.imports import DEFAULT
 from cairn.languages.registry import facts_of

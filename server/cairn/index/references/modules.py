@@ -9,7 +9,7 @@ from attrs import define, field
 
 from cairn.chunking.references.packed_table import PackedTable
 from cairn.chunking.references.symbol_table import TOP_LEVEL
-from cairn.index.references.tables import (
+from cairn.index.references.known_symbols import (
     ELSEWHERE,
     LIKELY,
     SURE,

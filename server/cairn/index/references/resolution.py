@@ -6,9 +6,7 @@ from attrs import define, field
 
 from cairn.chunking.references.packed_table import PackedTable
 from cairn.chunking.references.symbol_table import Reference, ReferenceKind
-from cairn.index.references.modules import Modules
-from cairn.index.references.names import Names, Types
-from cairn.index.references.tables import (
+from cairn.index.references.known_symbols import (
     LIKELY,
     SURE,
     Meaning,
@@ -23,7 +21,9 @@ from cairn.index.references.tables import (
     parent_of,
     symbols_named,
 )
+from cairn.index.references.modules import Modules
 from cairn.index.references.values import Values
+from cairn.index.references.visible_names import Names, Types
 from cairn.languages.registry import facts_of
 
 

@@ -11,9 +11,7 @@ from cairn.chunking.outline import CALLABLE
 from cairn.chunking.references.chains import UNKNOWN
 from cairn.chunking.references.packed_table import PackedTable
 from cairn.chunking.references.symbol_table import EVERYWHERE, TOP_LEVEL, Variable
-from cairn.index.references.modules import Modules, import_of
-from cairn.index.references.names import Names, Types
-from cairn.index.references.tables import (
+from cairn.index.references.known_symbols import (
     ELSEWHERE,
     SURE,
     TYPES,
@@ -25,6 +23,8 @@ from cairn.index.references.tables import (
     parent_of,
     symbols_named,
 )
+from cairn.index.references.modules import Modules, import_of
+from cairn.index.references.visible_names import Names, Types
 from cairn.languages.language import Visibility
 from cairn.languages.registry import facts_of
 

@@ -50,7 +50,7 @@ class IndexedFile:
     chunks: tuple[Chunk | ChunkRow, ...]
     """The chunks, some of them as the rows that `prepared` makes."""
     imports: tuple[str, ...] = ()
-    """The imports in the format of `cairn.workspace.imports`."""
+    """The imports in the format of `cairn.workspace.import_graph`."""
     symbols: SymbolTable | PackedSymbols | None = None
     sketch: bytes = b""
 
@@ -59,7 +59,7 @@ class IndexedFile:
         """Return the file with the chunks of `text`. Raises any exception of a chunker."""
         # Imported here because opening an unchanged workspace needs no parser.
         from cairn.chunking.chunker import chunk_file
-        from cairn.workspace.imports import read_imports
+        from cairn.workspace.import_graph import read_imports
 
         specs = read_imports(record.path, language_of(record.path, text), text)
         chunks, symbols = chunk_file(record.path, text)

@@ -14,8 +14,7 @@ from attrs import define, field
 from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.chunking.references.packed_table import PackedTable
 from cairn.chunking.references.symbol_table import TOP_LEVEL
-from cairn.index.references.modules import Modules, import_of, is_outer
-from cairn.index.references.tables import (
+from cairn.index.references.known_symbols import (
     LIKELY,
     MOST_SHARED,
     SURE,
@@ -29,6 +28,7 @@ from cairn.index.references.tables import (
     parent_of,
     symbols_named,
 )
+from cairn.index.references.modules import Modules, import_of, is_outer
 from cairn.languages.language import Visibility
 from cairn.languages.registry import facts_of
 
