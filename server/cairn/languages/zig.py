@@ -27,11 +27,7 @@ def _test(node: Node) -> NamedNode | None:
 
 
 _SYNTAX = Syntax(
-    {
-        "function_declaration": "function",
-        "variable_declaration": _variable,
-        "test_declaration": _test,
-    },
+    {"function_declaration": "function", "variable_declaration": _variable, "test_declaration": _test},
     wrappers=_TYPES,
 )
 
