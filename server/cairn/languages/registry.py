@@ -22,6 +22,7 @@ def _defined() -> Iterator[Language]:
 
 
 LANGUAGES = {each.name: each for each in _defined()}
+_UNKNOWN = Language("")
 
 _BY_FILE = {file: each.name for each in LANGUAGES.values() for file in each.files}
 _BY_ENDING = {ending: each.name for each in LANGUAGES.values() for ending in each.endings}
@@ -49,7 +50,7 @@ _SHEBANG = re.compile(r"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+)*(?:\w+=\S+\s+)*)?(?:\
 
 def facts_of(name: str) -> Language:
     """Return the language of that name; one without any facts if it is unknown."""
-    return LANGUAGES.get(name) or Language(name)
+    return LANGUAGES.get(name, _UNKNOWN)
 
 
 _GENERAL = Syntax()
