@@ -71,7 +71,8 @@ def test_imports_of_a_file_are_read(path: str, text: str, expected: list[str]) -
 
 
 LANGUAGES = """
-    python javascript go java csharp php rust c ruby elixir dart bash scss lua haskell perl proto nix hcl twig solidity
+    python javascript go java csharp php rust c ruby elixir dart bash scss lua haskell perl proto nix hcl twig
+    solidity
 """.split()
 _WORDS = "import from use require mod crate self super package #include export namespace as".split()
 _MARKS = [*"{}()[]\"'`;,.:#/*\\\n\t $", '"""', "'''", "::", "pub(", "..", "./", "require('", "$("]
