@@ -27,11 +27,11 @@ from cairn.chunking.composite import composite_text
 from cairn.embedding.packaged import load_packaged, packaged_model
 from cairn.languages.language import Category
 from cairn.languages.registry import category, detect_language
-from cairn.protocol.chunk_type import ChunkType
+from cairn.protocol.places import ChunkType
 from cairn.settings.tree import EmbeddingSettings
 
 _PAGE = 512
-"""The page size of the indexer (`cairn.index.vectors.intake`)."""
+"""The page size of the indexer (`cairn.index.vectors.vector_intake`)."""
 _QUESTIONS = (
     "how is a vector compared with a question", "where are settings read", "retry after a timeout",
     "what happens when a file is renamed while it is indexed", "parse HTTP headers", "database is locked",

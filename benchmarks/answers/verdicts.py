@@ -34,9 +34,9 @@ from answers.facts import read_fact_sets
 from answers.workplaces import Workplace
 from cairn.embedding.packaged import load_packaged
 from cairn.index.queries.known_words import IndexVocabulary
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.protocol import Verdict
-from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.passages.further_passages import passages_of_results
 from cairn.retrieval.passages.ranking import rank_passages
 from cairn.retrieval.passages.strength import Strength
@@ -151,7 +151,7 @@ def judge_all(place: Workplace, questions: Iterable[TopicQuestion]) -> list[Judg
     judged = []
     for each in questions:
         query = understand(each.text, vocabulary=vocabulary)
-        ranking = rank([reader], [query], StaticMeaning(table), _SETTINGS)
+        ranking = rank([reader], [query], Meaning(table), _SETTINGS)
         found = ranking.results(JUDGED, _SETTINGS.diversity)
         _, search = passages_of_results(ranking, found, table)
         _, discover = rank_passages(ranking, table)

@@ -14,14 +14,14 @@ from retrieval.baselines import BM25
 from team.publication import READER, published
 
 from cairn.embedding.packaged import load_packaged
-from cairn.index.postgres.catalogue import read_snapshot
-from cairn.index.postgres.connection import Store
-from cairn.index.postgres.reader import PostgresReader
+from cairn.index.postgres.postgres_reader import PostgresReader
+from cairn.index.postgres.snapshot_catalogue import read_snapshot
+from cairn.index.postgres.transactions import Store
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.protocol.search import SearchParams
-from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.passages.further_passages import by_best_passage, further_passages, passages_of_results
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
@@ -61,7 +61,7 @@ def found(
     `store` is the owner's URL of a team's database, into which the indexes are published for STORED; "" skips
     it.
     """
-    meaning = StaticMeaning(load_packaged())
+    meaning = Meaning(load_packaged())
     for issue in indexes.make_all(issues):
         folder = indexes.folder(issue)
         index = IndexFile(folder / "index.db")
@@ -100,7 +100,7 @@ def _by_store(url: str, issue: Issue, folder: Path, query_reader: Callable[[Inde
 def _by_cairn(
     reader: IndexReader,
     issue: Issue,
-    meaning: StaticMeaning,
+    meaning: Meaning,
     settings: SearchSettings,
     changed: set[Definition],
 ) -> Found:

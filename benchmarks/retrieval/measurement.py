@@ -15,7 +15,7 @@ from engine.index_file import UnavailableError, index_path, opened
 from engine.ready import indexed
 
 from cairn.embedding.packaged import load_packaged
-from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.meaning import Meaning
 from retrieval import ablation
 from retrieval.ablation import FULL, Variant
 from retrieval.asking import Answer, ask
@@ -90,7 +90,7 @@ def _measure(
         for variant in (FULL, *variants):
             if variant.is_tried:
                 tried = OpenIndex.at(index_path(data).parent)
-                meaning = StaticMeaning(load_packaged())
+                meaning = Meaning(load_packaged())
                 answers.by_system[variant.name] = tried.ranked(questions, meaning, variant.weights)
             else:
                 _ask_variant(daemon, questions, variant, answers)

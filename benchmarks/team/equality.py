@@ -31,12 +31,12 @@ from retrieval.sets import read_sets
 
 from cairn.embedding.packaged import load_packaged
 from cairn.embedding.static import StaticTable
-from cairn.index.postgres.catalogue import read_snapshot
-from cairn.index.postgres.connection import Store
-from cairn.index.postgres.reader import PostgresReader
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.postgres.postgres_reader import PostgresReader
+from cairn.index.postgres.snapshot_catalogue import read_snapshot
+from cairn.index.postgres.transactions import Store
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.database import DATABASE_NAME
-from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.meaning import Meaning
 from team.publication import READER, published
 
 
@@ -54,7 +54,7 @@ def main() -> int:
     options = parser.parse_args()
     questions = read_sets([options.sets], options.only)
     table = load_packaged()
-    meaning = StaticMeaning(table)
+    meaning = Meaning(table)
     made = options.vectors or Path(tempfile.mkdtemp(prefix="cairn-equality-"))
     store = Store([options.store])
     rows: list[dict[str, Any]] = []

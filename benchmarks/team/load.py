@@ -35,13 +35,13 @@ from engine.figures import Figures, milliseconds, run_conditions
 from engine.index_file import index_path
 
 from cairn.embedding.packaged import load_packaged
-from cairn.index.postgres.catalogue import SnapshotKey, SnapshotMemory, read_snapshot
-from cairn.index.postgres.connection import Store
-from cairn.index.postgres.reader import PostgresReader
+from cairn.index.postgres.postgres_reader import PostgresReader
+from cairn.index.postgres.snapshot_catalogue import SnapshotKey, SnapshotMemory, read_snapshot
+from cairn.index.postgres.transactions import Store
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.sqlite.reader import SqliteReader
-from cairn.retrieval.meaning import StaticMeaning
+from cairn.index.sqlite.sqlite_reader import SqliteReader
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.settings.tree import SearchSettings
@@ -77,7 +77,7 @@ class Serving:
     """The open connections of a serving process."""
 
     place: Place
-    meaning: StaticMeaning = field(factory=lambda: StaticMeaning(load_packaged()))
+    meaning: Meaning = field(factory=lambda: Meaning(load_packaged()))
     settings: SearchSettings = field(factory=lambda: SearchSettings(leg_deadline_ms=60_000.0))
     store: Store | None = None
     memory: SnapshotMemory | None = None

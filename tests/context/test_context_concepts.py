@@ -9,7 +9,7 @@ from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn.context.concepts import concept_items, readmes_above
 from cairn.context.model import Item
-from cairn.index.queries.files import readme_paths
+from cairn.index.queries.file_queries import readme_paths
 from cairn.settings.discovery import ReadmePromotionConfig
 
 PATTERNS = ReadmePromotionConfig().readme_patterns

@@ -10,7 +10,7 @@ import numpy as np
 from attrs import AttrsInstance, fields_dict, frozen
 
 from cairn.index.reader.records import Outline
-from cairn.protocol.feedback import FeedbackAction
+from cairn.protocol.status import FeedbackAction
 from cairn.retrieval.candidates import Candidates, FileCandidate, Floats
 from cairn.retrieval.feedback_values import Choice, learn
 from cairn.retrieval.packages import Packages
@@ -38,7 +38,7 @@ class MadeUpChunk:
     def outline(self, path: str, position: int) -> Outline:
         name = self.defines[0] if self.defines else ""
         names, kind = json.dumps(list(self.defines)), self.kind if name else ""
-        return Outline(position, path, file_kind(path), position, "code", name, kind, names)
+        return Outline(position, path, file_kind(path), position, "code", name, kind, names, "", True)
 
 
 @frozen

@@ -14,14 +14,14 @@ from attrs import evolve
 from tests.index.index_builders import indexed
 
 from cairn.errors import ModelError, QueryCancelledError
-from cairn.index.queries.words import FoundWords, find_words
+from cairn.index.queries.found_words import FoundWords, find_words
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.writer import IndexWriter
 from cairn.retrieval import legs
 from cairn.retrieval.legs import Legs, literals
-from cairn.retrieval.meaning import Meaning, QueryVector, StaticVector
+from cairn.retrieval.meaning import Meaning, QueryVector
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import Ranking, rank, wait_for_meaning
 from cairn.retrieval.scores import Ranked
@@ -190,7 +190,7 @@ class SlowMeaning:
     def vectors(self, queries: Sequence[str]) -> Sequence[QueryVector]:
         self.thread = threading.current_thread().name
         self.ready()
-        return [StaticVector(np.zeros(1, np.int8)) for _ in queries]
+        return [np.zeros(1, np.int8) for _ in queries]
 
 
 def failing() -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.index.index_builders import indexed
 
 from cairn.index.queries.known_words import IndexVocabulary
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.writer import IndexWriter
 from cairn.retrieval.project_names import without_project_name
 from cairn.retrieval.query import understand

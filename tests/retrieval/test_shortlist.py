@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.index.index_builders import indexed
 
-from cairn.index.queries.words import find_words
+from cairn.index.queries.found_words import find_words
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.writer import IndexWriter
 from cairn.retrieval import shortlist as module
 from cairn.retrieval.pools import Pool

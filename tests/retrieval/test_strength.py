@@ -11,7 +11,7 @@ import pytest
 from cairn.chunking.model import Chunk
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.records import StoredChunk
-from cairn.protocol.chunk_type import ChunkType
+from cairn.protocol.places import ChunkType
 from cairn.retrieval.chunk_windows import read_chunk
 from cairn.retrieval.passages.strength import Strength, strength
 from cairn.retrieval.passages.window_columns import Windows

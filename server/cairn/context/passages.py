@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from attrs import evolve, frozen
 
 from cairn.context.model import Item
-from cairn.index.queries.files import readme_rule
+from cairn.index.queries.file_queries import readme_rule
 from cairn.index.reader.records import StoredChunk
-from cairn.protocol.chunk_type import ChunkType
+from cairn.protocol.places import ChunkType
 from cairn.retrieval.related import DEFINES, SIMILAR, USES, Related
 from cairn.retrieval.related_ranking import rank_related, reference_of
 from cairn.retrieval.scores import Ranked

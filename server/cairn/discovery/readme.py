@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import attrs
 
 from cairn.discovery.order import best_first
-from cairn.index.queries.files import readme_rule
+from cairn.index.queries.file_queries import readme_rule
 from cairn.protocol.evidence import ScoredChunk
 from cairn.retrieval.intent import Readme
 from cairn.settings.discovery import ReadmePromotionConfig

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cairn.protocol.evidence import ScoredChunk
 from cairn.retrieval.passages.ranking import Passage
 
@@ -24,9 +21,6 @@ class Searcher(Protocol):
 
     def neighbours(self, chunks: Sequence[ScoredChunk], window: int) -> list[list[ScoredChunk]]:
         """Return, for each chunk, up to `window` chunks before and after it in its file, in order."""
-
-    def vectors(self, chunks: Sequence[ScoredChunk]) -> NDArray[np.float32] | None:
-        """Return float32[n, dimension]: unit vectors, and zeros for chunks without one; None if all are."""
 
     def passages(self) -> Sequence[Passage]:
         """Return the passages that answer the first query of the first search, best first."""

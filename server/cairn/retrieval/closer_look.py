@@ -10,10 +10,10 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from cairn.embedding.static import StaticTable
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.candidates import Candidates
 from cairn.retrieval.chunk_windows import read_chunk
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import Query
 from cairn.retrieval.scores import CloserScores
 from cairn.retrieval.scoring import best_chunks
@@ -21,19 +21,19 @@ from cairn.retrieval.scoring import best_chunks
 
 @frozen(eq=False)
 class CloserLook:
-    """Compares files with a query by static vectors."""
+    """Compares files with a query by vectors, and by the words of their best chunks."""
 
     readers: Sequence[IndexReader]
     query: Query
     candidates: Candidates
-    table: StaticTable
+    meaning: Meaning
 
     def __call__(self, files: NDArray[np.intp]) -> CloserScores:
         text = self.query.meant or self.query.text
         best = best_chunks(self.candidates, self.query)[files]
         pieces: list[Sequence[int]] = [()] * len(files)
         cosines = np.zeros(len(files))
-        vector = self.table.embed_queries([text])[0]
+        vector = self.meaning.encoder.embed_queries([text])[0]
         for folder, reader in enumerate(self.readers):
             here = np.flatnonzero(self.candidates.folders[best] == folder).tolist()
             stored = reader.chunks(self.candidates.ids[best[here]].tolist())
@@ -42,13 +42,13 @@ class CloserLook:
                 outline = self.candidates.outlines[best[place]]
                 if outline.id in stored:
                     pieces[place] = list(
-                        chain.from_iterable(read_chunk(stored[outline.id], self.table).pieces)
+                        chain.from_iterable(read_chunk(stored[outline.id], self.meaning.table).pieces)
                     )
                 if outline.path in sums:
                     total = sums[outline.path]
                     cosines[place] = total @ vector / (np.linalg.norm(total) or 1.0)
         nearness, whole = (np.zeros(len(self.candidates.files)) for _ in range(2))
-        nearness[files] = self.table.nearness(text, pieces)
+        nearness[files] = self.meaning.table.nearness(text, pieces)
         whole[files] = np.maximum(cosines - np.median(cosines), 0.0)
         return CloserScores(nearness, whole)
 

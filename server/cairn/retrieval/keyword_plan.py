@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from attrs import frozen
 
+from cairn.index.reader.bm25 import quoted_word
 from cairn.index.reader.records import KeywordCounts
-from cairn.index.text.match import quoted_word
 from cairn.retrieval.query import Query
 
 _K1 = 1.2

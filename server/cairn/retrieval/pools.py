@@ -8,7 +8,7 @@ from itertools import chain
 
 from attrs import define, field, frozen
 
-from cairn.index.queries.words import FoundWords
+from cairn.index.queries.found_words import FoundWords
 from cairn.index.reader.postings import Postings
 from cairn.index.reader.records import Hit
 

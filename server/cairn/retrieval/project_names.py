@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import PurePath
 
 from cairn.errors import CairnError
-from cairn.index.queries.files import introducing_files
+from cairn.index.queries.file_queries import introducing_files
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.store.deadline import never
 from cairn.retrieval.introductions import asks_about_whole, name_key, project_of

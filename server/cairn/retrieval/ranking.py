@@ -222,8 +222,8 @@ def rank(
     # For searches, packages lowered NDCG@10 by 0.009 (60 questions, workspaces of four to seven packages).
     if vectors and question.query.for_evidence:
         packages = package_relevance(readers, question.query, table_of(meaning))
-    table = table_of(meaning) if vectors and not question.query.is_symbol else None
-    look = CloserLook(readers, question.query, candidates, table) if table else None
+    looks = meaning is not None and vectors and not question.query.is_symbol
+    look = CloserLook(readers, question.query, candidates, meaning) if looks and meaning else None
     folders: Sequence[float] = ()
     if len(readers) > 1:
         folders = folder_likelihoods(question.pools, [reader.facts().chunks for reader in readers])
@@ -289,7 +289,7 @@ def source_of(legs: Set[str]) -> str:
     if legs & {"symbol", "exact", "reexport"}:
         return "exact"
     by_words = bool(legs & {"keyword", "definition", "file"})
-    if by_words and legs & {"similarity", "static", "varied"}:
+    if by_words and legs & {"similarity", "varied"}:
         return "hybrid"
     return "keyword" if by_words else "embedding"
 

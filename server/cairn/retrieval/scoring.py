@@ -91,9 +91,7 @@ def evidence(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -> Fl
         if number == 0:
             values.append(_less(worth + named, penalties))
         else:
-            nearest = candidates.column(legs_of_query.found("static")) + candidates.column(
-                legs_of_query.found("similarity")
-            )
+            nearest = candidates.column(legs_of_query.found("similarity"))
             found = candidates.column(legs_of_query.found("keyword")) + nearest > 0
             values.append(np.where(found, _VARIATION * _less(worth, penalties), 0.0))
     return np.stack(values)

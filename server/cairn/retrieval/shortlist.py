@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 
-from cairn.index.queries.files import file_ids
+from cairn.index.queries.file_queries import file_ids
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.pools import Pool
@@ -34,7 +34,7 @@ def shortlist(reader: IndexReader, pool: Pool) -> list[int]:
         return cast("list[int]", ids.tolist())
     keyword = _share(pool.keywords.scores(ids))
     cosines: dict[int, float] = {}
-    for leg in ("static", "compared", "similarity"):
+    for leg in ("compared", "similarity"):
         cosines |= pool.found.get(leg, {})
     near = np.fromiter(map(cosines.get, ids.tolist(), repeat(0.0)), np.float64, len(ids))
     meaning = _share(np.maximum(near, 0.0))

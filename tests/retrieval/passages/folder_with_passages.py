@@ -15,7 +15,7 @@ from cairn.discovery.render import estimate_tokens
 from cairn.embedding.packaged import load_packaged
 from cairn.embedding.static import StaticTable
 from cairn.protocol.evidence import Excerpt
-from cairn.retrieval.meaning import Meaning, StaticMeaning
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.passages.further_passages import FurtherPassage, further_passages, passages_of_results
 from cairn.retrieval.passages.ranking import Passage, best_chunks
 from cairn.retrieval.passages.strength import Strength
@@ -38,7 +38,7 @@ class FolderWithPassages(IndexedFolder):
     def __init__(self, base: Path, files: Mapping[str, str]) -> None:
         super().__init__(base, files, packaged_table())
         self.uri = self.root.as_uri()
-        self.meaning = StaticMeaning(packaged_table())
+        self.meaning = Meaning(packaged_table())
 
     def passages(self, question: str, *, with_vectors: bool = True) -> Sequence[Passage]:
         return self._searched(question, self.meaning if with_vectors else None).passages()

@@ -7,8 +7,7 @@ index.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import starmap
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,11 +15,12 @@ import apsw
 from attrs import astuple, evolve
 
 from cairn.index.overlay.overlay import Overlay
+from cairn.index.reader.bm25 import Statistics, score
+from cairn.index.reader.exact import ExactMatches, Literal, TextHit, best_first
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import (
     ColumnWeights,
-    DefinitionPlace,
     FoundName,
     Hit,
     IndexStats,
@@ -32,17 +32,13 @@ from cairn.index.reader.records import (
 )
 from cairn.index.store.deadline import Cancelled, Deadline, never
 from cairn.index.store.meta import Facts
-from cairn.index.text.bm25 import Statistics, score
-from cairn.index.text.literals import ExactMatches, Literal, TextHit, best_first
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from cairn.chunking.references.packed_table import PackedTable
-    from cairn.index.reader.arrays import Ids
-    from cairn.index.reader.chunk_columns import ChunkColumns
-    from cairn.index.reader.postings import Postings
+    from cairn.index.reader.postings import ChunkColumns, Ids, Postings
 
 H = TypeVar("H", Hit, TextHit)
 T = TypeVar("T")
@@ -76,10 +72,8 @@ class OverlaidReader(IndexReader):
     def hidden(self) -> Sequence[str]:
         return self.overlay.hidden
 
-    @contextmanager
-    def reading(self, cancelled: Cancelled | None = None) -> Iterator[apsw.Connection]:
-        with self._saved.reading(cancelled) as db:
-            yield db
+    def connection(self) -> apsw.Connection:
+        return self._saved.connection()
 
     def identity(self) -> object:
         return self._saved.identity()
@@ -198,17 +192,6 @@ class OverlaidReader(IndexReader):
         shown = {path: ids for path, ids in there.items() if path not in hidden}
         return shown | {path: [-each for each in ids] for path, ids in (here or {}).items()}
 
-    def neighbours(
-        self, places: Iterable[tuple[str, int]], window: int
-    ) -> dict[tuple[str, int], list[StoredChunk]]:
-        every = list(places)
-        here, there, hidden = self._both(lambda source: source.neighbours(every, window))
-        shown = {place: chunks for place, chunks in there.items() if place[0] not in hidden}
-        return shown | {place: _unsaved(chunks) for place, chunks in (here or {}).items()}
-
-    def page(self, path: str) -> list[StoredChunk]:
-        return self._of_file(path, lambda source: source.page(path))
-
     def between(self, path: str, first: int, last: int) -> list[StoredChunk]:
         return self._of_file(path, lambda source: source.between(path, first, last))
 
@@ -261,15 +244,6 @@ class OverlaidReader(IndexReader):
                 found.setdefault(name.lower(), name)
         return list(found.values())
 
-    def places(self, ids: Iterable[int]) -> dict[int, DefinitionPlace]:
-        found: dict[int, DefinitionPlace] = {}
-        for source, sign, wanted in self.by_source(ids):
-            places = source.places(wanted).values()
-            found.update(
-                (sign * each.chunk_id, evolve(each, chunk_id=sign * each.chunk_id)) for each in places
-            )
-        return found
-
     def symbols_at(self, paths: Sequence[str]) -> list[tuple[int, str]]:
         return self._symbols(lambda source: source.symbols_at(paths))
 
@@ -286,42 +260,6 @@ class OverlaidReader(IndexReader):
         for source, sign, wanted in self.by_source(ids):
             found.update((sign * each, table) for each, table in source.symbol_tables(wanted).items())
         return found
-
-    def nearest(
-        self, vector: NDArray[np.float32], model: str, limit: int, only: ChunkFilter, cancelled: Cancelled
-    ) -> list[Hit]:
-        with self.overlay.shown() as (unsaved, hidden):
-            here = unsaved.passing(only) if unsaved else []
-        hits = self._saved.nearest(vector, model, limit, _without(only, hidden), cancelled)
-        compared = self.similarities([-chunk for chunk in here], vector, model) if here else {}
-        return _merged(hits, list(starmap(Hit, compared.items())), limit)
-
-    def vectors(
-        self, ids: Sequence[int], dimension: int, model: str
-    ) -> tuple[list[int], NDArray[np.float32]]:
-        here, there = _apart(ids)
-        found, rows = self._saved.vectors(there, dimension, model)
-        if not here:
-            return found, rows
-        with self.overlay.shown() as (unsaved, _):
-            keys = unsaved.keys_of(here) if unsaved else []
-        known = self._saved.key_vectors({key for _, key in keys}, dimension, model)
-        shown = {-chunk: known[key] for chunk, key in keys if key in known}
-        import numpy as np
-
-        return [*found, *shown], np.vstack((rows, *shown.values()))
-
-    def model_in_use(self) -> tuple[str, int]:
-        return self._saved.model_in_use()
-
-    def key_vectors(self, keys: Iterable[str], dimension: int, model: str) -> dict[str, NDArray[np.float32]]:
-        return self._saved.key_vectors(keys, dimension, model)
-
-    def embedding_keys(self, ids: Sequence[int]) -> list[str]:
-        return [key for source, _, wanted in self.by_source(ids) for key in source.embedding_keys(wanted)]
-
-    def lacking_vectors(self, keys: Sequence[str]) -> int:
-        return self._saved.lacking_vectors(keys)
 
     def nearest_static(
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
@@ -354,21 +292,8 @@ class OverlaidReader(IndexReader):
         shown = self.overlay.generation
         return evolve(facts, generation=facts.generation + shown) if shown else facts
 
-    def facts_with_unsaved(self) -> Facts:
-        """Return the facts for ranking, in which unsaved chunks without a vector count as queued."""
-        facts = self.facts()
-        with self.overlay.shown() as (unsaved, _):
-            keys = [key for _, key in unsaved.keys_of(None)] if unsaved else []
-        if not keys:
-            return facts
-        missing = self._saved.lacking_vectors(keys)
-        return evolve(facts, chunks=facts.chunks + len(keys), queued=facts.queued + missing)
-
-    def languages(self) -> tuple[LanguageStats, ...]:
-        return self._saved.languages()
-
-    def _counted_languages(self) -> tuple[LanguageStats, ...]:
-        return self._saved.languages()
+    def counted_languages(self) -> tuple[LanguageStats, ...]:
+        return self._saved.counted_languages()
 
     def stats(self) -> IndexStats:
         stats = super().stats()

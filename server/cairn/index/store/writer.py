@@ -18,8 +18,7 @@ from cairn.chunking.references.symbol_table import SymbolTable
 from cairn.index.store.database import create, open_writer
 from cairn.index.store.keyword_columns import path_words
 from cairn.index.store.meta import Facts, raise_generation, read_facts, set_facts
-from cairn.index.store.prepared_rows import ChunkRow, PackedSymbols
-from cairn.index.store.rows import CHUNK_COLUMNS, IDENTITY_COLUMNS, chunk_identity
+from cairn.index.store.rows import CHUNK_COLUMNS, IDENTITY_COLUMNS, ChunkRow, PackedSymbols, chunk_identity
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.languages.registry import language_of
 from cairn.text.sketch import sketch
@@ -216,12 +215,9 @@ class IndexWriter:
             lacking = len(written) - self._store_vectors(written)
             facts = self.facts()
             chunks = facts.chunks - sum(change.gone for change in changes) + len(written)
-            # These are upper bounds; the code that makes vectors corrects them.
-            queued = min(chunks, facts.queued + len(written))
+            # This is an upper bound; the code that makes vectors corrects it.
             static_queued = min(chunks, facts.static_queued + lacking)
-            set_facts(self.db, chunks=chunks, queued=queued, static_queued=static_queued)
-            if written:
-                set_facts(self.db, embedded=0)
+            set_facts(self.db, chunks=chunks, static_queued=static_queued)
             if lacking:
                 set_facts(self.db, static=0)
             raise_generation(self.db, "content", *{name for change in changes for name in change.counters})
