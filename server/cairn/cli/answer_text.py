@@ -14,9 +14,9 @@ from cairn.agents.reference_tool import MOST, in_groups, meant, use
 from cairn.agents.result_text import Lines, Part, ResultText, result_text, search_texts
 from cairn.cli.console import escape, has_colour, link, rule, warn, write, write_exactly
 from cairn.cli.output import to_stderr
+from cairn.languages.registry import detect_language
 from cairn.operations.kill_switch import PHASES
 from cairn.text.counts import counted
-from cairn.text.languages import detect_language
 from cairn.text.verbatim import lines_of
 
 if TYPE_CHECKING:

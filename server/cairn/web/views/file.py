@@ -30,7 +30,7 @@ from cairn.engine.file_page import (
 from cairn.engine.methods import WEB
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
-from cairn.text.languages import PROSE_LANGUAGES, detect_language
+from cairn.languages.registry import PROSE_LANGUAGES, detect_language
 from cairn.text.verbatim import lines_of, lines_with_ends
 from cairn.web.addresses import FILE, FILE_PANEL, address, editor_address, file_address, repository_name
 from cairn.web.code import MOST_COLOURED, CodeLine, code_lines, streamed_lines
