@@ -273,13 +273,14 @@ def _paths() -> dict[str, str]:
 
 def readers() -> dict[str, Operation]:
     """Return what reads texts of a repository or a query, by name."""
-    from cairn.agents.places import place_named
+    from cairn.agents.place_text import place_named
     from cairn.chunking.comments import comment_text
+    from cairn.chunking.definition_place import head_above, head_below
     from cairn.clients.jsonc import JsoncEditor
     from cairn.discovery.categories import categorize
-    from cairn.discovery.definition_heads import head_above, head_below
     from cairn.discovery.passages import prose_passages, reads_as_statement
     from cairn.discovery.sentences import split_sentences
+    from cairn.languages.registry import LANGUAGES
     from cairn.retrieval import evidence_lines
     from cairn.retrieval.query import understand
     from cairn.retrieval.reports.report import read_report
@@ -294,7 +295,6 @@ def readers() -> dict[str, Operation]:
     from cairn.workspace import builtin_rules
     from cairn.workspace.collections import MANIFESTS, find_projects
     from cairn.workspace.ignore_patterns import PatternList, path_key
-    from cairn.workspace.imports import readers as imports
 
     folder = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, folder)
@@ -365,7 +365,8 @@ def readers() -> dict[str, Operation]:
         )
         for name in MANIFESTS
     }
-    names = {**imports._READERS, **imports._MANIFESTS}
+    names = {name for name, each in LANGUAGES.items() if each.imports is not None}
+    names.update(*(each.imports.manifests for each in LANGUAGES.values() if each.imports is not None))
     found |= {f"imports, {name}": partial(_imports, name) for name in names}
     return found
 
@@ -377,9 +378,9 @@ def _code_passages(language: str, text: str) -> object:
 
 
 def _imports(name: str, text: str) -> object:
-    from cairn.workspace.imports.readers import import_specs
+    from cairn.workspace.import_graph import read_imports
 
-    return import_specs(name, name, text)
+    return read_imports(name, name, text)
 
 
 def _unless(kind: type[Exception], read: Operation) -> Operation:

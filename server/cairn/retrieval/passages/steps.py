@@ -10,8 +10,8 @@ from attrs import define, field, frozen
 
 from cairn.chunking.outline import CALLABLE
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.references.edges import Edge, Place
 from cairn.index.references.graph import ReferenceGraph
-from cairn.index.references.model import Edge, Place
 from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.candidates import Floats
 from cairn.workspace.collections import FileKind, file_kind

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 
 from attrs import define, field, frozen
 
+from cairn.languages.registry import detect_language
 from cairn.retrieval.mentions import read_mentions
 from cairn.retrieval.reports.parts import Parts, without_addresses
 from cairn.retrieval.traces import Frame
-from cairn.text.languages import detect_language
 from cairn.text.words import is_stopword
 
 FRAME_DECAY = 0.75
