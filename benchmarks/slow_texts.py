@@ -281,9 +281,9 @@ def readers() -> dict[str, Operation]:
     from cairn.discovery.passages import prose_passages, reads_as_statement
     from cairn.discovery.sentences import split_sentences
     from cairn.retrieval import evidence_lines
+    from cairn.retrieval.mentions import read_trace
     from cairn.retrieval.query import understand
-    from cairn.retrieval.reports.report import read_report
-    from cairn.retrieval.traces import read_trace
+    from cairn.retrieval.report import read_report
     from cairn.schema import strict_json
     from cairn.settings.sources import toml_layer
     from cairn.text.inline_markup import strip_inline

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cairn.discovery import Bullet, BulletCategory, ChunkMetadata, CollectionRef, ScoredChunk
 from cairn.protocol import whole_lines
-from cairn.retrieval.passages.ranking import Passage
+from cairn.retrieval.window_ranking import Passage
 
 
 def collection(name: str, **fields: Any) -> CollectionRef:

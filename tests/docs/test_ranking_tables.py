@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cairn.retrieval.passages.signals import SIGNALS
 from cairn.retrieval.signals import SIGNALS as SIGNALS_OF_FILES
+from cairn.retrieval.window_signals import SIGNALS
 
 RANKING = Path(__file__).parents[2] / "docs" / "ranking.md"
 

@@ -6,9 +6,9 @@ import pytest
 
 from cairn.chunking.chunker import chunk_text
 from cairn.index.reader.records import StoredChunk
-from cairn.retrieval.passages.further_passages import by_best_passage
-from cairn.retrieval.passages.ranking import Passage
+from cairn.retrieval.further_passages import by_best_passage
 from cairn.retrieval.scores import Ranked
+from cairn.retrieval.window_ranking import Passage
 
 
 def stored(path: str) -> StoredChunk:

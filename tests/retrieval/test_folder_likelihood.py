@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cairn.index.reader.postings import Postings
-from cairn.retrieval.folder_likelihood import folder_likelihoods
-from cairn.retrieval.pools import Pool, QueryWord
+from cairn.retrieval.candidates import Pool, QueryWord
+from cairn.retrieval.packages import folder_likelihoods
 
 
 def pool(**words: int) -> Pool:

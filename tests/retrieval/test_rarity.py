@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 import pytest
 from attrs import frozen
 
+from cairn.retrieval.matching import term_shares
 from cairn.retrieval.query import Query, understand
-from cairn.retrieval.rarity import term_shares
 
 
 @frozen

@@ -6,12 +6,12 @@ import pytest
 from tests.retrieval.indexed_folder import FolderOf
 from tests.retrieval.searching import search
 
+from cairn.retrieval.anchors import named_definitions
+from cairn.retrieval.mentions import read_trace
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import EVERYTHING
-from cairn.retrieval.reports.anchors import named_definitions
-from cairn.retrieval.reports.report import Report, read_report
+from cairn.retrieval.report import Report, read_report
 from cairn.retrieval.signals import weighted
-from cairn.retrieval.traces import read_trace
 from cairn.settings.tree import SearchSettings
 
 TALK = (

@@ -12,9 +12,8 @@ from cairn.index.queries.words import find_words
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.writer import IndexWriter
-from cairn.retrieval import shortlist as module
-from cairn.retrieval.pools import Pool
-from cairn.retrieval.shortlist import shortlist
+from cairn.retrieval import candidates as module
+from cairn.retrieval.candidates import Pool, shortlist
 
 FILES = {f"src/a{n}.py": "def moor():\n    return 'ship'\n" * (1 + (n == 7)) for n in range(12)}
 FILES["src/best.py"] = "def moor_ship():\n    # a ship is moored: ship, ship\n    return ship\n"

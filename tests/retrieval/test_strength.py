@@ -12,10 +12,10 @@ from cairn.chunking.model import Chunk
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol.chunk_type import ChunkType
-from cairn.retrieval.chunk_windows import read_chunk
-from cairn.retrieval.passages.strength import Strength, strength
-from cairn.retrieval.passages.window_columns import Windows
 from cairn.retrieval.query import understand
+from cairn.retrieval.window_columns import Windows
+from cairn.retrieval.window_ranking import Strength, strength
+from cairn.retrieval.windows import read_chunk
 
 TABLE = cast(StaticTable, object())
 

@@ -15,7 +15,7 @@ from cairn.discovery.render import TokenCounter, shown_excerpt
 from cairn.discovery.verification import LinesNow
 from cairn.protocol.evidence import Excerpt
 from cairn.protocol.places import citation, whole_lines
-from cairn.retrieval.passages.ranking import Passage
+from cairn.retrieval.window_ranking import Passage
 from cairn.settings.discovery import PromptRenderConfig
 from cairn.text.uris import file_uri
 from cairn.text.verbatim import lines_of

@@ -6,7 +6,7 @@ import re
 
 from cairn.discovery.terms import EDGE_PUNCTUATION, bare_words, content_words
 from cairn.retrieval.languages.translation import in_english
-from cairn.retrieval.query_types import is_name
+from cairn.retrieval.question_kinds import is_name
 from cairn.settings.discovery import ExpansionConfig
 from cairn.text.words import LIGHT_WORDS, RELATIONS, is_stopword
 

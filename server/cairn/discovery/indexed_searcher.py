@@ -18,12 +18,11 @@ from cairn.protocol.evidence import ChunkMetadata, ScoredChunk
 from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.meaning import Meaning, ModelMeaning, table_of
 from cairn.retrieval.packages import package_relevance
-from cairn.retrieval.passages.ranking import Passage, rank_passages
-from cairn.retrieval.passages.strength import Strength
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import EVERYTHING, Ranking, neighbours, rank
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.scoring import evidence
+from cairn.retrieval.window_ranking import Passage, Strength, rank_passages
 from cairn.settings.tree import SearchSettings
 
 _CHUNKS_PER_FILE = 20

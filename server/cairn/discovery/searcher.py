@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cairn.protocol.evidence import ScoredChunk
-from cairn.retrieval.passages.ranking import Passage
+from cairn.retrieval.window_ranking import Passage
 
 
 class Searcher(Protocol):

@@ -39,13 +39,13 @@ from cairn.index.vectors.store import ChunkText
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.meaning import table_of
-from cairn.retrieval.passages.ranking import best_chunks
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.referrals import definitions_around
 from cairn.retrieval.related import ChunkRange, relate
 from cairn.retrieval.related_lines import with_lines
 from cairn.retrieval.verdict import matched_terms
+from cairn.retrieval.window_ranking import best_chunks
 from cairn.text.verbatim import lines_with_ends
 from cairn.workspace.builtin_rules import holds_secret
 from cairn.workspace.collections import file_kind

@@ -21,10 +21,10 @@ from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter
 from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.introductions import OverviewSubject
+from cairn.retrieval.matching import term_shares
 from cairn.retrieval.meaning import Meaning, choose_meaning
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import EVERYTHING
-from cairn.retrieval.rarity import term_shares
 from cairn.settings.contained import contained
 from cairn.settings.layers import CHARACTERS
 from cairn.settings.tree import Leg

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.candidates import Candidates
-from cairn.retrieval.chunk_windows import read_chunk
 from cairn.retrieval.query import Query
 from cairn.retrieval.scores import CloserScores
 from cairn.retrieval.scoring import best_chunks
+from cairn.retrieval.windows import read_chunk
 
 
 @frozen(eq=False)

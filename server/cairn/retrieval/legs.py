@@ -29,13 +29,13 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.row_counts import count_rows
 from cairn.index.store.deadline import Cancelled, Deadline
 from cairn.index.text.literals import ExactMatches, Literal
+from cairn.retrieval.anchors import named_definitions, named_files
+from cairn.retrieval.candidates import Pool, QueryWord
 from cairn.retrieval.introductions import subject_of
 from cairn.retrieval.keyword_plan import KeywordPlan, plan_keywords
 from cairn.retrieval.meaning import QueryVector, finder, similarities
 from cairn.retrieval.mentions import MAX_LITERAL_CHARS
-from cairn.retrieval.pools import Pool, QueryWord
 from cairn.retrieval.query import Query
-from cairn.retrieval.reports.anchors import named_definitions, named_files
 from cairn.settings.tree import Leg, SearchSettings
 from cairn.text.words import stem
 from cairn.workspace.collections import MANIFESTS

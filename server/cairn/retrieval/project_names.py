@@ -17,8 +17,7 @@ from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.store.deadline import never
 from cairn.retrieval.introductions import asks_about_whole, name_key, project_of
 from cairn.retrieval.mentions import QUOTES
-from cairn.retrieval.typing_errors import is_common
-from cairn.retrieval.wording import read_words
+from cairn.retrieval.wording import is_common, read_words
 from cairn.text.words import is_stopword
 
 _MOST_WORDS = 3

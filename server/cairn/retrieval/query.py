@@ -14,17 +14,25 @@ from cairn.index.queries.known_words import IndexVocabulary
 from cairn.retrieval.introductions import with_project_named
 from cairn.retrieval.languages.recognition import ENGLISH
 from cairn.retrieval.languages.translation import Translation, in_english, word_meanings
-from cairn.retrieval.mentions import Mentions, read_mentions
+from cairn.retrieval.mentions import Mentions, Trace, read_mentions, read_trace
 from cairn.retrieval.project_names import without_project_name
-from cairn.retrieval.query_types import QueryType, is_name, named_kind, own_name, owner_name, query_type
-from cairn.retrieval.question_kinds import fragments_of, message_fragments
-from cairn.retrieval.reports.report import Report, read_report
-from cairn.retrieval.traces import Trace, read_trace
-from cairn.retrieval.typing_errors import is_common, repairs
+from cairn.retrieval.question_kinds import (
+    QueryType,
+    fragments_of,
+    is_name,
+    message_fragments,
+    named_kind,
+    own_name,
+    owner_name,
+    query_type,
+)
+from cairn.retrieval.report import Report, read_report
 from cairn.retrieval.wording import (
     alternatives,
+    is_common,
     is_compound,
     read_words,
+    repairs,
     replaced,
     rewrite_phrases,
     with_synonyms,

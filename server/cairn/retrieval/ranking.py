@@ -21,18 +21,16 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.index.store.deadline import Cancelled
-from cairn.retrieval.candidates import Candidates, add_whole_files, gather
+from cairn.retrieval.candidates import Candidates, add_whole_files, gather, shortlist
 from cairn.retrieval.closer_look import CloserLook
 from cairn.retrieval.diversity import diversify, is_diverse
 from cairn.retrieval.feedback_values import Learned
-from cairn.retrieval.folder_likelihood import folder_likelihoods
 from cairn.retrieval.legs import Legs, is_identifier
 from cairn.retrieval.meaning import Meaning, QueryVector, table_of
-from cairn.retrieval.packages import Packages, package_relevance
+from cairn.retrieval.packages import Packages, folder_likelihoods, package_relevance
 from cairn.retrieval.query import Query
 from cairn.retrieval.scores import Ranked, Scores, Signal, SignalInputs, score_files
 from cairn.retrieval.scoring import Scoring, best_of_file
-from cairn.retrieval.shortlist import shortlist
 from cairn.retrieval.signals import SIGNALS, weighted
 from cairn.settings.tree import DiversitySettings, SearchSettings
 

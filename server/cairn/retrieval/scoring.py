@@ -13,9 +13,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cairn.retrieval.candidates import Candidates, Floats
+from cairn.retrieval.candidates import Candidates, Floats, Pool
 from cairn.retrieval.legs import Legs
-from cairn.retrieval.pools import Pool
 from cairn.retrieval.query import Query
 from cairn.retrieval.scores import Scores
 from cairn.retrieval.signals import definitions

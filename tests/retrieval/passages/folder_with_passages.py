@@ -15,13 +15,12 @@ from cairn.discovery.render import estimate_tokens
 from cairn.embedding.packaged import load_packaged
 from cairn.embedding.static import StaticTable
 from cairn.protocol.evidence import Excerpt
+from cairn.retrieval.further_passages import FurtherPassage, further_passages, passages_of_results
 from cairn.retrieval.meaning import Meaning, StaticMeaning
-from cairn.retrieval.passages.further_passages import FurtherPassage, further_passages, passages_of_results
-from cairn.retrieval.passages.ranking import Passage, best_chunks
-from cairn.retrieval.passages.strength import Strength
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.scores import Ranked
+from cairn.retrieval.window_ranking import Passage, Strength, best_chunks
 from cairn.settings.discovery import PromptRenderConfig
 from cairn.text.uris import file_uri
 from cairn.text.verbatim import lines_of

@@ -13,8 +13,7 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import DefinitionPlace, StoredChunk
 from cairn.index.store.deadline import Cancelled
-from cairn.retrieval.reports.names import FRAME_DECAY, last_part
-from cairn.retrieval.reports.report import Report
+from cairn.retrieval.report import FRAME_DECAY, Report, last_part
 from cairn.workspace.collections import FileKind
 
 _OWNER_BONUS = 2.0

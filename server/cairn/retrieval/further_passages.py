@@ -8,10 +8,9 @@ from attrs import define, evolve
 
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.index_reader import IndexReader
-from cairn.retrieval.passages.ranking import Passage, rank_passages
-from cairn.retrieval.passages.strength import Strength
 from cairn.retrieval.ranking import Ranking
 from cairn.retrieval.scores import Ranked
+from cairn.retrieval.window_ranking import Passage, Strength, rank_passages
 from cairn.text.verbatim import lines_of
 
 _LEAST_SHARE = 0.6

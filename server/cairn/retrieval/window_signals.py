@@ -10,6 +10,7 @@ import numpy as np
 from attrs import frozen
 
 from cairn.chunking.definition_place import definition_lines
+from cairn.retrieval.anchors import frame_weights
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.evidence_lines import (
     assigns,
@@ -24,10 +25,9 @@ from cairn.retrieval.evidence_lines import (
 )
 from cairn.retrieval.file_names import is_release_notes
 from cairn.retrieval.introductions import is_project_upkeep, subject_of
-from cairn.retrieval.passages.families import lists, most_members_in
-from cairn.retrieval.passages.window_columns import Windows
 from cairn.retrieval.question_kinds import QuestionKind, message_of
-from cairn.retrieval.reports.anchors import frame_weights
+from cairn.retrieval.widening import lists, most_members_in
+from cairn.retrieval.window_columns import Windows
 from cairn.workspace.collections import FileKind
 
 _K1, _B = 1.2, 0.75

@@ -15,16 +15,15 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.candidates import Floats
-from cairn.retrieval.chunk_windows import TOKENS, ReadChunk, Runs, group_keys, read_chunk
 from cairn.retrieval.introductions import OPENING_LINES, TOP_LINES, OverviewSubject, introduces, subject_of
 from cairn.retrieval.matching import TermMatcher, matcher
 from cairn.retrieval.meaning import similarities
-from cairn.retrieval.passages.families import Family, mentioning
-from cairn.retrieval.passages.steps import Step, chunks_of
 from cairn.retrieval.query import Query
 from cairn.retrieval.question_kinds import QuestionKind, question_kinds
 from cairn.retrieval.ranking import Ranking
 from cairn.retrieval.scoring import coverage, share
+from cairn.retrieval.widening import Family, Step, chunks_of, mentioning
+from cairn.retrieval.windows import TOKENS, ReadChunk, Runs, group_keys, read_chunk
 from cairn.workspace.collections import FileKind
 
 _TOP, _OPENING, _DEFINES = 0.8, 0.6, 0.4
