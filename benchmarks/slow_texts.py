@@ -278,8 +278,7 @@ def readers() -> dict[str, Operation]:
     from cairn.clients.jsonc import JsoncEditor
     from cairn.discovery.categories import categorize
     from cairn.discovery.definition_heads import head_above, head_below
-    from cairn.discovery.passages import prose_passages, reads_as_statement
-    from cairn.discovery.sentences import split_sentences
+    from cairn.discovery.statements import prose_passages, reads_as_statement, split_sentences
     from cairn.retrieval import evidence_lines
     from cairn.retrieval.mentions import read_trace
     from cairn.retrieval.query import understand

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from tokenizers.models import BPE
 
-from cairn.context.builder import assemble, part_budgets
-from cairn.context.model import Assembled, Item, PartName
+from cairn.context.builder import Assembled, Item, PartName, assemble, part_budgets
 from cairn.discovery.render import estimate_tokens
 from cairn.embedding.model_files import find_model
 from cairn.embedding.tokenization import TextTokenizer, load_tokenizer

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tests.retrieval.indexed_folder import IndexedFolder
 
-from cairn.context.concepts import concept_items, readmes_above
-from cairn.context.model import Item
+from cairn.context.builder import Item
+from cairn.context.place_items import concept_items, readmes_above
 from cairn.index.queries.files import readme_paths
 from cairn.settings.discovery import ReadmePromotionConfig
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cairn.context.editor import CursorPassage, Problem, diagnostic_items, editor_items, query_items
-from cairn.context.model import Item
+from cairn.context.builder import Item
+from cairn.context.place_items import CursorPassage, Problem, diagnostic_items, editor_items, query_items
 
 SHOWN = CursorPassage(
     "src/berths.py",

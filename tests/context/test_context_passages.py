@@ -9,7 +9,7 @@ import pytest
 from attrs import evolve
 from tests.retrieval.indexed_folder import IndexedFolder
 
-from cairn.context.passages import FOUND, Group, Grouped, passage_item, related_passages, with_query
+from cairn.context.grouped_passages import FOUND, Group, Grouped, passage_item, related_passages, with_query
 from cairn.index.reader.filters import ChunkFilter
 from cairn.retrieval.related import (
     DEFINES,

@@ -6,7 +6,8 @@ import attrs
 import pytest
 from tests.discovery.discovery_builders import FixedSearcher, chunk, collection
 
-from cairn.discovery import BroadDiscoveryConfig, broad_discovery
+from cairn.discovery.searching import broad_discovery
+from cairn.settings.discovery import BroadDiscoveryConfig
 
 COLLECTIONS = [collection("demo-docs"), collection("demo-source")]
 TEXTS = ("alpha beta gamma", "delta epsilon zeta", "eta theta iota", "kappa lambda mu")

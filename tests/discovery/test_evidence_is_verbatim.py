@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from tests.discovery.discovery_builders import chunk
 
 from cairn.chunking.chunker import chunk_text
-from cairn.discovery import CompressionConfig, compress_evidence
 from cairn.discovery.code_evidence import code_passages
-from cairn.discovery.passages import prose_passages
+from cairn.discovery.compression import compress_evidence
+from cairn.discovery.statements import prose_passages
+from cairn.settings.discovery import CompressionConfig
 from cairn.text.verbatim import lines_of, stands_in
 
 WORDS = st.sampled_from(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from cairn.discovery import ExpansionConfig, expand_queries_baseline
-from cairn.discovery.expansion import main_term
+from cairn.discovery.preparation import expand_queries_baseline, main_term
+from cairn.settings.discovery import ExpansionConfig
 
 NOTHING = ExpansionConfig(
     **{name: False for name in attrs.fields_dict(ExpansionConfig) if name.startswith("include")}

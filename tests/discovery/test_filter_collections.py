@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.discovery.discovery_builders import collection
 
-from cairn.discovery import FilterConfig, filter_collections
+from cairn.discovery.preparation import filter_collections
+from cairn.settings.discovery import FilterConfig
 
 NAMES = (
     "vectorizer-docs",

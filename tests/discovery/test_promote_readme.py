@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.discovery.discovery_builders import chunk
 
-from cairn.discovery import ReadmePromotionConfig, promote_readme
+from cairn.discovery.searching import promote_readme
 from cairn.retrieval.intent import Readme
+from cairn.settings.discovery import ReadmePromotionConfig
 
 
 def paths(chunks):

@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.discovery.discovery_builders import collection
 
-from cairn.discovery import ScoringConfig, score_collections
+from cairn.discovery.preparation import score_collections
+from cairn.settings.discovery import ScoringConfig
 
 NOW = datetime(2025, 10, 7, tzinfo=UTC)
 TODAY = NOW.isoformat()

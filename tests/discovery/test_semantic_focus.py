@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.discovery.discovery_builders import FixedSearcher, chunk, collection
 
-from cairn.discovery import SemanticFocusConfig, semantic_focus
-from cairn.discovery.focus import sentence_quality_score, term_frequency_score
+from cairn.discovery.searching import semantic_focus, sentence_quality_score, term_frequency_score
 from cairn.discovery.terms import QueryTerms
+from cairn.settings.discovery import SemanticFocusConfig
 
 DOCS = collection("demo-docs")
 PLAIN = SemanticFocusConfig(semantic_reranking=False, context_window=0)

@@ -9,17 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.discovery.discovery_builders import FixedSearcher, chunk, collection
 
-from cairn.discovery import (
+from cairn.discovery.compression import compress_evidence
+from cairn.discovery.preparation import score_collections
+from cairn.discovery.searching import broad_discovery, promote_readme, semantic_focus
+from cairn.settings.discovery import (
     BroadDiscoveryConfig,
     CompressionConfig,
     ReadmePromotionConfig,
     ScoringConfig,
     SemanticFocusConfig,
-    broad_discovery,
-    compress_evidence,
-    promote_readme,
-    score_collections,
-    semantic_focus,
 )
 
 WORDS = (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cairn.discovery.similarity import distinct, jaccard, maximal_marginal_relevance
+from cairn.discovery.searching import distinct, jaccard, maximal_marginal_relevance
 
 PIES = ["red apple pie", "red apple tart", "green pear cake"]
 

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from attrs import frozen
 
 from cairn.discovery.definition_heads import PREPROCESSOR, Head, head_above, head_below, module_above
-from cairn.discovery.passages import Passage, passages_of, reads_as_statement
-from cairn.discovery.sentences import split_sentences
+from cairn.discovery.statements import Passage, passages_of, reads_as_statement, split_sentences
 from cairn.text.paragraphs import Paragraph, join_lines, read_paragraphs
 from cairn.text.verbatim import OMISSION, lines_of, stands_in, starts_with_mark
 

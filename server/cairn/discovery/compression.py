@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 
 from cairn.discovery.categories import categorize
 from cairn.discovery.code_evidence import code_passages
-from cairn.discovery.passages import Passage, prose_passages
+from cairn.discovery.statements import Passage, prose_passages
 from cairn.discovery.terms import QueryTerms
 from cairn.protocol.evidence import Bullet, ScoredChunk
 from cairn.protocol.places import citation, whole_lines

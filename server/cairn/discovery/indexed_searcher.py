@@ -9,7 +9,7 @@ import numpy as np
 from attrs import define, evolve, field
 from numpy.typing import NDArray
 
-from cairn.discovery.order import merge
+from cairn.discovery.searching import merge
 from cairn.index.queries.files import collections_within
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter

@@ -14,11 +14,17 @@ from cairn import protocol
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.composite import composite_text
 from cairn.chunking.model import content_key
-from cairn.context import editor
-from cairn.context.builder import TokenCounter, assemble, part_budgets
-from cairn.context.concepts import concept_items, readmes_above
-from cairn.context.model import Item, PartName
-from cairn.context.passages import Grouped, passage_item, related_passages, with_query
+from cairn.context.builder import Item, PartName, TokenCounter, assemble, part_budgets
+from cairn.context.grouped_passages import Grouped, passage_item, related_passages, with_query
+from cairn.context.place_items import (
+    CursorPassage,
+    Problem,
+    concept_items,
+    diagnostic_items,
+    editor_items,
+    query_items,
+    readmes_above,
+)
 from cairn.discovery.render import estimate_tokens
 from cairn.engine.completeness import index_state
 from cairn.engine.context_memory import ContextMemory
@@ -159,10 +165,10 @@ class _ContextRequest:
         return number, path, [StoredChunk(0, path, kind, "", c, c.content_hash) for c in chunks]
 
     @cached_property
-    def at_cursor(self) -> editor.CursorPassage:
+    def at_cursor(self) -> CursorPassage:
         path, at = self.passage.path, self._range
         if not self.passage.chunks:
-            return editor.CursorPassage(path, "", (0, 0), 0)
+            return CursorPassage(path, "", (0, 0), 0)
         first, last = self.passage.chunks[0].chunk, self.passage.chunks[-1].chunk
         text = "".join(stored.chunk.text for stored in self.passage.chunks)
         start, end = first.start_line, last.end_line
@@ -173,7 +179,7 @@ class _ContextRequest:
             if from_line < to_line:
                 text = "".join(lines[from_line - start : to_line - start])
                 start, end = from_line, to_line
-        return editor.CursorPassage(
+        return CursorPassage(
             path,
             text,
             (start, end),
@@ -294,9 +300,9 @@ class _ContextRequest:
         return {
             PartName.CORE_CONCEPTS: self._concepts(),
             PartName.PASSAGES: [passage_item(each) for each in passages],
-            PartName.EDITOR_STATE: editor.editor_items(self.at_cursor, self._open_documents()),
-            PartName.DIAGNOSTICS: editor.diagnostic_items(path, problems, self.at_cursor.cursor),
-            PartName.RECENT_QUERIES: editor.query_items([params.query, *other]),
+            PartName.EDITOR_STATE: editor_items(self.at_cursor, self._open_documents()),
+            PartName.DIAGNOSTICS: diagnostic_items(path, problems, self.at_cursor.cursor),
+            PartName.RECENT_QUERIES: query_items([params.query, *other]),
         }
 
     def _concepts(self) -> tuple[Item, ...]:
@@ -364,8 +370,8 @@ def _line_after(given: protocol.Range) -> int:
     return end.line + (end.character > 0 or end.line == given.start.line)
 
 
-def _problem(given: protocol.Diagnostic) -> editor.Problem:
-    return editor.Problem(
+def _problem(given: protocol.Diagnostic) -> Problem:
+    return Problem(
         given.range.start.line,
         _line_after(given.range),
         given.severity or 1,

@@ -12,8 +12,8 @@ from cairn.chunking.model import content_key
 from cairn.operations.answer_cache import AnswerCache
 
 if TYPE_CHECKING:
-    from cairn.context.model import Item
-    from cairn.context.passages import Grouped
+    from cairn.context.builder import Item
+    from cairn.context.grouped_passages import Grouped
     from cairn.index.reader.records import StoredChunk
 
 _MOST_PAGES = 32

@@ -1,14 +1,136 @@
-"""Stage 3: derive several queries from a question. The same question always gives the same queries."""
+"""Stages 1 to 3, before anything is searched: choose the collections, score them, and derive several queries
+from the question. The same question always gives the same queries."""
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from types import MappingProxyType
 
 from cairn.discovery.terms import EDGE_PUNCTUATION, bare_words, content_words
+from cairn.protocol.evidence import CollectionRef
 from cairn.retrieval.languages.translation import in_english
 from cairn.retrieval.question_kinds import is_name
-from cairn.settings.discovery import ExpansionConfig
+from cairn.settings.discovery import ExpansionConfig, FilterConfig, ScoringConfig
 from cairn.text.words import LIGHT_WORDS, RELATIONS, is_stopword
+
+_PART = re.compile(r"[\W_]+")
+KIND_WORDS = frozenset(
+    {"source", "doc", "docs", "documentation", "test", "tests", "config", "example", "examples"}
+)
+"""The kinds of collections, which are the last parts of their names. Questions such as "how do I test a
+route" use them as ordinary words, so they choose collections only if the question has no other word."""
+MIN_SHARE = 0.2
+"""The minimum share of all chunks for a collection that is chosen by its name. A smaller one's name is often
+an ordinary word: a question about log transports searched only a test fixture named so."""
+
+
+def filter_collections(
+    query: str,
+    include: Sequence[str] | None,
+    exclude: Sequence[str] | None,
+    all_collections: Sequence[CollectionRef],
+    config: FilterConfig = FilterConfig(),  # noqa: B008 - frozen
+) -> list[CollectionRef]:
+    """Return the collections to search, in the given order.
+
+    `include` and `exclude` are globs over collection names, case-insensitive; `exclude` always wins. If they
+    are absent or empty, `config.default_include` and `config.default_exclude` are used. Without globs to
+    include, collections with a word of their name in the query are returned, unless they have few chunks; if
+    there are none, all are.
+    """
+    excluded = exclude or config.default_exclude
+    candidates = [ref for ref in all_collections if not _matches_any(ref.name, excluded)]
+    included = include or config.default_include
+    if included:
+        return [ref for ref in candidates if _matches_any(ref.name, included)]
+    terms = {part for word in content_words(query) for part in _PART.split(word.lower())}
+    terms = terms - KIND_WORDS or terms
+    named = [ref for ref in candidates if not terms.isdisjoint(_PART.split(ref.name.lower()))]
+    in_named, in_all = (sum(ref.vector_count for ref in refs) for refs in (named, candidates))
+    return named if named and in_named >= MIN_SHARE * in_all else candidates
+
+
+def _matches_any(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name.lower(), pattern.lower()) for pattern in patterns)
+
+
+BOOST_TERMS = ("docs", "source", "api", "sdk", "core")
+IMPORTANT_TAGS = ("documentation", "code", "api")
+STARTS_WITH_BOOST = 1.5
+FULL_SIZE = 1_000_000
+"""The number of vectors from which on the size of a collection scores 1."""
+
+
+def score_collections(
+    query_terms: Sequence[str],
+    collections: Sequence[CollectionRef],
+    config: ScoringConfig,
+    now: datetime | None = None,
+    package_relevance: Mapping[str, float] = MappingProxyType({}),
+) -> list[tuple[CollectionRef, float]]:
+    """Return each collection with its score, best first, equal scores by name.
+
+    The score is the weighted sum of three signals: the share of query terms that are in the name, the share
+    of `BOOST_TERMS` that are in the name, and the mean of size, recency and tags. `config.evidence_weight`
+    times `package_relevance` is added, which says, by a collection's name, how much the question is about its
+    package, 0 to 1. Recency is relative to `now`, by default the current time. Times without a zone are UTC.
+    """
+    moment = now or datetime.now(UTC)
+    terms = [term.lower() for term in query_terms if term]
+    scored = [
+        (
+            ref,
+            _score(ref, terms, config, moment)
+            + config.evidence_weight * package_relevance.get(ref.name, 0.0),
+        )
+        for ref in collections
+    ]
+    return sorted(scored, key=lambda pair: (-pair[1], pair[0].name))
+
+
+def _score(ref: CollectionRef, terms: Sequence[str], config: ScoringConfig, now: datetime) -> float:
+    name = ref.name.lower()
+    term_boost = sum(term in name for term in BOOST_TERMS) / len(BOOST_TERMS)
+    size = min(ref.vector_count / FULL_SIZE, 1.0)
+    tags = sum(tag in ref.tags for tag in IMPORTANT_TAGS) / len(IMPORTANT_TAGS)
+    signal_boost = (size + _recency(ref.updated_at, config.recency_decay_days, now) + tags) / 3
+    return (
+        _name_match(name, terms) * config.name_match_weight
+        + term_boost * config.term_boost_weight
+        + signal_boost * config.signal_boost_weight
+    )
+
+
+def _name_match(name: str, terms: Sequence[str]) -> float:
+    """Return the share of the terms that are in the name, times 1.5 if the name starts with one of them."""
+    if not terms:
+        return 0.0
+    share = sum(term in name for term in terms) / len(terms)
+    return share * STARTS_WITH_BOOST if name.startswith(tuple(terms)) else share
+
+
+def _recency(updated_at: str | None, decay_days: float, now: datetime) -> float:
+    """Return `exp(-days / decay_days)`: 1 for today, 0 without a time. Whole days make answers repeatable."""
+    if not updated_at:
+        return 0.0
+    days = days_since(updated_at, now)
+    if decay_days == 0:
+        return 0.0 if days else 1.0
+    return math.exp(-days / decay_days)
+
+
+def days_since(updated_at: str | None, now: datetime) -> int:
+    """Return the number of whole days from a time to `now`; 0 for a later time or none."""
+    return max(0, (_utc(now) - _utc(datetime.fromisoformat(updated_at))).days) if updated_at else 0
+
+
+def _utc(moment: datetime) -> datetime:
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
 
 MAX_TERM_WORDS = 3
 """The maximum number of content words in the main term. With longer terms, all variations find the same."""

@@ -1,4 +1,4 @@
-"""Chooses the passages for a place: related code, documents and READMEs, each with a share of the results."""
+"""Choose the passages for a place: related code, documents and READMEs, each with a share of the results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from attrs import evolve, frozen
 
-from cairn.context.model import Item
+from cairn.context.builder import Item
 from cairn.index.queries.files import readme_rule
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol.chunk_type import ChunkType
