@@ -24,7 +24,8 @@ from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.recipe import static_vectors
 from cairn.index.vectors.store import ChunkText, VectorStore
-from cairn.retrieval.meaning import Meaning, similarities
+from cairn.retrieval.further_passages import by_best_passage, passages_of_results
+from cairn.retrieval.meaning import Meaning, similarities, table_of
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.signals import SIGNALS
@@ -110,6 +111,8 @@ class OpenIndex:
             )
             ranking = rank([self.reader], [query], meaning, settings, signals=signals)
             found = ranking.results(DEPTH, settings.diversity)
+            passages, _ = passages_of_results(ranking, found, table_of(meaning))
+            found = by_best_passage(found, passages)
             ms = (time.perf_counter() - began) * 1000
             spans = [
                 Span(each.stored.path, each.stored.chunk.start_line + 1, each.stored.chunk.end_line)

@@ -87,11 +87,10 @@ def _measure(
         # The first, unmeasured requests read the index from disk. They want one result more, so that their
         # answers are not cached.
         ask(daemon, questions, FULL, limit=DEPTH + 1)
+        own, meaning = OpenIndex.at(index_path(data).parent), StaticMeaning(load_packaged())
         for variant in (FULL, *variants):
-            if variant.is_tried:
-                tried = OpenIndex.at(index_path(data).parent)
-                meaning = StaticMeaning(load_packaged())
-                answers.by_system[variant.name] = tried.ranked(questions, meaning, variant.weights)
+            if variant.is_of_a_signal:
+                answers.by_system[variant.name] = own.ranked(questions, meaning, variant.weights)
             else:
                 _ask_variant(daemon, questions, variant, answers)
         with opened(data) as index:

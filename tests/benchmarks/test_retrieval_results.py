@@ -80,9 +80,9 @@ def test_unavailable_systems_are_reported_and_not_plotted() -> None:
 
 
 def test_ablations_omit_each_signal_once_and_add_tried_ones() -> None:
-    without = [variant for variant in signals() if not variant.is_tried]
-    assert [variant.weights for variant in without] == [{signal.name: 0.0} for signal in SIGNALS]
-    tried = {variant.name: variant.weights for variant in signals() if variant.is_tried}
+    without = [variant for variant in signals() if variant.default]
+    assert [variant.weights for variant in without] == [{signal.title: 0.0} for signal in SIGNALS]
+    tried = {variant.name: variant.weights for variant in signals() if not variant.default}
     assert tried["with: words close together"] == {"words close together": 0.5}
 
 
@@ -91,7 +91,7 @@ def test_each_signal_of_the_past_can_be_tried(tmp_path: Path) -> None:
         tmp_path, {"src/moor.py": "def moor(ship):\n    return rope\n", "README.md": "# Moor\n"}
     )
     known = tried_signals(folder.reader)
-    assert {signal.name for signal in known} == TRIAL_WEIGHTS.keys()
+    assert {signal.title for signal in known} == TRIAL_WEIGHTS.keys()
     settings = SearchSettings(weights=TRIAL_WEIGHTS)
     ranking = rank([folder.reader], [understand("moor ropes tightly")], None, settings, signals=known)
     reasons = {each.signal: each.value for each in ranking.results(2, settings.diversity)[0].reasons}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cairn.protocol import whole_lines
 from cairn.protocol.evidence import Bullet, ChunkMetadata, CollectionRef, ScoredChunk
-from cairn.retrieval.window_ranking import Passage
+from cairn.retrieval.windows import Passage
 from cairn.settings.discovery import BulletCategory
 
 

@@ -13,11 +13,11 @@ RANKING = Path(__file__).parents[2] / "docs" / "ranking.md"
 def test_passages_table_has_every_signal_and_weight() -> None:
     table = _table("## Passages\n", ["signal", "weight", "value"])[: len(SIGNALS)]
     listed = [(name, _number(weight)) for name, weight, _ in table]
-    assert listed == [(signal.name, signal.weight) for signal in SIGNALS]
+    assert listed == [(signal.title, signal.weight) for signal in SIGNALS]
 
 
 def test_reports_table_has_every_changed_weight() -> None:
-    expected = [(s.name, s.weight, s.in_reports) for s in SIGNALS_OF_FILES if s.in_reports is not None]
+    expected = [(s.title, s.weight, s.in_reports) for s in SIGNALS_OF_FILES if s.in_reports is not None]
     table = _table("## Reports\n", ["signal", "weight", "in reports"])
     assert [(name, *map(_number, weights)) for name, *weights in table] == expected
 

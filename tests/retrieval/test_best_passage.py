@@ -8,7 +8,7 @@ from cairn.chunking.chunker import chunk_text
 from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.further_passages import by_best_passage
 from cairn.retrieval.scores import Ranked
-from cairn.retrieval.window_ranking import Passage
+from cairn.retrieval.windows import Passage
 
 
 def stored(path: str) -> StoredChunk:

@@ -128,7 +128,9 @@ def test_a_foreign_report_is_translated() -> None:
 
 
 def test_a_weight_of_the_settings_counts_in_reports() -> None:
-    signal = next(signal for signal in weighted({"commit subjects": 9.0}) if signal.name == "commit subjects")
+    signal = next(
+        signal for signal in weighted({"commit subjects": 9.0}) if signal.title == "commit subjects"
+    )
     assert signal.weight_for(understand(ISSUE)) == 9.0
 
 

@@ -13,7 +13,7 @@ from cairn.chunking.definition_place import definition_at
 from cairn.discovery.render import TokenCounter, shown_excerpt
 from cairn.protocol.evidence import Bullet, Excerpt
 from cairn.protocol.places import citation, whole_lines
-from cairn.retrieval.window_ranking import Passage
+from cairn.retrieval.windows import Passage
 from cairn.settings.discovery import PromptRenderConfig
 from cairn.text.uris import file_uri
 from cairn.text.verbatim import lines_of, stands_in

@@ -22,7 +22,8 @@ from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import EVERYTHING, Ranking, neighbours, rank
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.scoring import evidence
-from cairn.retrieval.window_ranking import Passage, Strength, rank_passages
+from cairn.retrieval.window_ranking import Strength, rank_passages
+from cairn.retrieval.windows import Passage
 from cairn.settings.tree import SearchSettings
 
 _CHUNKS_PER_FILE = 20

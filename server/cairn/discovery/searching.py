@@ -17,7 +17,7 @@ from cairn.discovery.terms import QueryTerms
 from cairn.index.queries.files import readme_rule
 from cairn.protocol.evidence import CollectionRef, ScoredChunk
 from cairn.retrieval.intent import Readme
-from cairn.retrieval.window_ranking import Passage
+from cairn.retrieval.windows import Passage
 from cairn.settings.discovery import BroadDiscoveryConfig, ReadmePromotionConfig, SemanticFocusConfig
 from cairn.workspace.collections import FileKind, file_kind
 

@@ -302,26 +302,26 @@ def shortlist(reader: IndexReader, pool: Pool) -> list[int]:
     always |= np.isin(files, list(file_ids(reader, pool.files).values()))
     if len(np.unique(files)) <= MOST_FILES:
         return cast("list[int]", ids.tolist())
-    keyword = _share(pool.keywords.scores(ids))
+    keyword = share(pool.keywords.scores(ids))
     cosines: dict[int, float] = {}
     for leg in ("static", "compared", "similarity"):
         cosines |= pool.found.get(leg, {})
     near = np.fromiter(map(cosines.get, ids.tolist(), repeat(0.0)), np.float64, len(ids))
-    meaning = _share(np.maximum(near, 0.0))
+    meaning = share(np.maximum(near, 0.0))
     covered = np.zeros(len(ids))
     for word in pool.words:
         covered += word.idf * word.postings.shares(ids)
     worth = keyword + meaning
     order = np.lexsort((-worth, files))
     ids, files, always = ids[order], files[order], always[order]
-    keyword, meaning, covered = keyword[order], meaning[order], _share(covered[order])
+    keyword, meaning, covered = keyword[order], meaning[order], share(covered[order])
     starts = np.flatnonzero(np.diff(files, prepend=np.iinfo(np.int64).min))
     file_of = np.cumsum(np.diff(files, prepend=files[0]) != 0)
     place = np.arange(len(ids)) - starts[file_of]
     decayed = keyword * np.append(_DECAY, 0.0)[np.minimum(place, len(_DECAY))]
     totals = (
         _BEST * np.maximum.reduceat(keyword, starts)
-        + _SUM * _share(np.add.reduceat(decayed, starts))
+        + _SUM * share(np.add.reduceat(decayed, starts))
         + _COVERED * np.maximum.reduceat(covered, starts)
         + _MEANING * np.maximum.reduceat(meaning, starts)
     )
@@ -331,6 +331,18 @@ def shortlist(reader: IndexReader, pool: Pool) -> list[int]:
     return cast("list[int]", ids[chosen].tolist())
 
 
-def _share(column: Floats) -> Floats:
+def share(column: Floats) -> Floats:
+    """Return `column` divided by its maximum."""
     shares: Floats = column / (column.max(initial=0.0) or 1.0)
     return shares
+
+
+def coverage(ids: NDArray[np.int64], folders: NDArray[np.intp], pools: Sequence[Pool]) -> Floats:
+    """Return float64[chunks], 0 to 1: the share of the query's words in each chunk, weighted by idf."""
+    covered = np.zeros(len(ids))
+    for folder, pool in enumerate(pools):
+        possible = sum(word.idf for word in pool.words) or 1.0
+        here = folders == folder
+        for word in pool.words:
+            covered[here] += word.idf / possible * word.postings.contain(ids[here])
+    return covered

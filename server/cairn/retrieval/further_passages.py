@@ -10,7 +10,8 @@ from cairn.embedding.static import StaticTable
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.ranking import Ranking
 from cairn.retrieval.scores import Ranked
-from cairn.retrieval.window_ranking import Passage, Strength, rank_passages
+from cairn.retrieval.window_ranking import Strength, rank_passages
+from cairn.retrieval.windows import Passage
 from cairn.text.verbatim import lines_of
 
 _LEAST_SHARE = 0.6

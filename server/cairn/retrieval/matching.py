@@ -11,6 +11,7 @@ from functools import lru_cache
 from attrs import field, frozen
 
 from cairn.index.queries.known_words import IndexVocabulary
+from cairn.index.text.bm25 import odds
 from cairn.retrieval.query import Query
 from cairn.text.words import stem, stems
 
@@ -129,6 +130,6 @@ def term_shares(query: Query, vocabulary: IndexVocabulary) -> tuple[float, ...]:
     rarities = []
     for group in query.groups:
         found = min(chunks, sum(map(holding, group)))
-        rarities.append(math.log(1 + (chunks - found + 0.5) / (found + 0.5)))
+        rarities.append(math.log(1 + odds(chunks, found)))
     whole = sum(rarities)
     return tuple(rarity / whole for rarity in rarities)

@@ -20,6 +20,7 @@ from cairn.index.references.graph import ReferenceGraph
 from cairn.index.references.model import Edge, Place
 from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.candidates import Floats
+from cairn.retrieval.windows import Passage
 from cairn.text.identifiers import identifier_words
 from cairn.workspace.collections import FileKind, file_kind
 
@@ -40,17 +41,6 @@ _LEAST_CONFIDENCE = 0.5
 _MOST_CALLS, _MOST_CALLERS = 200, 20
 _MOST_CHUNKS = 40
 _NAMES_SHOWN = 3
-
-
-@frozen
-class ScoredLines:
-    """Lines `[first, last)` of a file with their score."""
-
-    folder: int
-    path: str
-    first: int
-    last: int
-    score: float
 
 
 @frozen
@@ -90,7 +80,7 @@ class Walk:
     def __attrs_post_init__(self) -> None:
         self._graphs = [ReferenceGraph(reader, self.cancelled) for reader in self.readers]
 
-    def steps(self, found: Iterable[ScoredLines]) -> tuple[Step, ...]:
+    def steps(self, found: Iterable[Passage]) -> tuple[Step, ...]:
         """Return the functions of the flow, the likeliest first. `found` are lines of code, best first."""
         fitting = self._functions(found)
         self._worth.update(fitting)
@@ -108,12 +98,12 @@ class Walk:
         most = max(taken.values(), default=0.0) or 1.0
         return tuple(self._step(function, worth / most) for function, worth in taken.items())
 
-    def _functions(self, found: Iterable[ScoredLines]) -> dict[_Function, float]:
+    def _functions(self, found: Iterable[Passage]) -> dict[_Function, float]:
         """Return the worth, 0 to 1, of each function that contains found lines, by the scores of these."""
         scores: defaultdict[_Function, list[float]] = defaultdict(list)
         for each in found:
             graph = self._graphs[each.folder]
-            for place in {graph.around(each.path, line) for line in range(each.first, each.last)}:
+            for place in {graph.around(each.stored.path, line) for line in range(each.first, each.last)}:
                 if place is not None and place.kind in CALLABLE:
                     scores[each.folder, place].append(max(0.0, each.score))
         best = max((values[0] for values in scores.values()), default=0.0) or 1.0

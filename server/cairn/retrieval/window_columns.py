@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
+from cairn.index.text.bm25 import odds
 from cairn.protocol.chunk_type import ChunkType
-from cairn.retrieval.candidates import Floats
+from cairn.retrieval.candidates import Floats, coverage, share
 from cairn.retrieval.introductions import OPENING_LINES, TOP_LINES, OverviewSubject, introduces, subject_of
 from cairn.retrieval.matching import TermMatcher, matcher
 from cairn.retrieval.meaning import similarities
 from cairn.retrieval.query import Query
 from cairn.retrieval.question_kinds import QuestionKind, question_kinds
 from cairn.retrieval.ranking import Ranking
-from cairn.retrieval.scoring import coverage, share
 from cairn.retrieval.widening import Family, Step, chunks_of, mentioning
 from cairn.retrieval.windows import TOKENS, ReadChunk, Runs, group_keys, read_chunk
 from cairn.workspace.collections import FileKind
@@ -135,7 +135,7 @@ class Windows:
     @cached_property
     def idf(self) -> Floats:
         holding = (self.counts > 0).sum(axis=0)
-        idf: Floats = np.log(1 + (len(self.texts) - holding + 0.5) / (holding + 0.5))
+        idf: Floats = np.log(1 + odds(len(self.texts), holding))
         return idf
 
     @cached_property

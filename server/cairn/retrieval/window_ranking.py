@@ -15,10 +15,11 @@ from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.question_kinds import QuestionKind
 from cairn.retrieval.ranking import Ranking
-from cairn.retrieval.scores import Ranked
-from cairn.retrieval.widening import Family, ScoredLines, Walk, families
+from cairn.retrieval.scores import Ranked, by_key
+from cairn.retrieval.widening import Family, Walk, families
 from cairn.retrieval.window_columns import Windows, gather_windows
 from cairn.retrieval.window_signals import SIGNALS
+from cairn.retrieval.windows import Passage
 from cairn.text.identifiers import identifier_words
 from cairn.workspace.collections import FileKind
 from cairn.workspace.ignore_patterns import Selection
@@ -96,32 +97,19 @@ _DEFINITIONS, _DEFINITION_GAIN = 4, 0.15
 _FLOWS, _FLOW_GAIN = 2, 0.5
 """The same two values for questions about a flow, where one or two definitions are most of the answer."""
 _NEXT_GAIN = 0.8
-_MEANING = [signal.name for signal in SIGNALS].index("meaning")
+(_MEANING,) = by_key(SIGNALS, "meaning")
 _WIDENED = {QuestionKind.FLOW, QuestionKind.CHANGE}
 """The kinds of questions for which further chunks are added to those found."""
 _SEARCHED = 60
 """How many of the best code windows are searched for lists, and for functions that call each other."""
-_WORDS = [signal.name for signal in SIGNALS].index("words of the question")
-_USUAL = [n for n, signal in enumerate(SIGNALS) if signal.name in ("meaning", "headings")]
+(_WORDS,) = by_key(SIGNALS, "words")
+_USUAL = by_key(SIGNALS, "meaning", "headings")
 _DISTINCTIVE = [n for n, signal in enumerate(SIGNALS) if signal.reason and n not in (_WORDS, *_USUAL)]
 """The signals that explain a window well, because most windows lack them."""
 _LEAST_DISTINCTIVE = 0.2
 """The least that a signal must add to a window's score to be its reason."""
 _TERMS_SHOWN = 4
 """How many words a reason names. It is shown in a heading, which has no room for more."""
-
-
-@frozen
-class Passage:
-    """Lines `[first, last)` of a file with their score."""
-
-    folder: int
-    stored: StoredChunk
-    first: int
-    last: int
-    score: float
-    reason: str
-    """A few words on the strongest signal of the passage."""
 
 
 def best_chunks(ranking: Ranking, table: StaticTable | None, limit: int) -> list[Ranked]:
@@ -184,12 +172,12 @@ def _best_places(windows: Windows, scores: Floats) -> list[int]:
     return code[:_SEARCHED]
 
 
-def _best_code(windows: Windows, scores: Floats) -> Iterator[ScoredLines]:
+def _best_code(windows: Windows, scores: Floats) -> Iterator[Passage]:
     for place in _best_places(windows, scores):
         number = int(windows.chunk_of[place])
         stored = windows.chunks[number]
         if stored.kind not in (FileKind.TESTS, FileKind.EXAMPLES):
-            yield ScoredLines(windows.folders[number], stored.path, *windows.at(place), float(scores[place]))
+            yield Passage(windows.folders[number], stored, *windows.at(place), float(scores[place]))
 
 
 def _scored(windows: Windows) -> tuple[Floats, Floats]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from attrs import frozen
 
 from cairn.chunking.definition_place import definition_lines
+from cairn.index.text.bm25 import K1, B
 from cairn.retrieval.anchors import frame_weights
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.evidence_lines import (
@@ -26,11 +26,11 @@ from cairn.retrieval.evidence_lines import (
 from cairn.retrieval.file_names import is_release_notes
 from cairn.retrieval.introductions import is_project_upkeep, subject_of
 from cairn.retrieval.question_kinds import QuestionKind, message_of
+from cairn.retrieval.scores import Signal
 from cairn.retrieval.widening import lists, most_members_in
 from cairn.retrieval.window_columns import Windows
 from cairn.workspace.collections import FileKind
 
-_K1, _B = 1.2, 0.75
 _INT8_SCALE = 127.0
 _MOST_COUNTED = 3
 """The number of members of a family, beside the first, that give a window the full value."""
@@ -40,8 +40,8 @@ _BEGINS, _BETWEEN_CALLS = 0.7, 0.5
 
 def _bm25(windows: Windows) -> Floats:
     lengths = windows.words.lengths
-    length = _K1 * (1 - _B + _B * lengths / lengths.mean())
-    saturated = windows.counts * (_K1 + 1) / (windows.counts + length[:, None])
+    length = K1 * (1 - B + B * lengths / lengths.mean())
+    saturated = windows.counts * (K1 + 1) / (windows.counts + length[:, None])
     found: Floats = saturated @ windows.idf / (windows.idf.sum() or 1.0)
     return found
 
@@ -198,38 +198,31 @@ def _history(windows: Windows) -> Floats:
     return windows.of_chunks([is_release_notes(chunk.path) for chunk in windows.chunks])
 
 
-@frozen
-class PassageSignal:
-    name: str
-    weight: float
-    value: Callable[[Windows], Floats]
-    reason: str = ""
-    """The description shown with the passage; "" if it would say little to users."""
-
-
-SIGNALS: tuple[PassageSignal, ...] = (
-    PassageSignal("words of the question", 1.0, _bm25, "has {terms}"),
-    PassageSignal("meaning", 2.0, _meaning, "close in meaning"),
-    PassageSignal("near words", 1.5, _nearness),
-    PassageSignal("headings", 0.3, _headings, "its heading has words of the question"),
-    PassageSignal("keywords of the chunk", 0.3, _of_chunk("keyword")),
-    PassageSignal("meaning of the chunk", 0.7, _of_chunk("similarity")),
-    PassageSignal("its file", 0.8, _of_chunk("file")),
-    PassageSignal("place of its file", 0.2, _of_chunk("place")),
-    PassageSignal("its package", 2.0, _of_chunk("package"), "in the package asked about"),
-    PassageSignal("defines it", 0.6, _definition, "defines {defined}"),
-    PassageSignal("introduces it", 3.5, lambda windows: windows.introductions, "introduces it"),
-    PassageSignal("is the message", 1.5, _message, "has the message"),
-    PassageSignal("is in the trace", 1.0, _frame, "in the stack trace"),
-    PassageSignal("gives the value", 0.5, _value, "gives a value"),
-    PassageSignal("reads the option", 0.4, _option, "reads or declares an option"),
-    PassageSignal("uses it", 0.8, _call, "uses {names}"),
-    PassageSignal("is a test", 0.6, _test, "a test"),
-    PassageSignal("lists similar things", 0.8, _list, "lists similar things"),
-    PassageSignal("mentions other members", 1.0, _family, "mentions other members"),
-    PassageSignal("is a step", 1.0, _step, "{step}"),
-    PassageSignal("is a document", -0.3, _document),
-    PassageSignal("is a comment", -0.2, _comment),
-    PassageSignal("is off topic", -0.8, _test_or_upkeep),
-    PassageSignal("is in release notes", -0.3, _history),
+SIGNALS: tuple[Signal[Windows], ...] = (
+    Signal("words", "words of the question", 1.0, _bm25, reason="has {terms}"),
+    Signal("meaning", "meaning", 2.0, _meaning, reason="close in meaning"),
+    Signal("near_words", "near words", 1.5, _nearness),
+    Signal("headings", "headings", 0.3, _headings, reason="its heading has words of the question"),
+    Signal("chunk_keywords", "keywords of the chunk", 0.3, _of_chunk("keyword")),
+    Signal("chunk_meaning", "meaning of the chunk", 0.7, _of_chunk("similarity")),
+    Signal("file", "its file", 0.8, _of_chunk("file")),
+    Signal("file_place", "place of its file", 0.2, _of_chunk("place")),
+    Signal("package", "its package", 2.0, _of_chunk("package"), reason="in the package asked about"),
+    Signal("definition", "defines it", 0.6, _definition, reason="defines {defined}"),
+    Signal(
+        "introduction", "introduces it", 3.5, lambda windows: windows.introductions, reason="introduces it"
+    ),
+    Signal("message", "is the message", 1.5, _message, reason="has the message"),
+    Signal("trace", "is in the trace", 1.0, _frame, reason="in the stack trace"),
+    Signal("value", "gives the value", 0.5, _value, reason="gives a value"),
+    Signal("option", "reads the option", 0.4, _option, reason="reads or declares an option"),
+    Signal("use", "uses it", 0.8, _call, reason="uses {names}"),
+    Signal("test", "is a test", 0.6, _test, reason="a test"),
+    Signal("list", "lists similar things", 0.8, _list, reason="lists similar things"),
+    Signal("members", "mentions other members", 1.0, _family, reason="mentions other members"),
+    Signal("step", "is a step", 1.0, _step, reason="{step}"),
+    Signal("document", "is a document", -0.3, _document),
+    Signal("comment", "is a comment", -0.2, _comment),
+    Signal("off_topic", "is off topic", -0.8, _test_or_upkeep),
+    Signal("release_notes", "is in release notes", -0.3, _history),
 )

@@ -153,3 +153,16 @@ def group_keys(groups: Sequence[Sequence[str]]) -> list[tuple[int, ...]]:
 def _words(text: str) -> list[str]:
     words = identifier_words(text)
     return words if len(words) == 1 else [text]
+
+
+@frozen
+class Passage:
+    """Lines `[first, last)` of a file with their score."""
+
+    folder: int
+    stored: StoredChunk
+    first: int
+    last: int
+    score: float
+    reason: str = ""
+    """A few words on the strongest signal of the passage."""

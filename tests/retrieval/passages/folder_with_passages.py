@@ -20,7 +20,8 @@ from cairn.retrieval.meaning import Meaning, StaticMeaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.scores import Ranked
-from cairn.retrieval.window_ranking import Passage, Strength, best_chunks
+from cairn.retrieval.window_ranking import Strength, best_chunks
+from cairn.retrieval.windows import Passage
 from cairn.settings.discovery import PromptRenderConfig
 from cairn.text.uris import file_uri
 from cairn.text.verbatim import lines_of

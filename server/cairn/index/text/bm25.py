@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Sequence
 from operator import mul
+from typing import Any, TypeVar
 
 import apsw
 from attrs import frozen
@@ -19,6 +20,8 @@ from attrs import frozen
 K1, B = 1.2, 0.75
 LOWEST_IDF = 1e-6
 """These constants are the same as in FTS5's bm25."""
+
+Number = TypeVar("Number", float, Any)
 
 OCCURRENCES, STATISTICS = "cairn_occurrences", "cairn_statistics"
 """The names of FTS5 functions that return the fields of `Occurrences` and of `Statistics` as JSON."""
@@ -64,7 +67,7 @@ def score(found: Sequence[Occurrences], statistics: Statistics, weights: Sequenc
     there = statistics.frequencies or (0,) * len(here)
     chunks = max(statistics.chunks, len(found))
     tokens = statistics.tokens / statistics.chunks if statistics.tokens else found[0].tokens
-    idfs = [_idf(chunks, max(counts)) for counts in zip(here, there, strict=True)]
+    idfs = [idf(chunks, max(counts)) for counts in zip(here, there, strict=True)]
     return {chunk.chunk_id: _score(chunk, idfs, tokens, weights) for chunk in found}
 
 
@@ -78,9 +81,16 @@ def _score(chunk: Occurrences, idfs: Sequence[float], tokens: float, weights: Se
     return found
 
 
-def _idf(chunks: int, frequency: int) -> float:
-    odds = (chunks - frequency + 0.5) / (frequency + 0.5)
-    return max(math.log(odds), LOWEST_IDF) if odds > 0 else LOWEST_IDF
+def idf(chunks: int, frequency: int) -> float:
+    """Return the inverse document frequency of FTS5's bm25."""
+    against = odds(chunks, frequency)
+    return max(math.log(against), LOWEST_IDF) if against > 0 else LOWEST_IDF
+
+
+def odds(chunks: int, frequency: Number) -> Number:
+    """Return the odds that a chunk lacks a word: a number, or an array for an array of frequencies. With an
+    idf of log(1 + odds), words that are in most chunks count, too."""
+    return (chunks - frequency + 0.5) / (frequency + 0.5)
 
 
 def _occurrences(api: apsw.FTS5ExtensionApi, /, *_: apsw.SQLiteValue) -> str:
