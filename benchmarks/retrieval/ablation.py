@@ -37,6 +37,8 @@ class Variant:
 
 
 FULL = Variant(FULL_NAME)
+IN_PROCESS = Variant("cairn, in process", default=0.0)
+"""The ranking with which those without or with a signal are compared."""
 NO_VECTORS = Variant(NO_VECTORS_NAME, alpha=0.0)
 
 

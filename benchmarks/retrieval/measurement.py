@@ -17,7 +17,7 @@ from engine.ready import indexed
 from cairn.embedding.packaged import load_packaged
 from cairn.retrieval.meaning import StaticMeaning
 from retrieval import ablation
-from retrieval.ablation import FULL, Variant
+from retrieval.ablation import FULL, IN_PROCESS, Variant
 from retrieval.asking import Answer, ask
 from retrieval.baselines import BM25, BM25_NAME, RIPGREP_NAME, Ripgrep, ask_baseline
 from retrieval.in_process import OpenIndex
@@ -87,12 +87,13 @@ def _measure(
         # The first, unmeasured requests read the index from disk. They want one result more, so that their
         # answers are not cached.
         ask(daemon, questions, FULL, limit=DEPTH + 1)
-        own, meaning = OpenIndex.at(index_path(data).parent), StaticMeaning(load_packaged())
-        for variant in (FULL, *variants):
-            if variant.is_of_a_signal:
-                answers.by_system[variant.name] = own.ranked(questions, meaning, variant.weights)
-            else:
-                _ask_variant(daemon, questions, variant, answers)
+        for variant in (FULL, *(each for each in variants if not each.is_of_a_signal)):
+            _ask_variant(daemon, questions, variant, answers)
+        of_signals = [IN_PROCESS, *(each for each in variants if each.is_of_a_signal)]
+        ranked = OpenIndex.at(index_path(data).parent).ranked_by(
+            [variant.weights for variant in of_signals], questions, StaticMeaning(load_packaged())
+        )
+        answers.by_system |= {each.name: own for each, own in zip(of_signals, ranked, strict=True)}
         with opened(data) as index:
             answers.by_system[BM25_NAME] = ask_baseline(BM25(index), questions)
             try:

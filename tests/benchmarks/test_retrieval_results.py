@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 from retrieval import plot, report
-from retrieval.ablation import FULL, Variant, signals
+from retrieval.ablation import FULL, IN_PROCESS, Variant, signals
 from retrieval.asking import Answer, answer
 from retrieval.measurement import Answers, Measured
 from retrieval.metrics import Span
@@ -53,7 +53,8 @@ def test_means_over_questions_and_over_repositories() -> None:
 
 def measured() -> Measured:
     answers = Answers()
-    answers.by_system[FULL.name] = [answer_at(QUAY, "one", 1), answer_at(QUAY, "two", 2)]
+    for variant in (FULL, IN_PROCESS):
+        answers.by_system[variant.name] = [answer_at(QUAY, "one", 1), answer_at(QUAY, "two", 2)]
     answers.by_system[WITHOUT_NAME.name] = [answer_at(QUAY, "one", 2), answer_at(QUAY, "two", 2)]
     answers.unavailable["ripgrep"] = "there is no rg on the path"
     index = {"model": "tiny", "files": 3, "chunks": 9, "index_mb": 0.1}

@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 
 from cairn.context.builder import Item, as_code, one_line
 from cairn.index.overlay.overlaid_reader import OverlaidReader
-from cairn.protocol import citation
+from cairn.protocol import Diagnostic, Range, citation
 from cairn.text.paragraphs import Paragraph, read_paragraphs
 from cairn.text.verbatim import lines_with_ends
 
@@ -41,20 +41,6 @@ class CursorPassage:
     symbol: str = ""
 
 
-@frozen
-class Problem:
-    """A diagnostic of the document."""
-
-    line: int
-    end: int
-    """The line after the last one, 0-based."""
-    severity: int
-    """The severity, 1 to 4 as in LSP."""
-    message: str
-    source: str = ""
-    code: str = ""
-
-
 def editor_items(shown: CursorPassage, open_documents: Sequence[str]) -> tuple[Item, ...]:
     """Return the place, the passage there, and the other open documents, the most important ones first."""
     place = Item(_place(shown), title=shown.path, score=_CURSOR, path=shown.path)
@@ -82,13 +68,28 @@ def editor_items(shown: CursorPassage, open_documents: Sequence[str]) -> tuple[I
     return (place, *documents[:_MOST_FIRST], *passages, *documents[_MOST_FIRST:])
 
 
-def diagnostic_items(path: str, problems: Sequence[Problem], cursor: int) -> tuple[Item, ...]:
+def diagnostic_items(path: str, diagnostics: Sequence[Diagnostic], cursor: int) -> tuple[Item, ...]:
     """Return the diagnostics, the most severe first; of equally severe ones, the nearest to the cursor."""
-    ordered = sorted(
-        dict.fromkeys(problems),
-        key=lambda p: (p.severity, max(p.line - cursor, cursor - p.end + 1, 0), p.line, p.message),
-    )
-    return tuple(_problem(path, problem, 1 / place) for place, problem in enumerate(ordered, 1))
+
+    def order(each: Diagnostic) -> tuple[int, int, int, str]:
+        first, last = touched_lines(each.range)
+        return _severity(each), max(first - cursor, cursor - last + 1, 0), first, each.message
+
+    different = {
+        (order(each), touched_lines(each.range), each.source, each.code): each for each in diagnostics
+    }
+    ordered = sorted(different.values(), key=order)
+    return tuple(_diagnostic(path, each, 1 / place) for place, each in enumerate(ordered, 1))
+
+
+def touched_lines(given: Range) -> tuple[int, int]:
+    """Return the lines `[first, last)` that the range touches."""
+    start, end = given.start, given.end
+    return start.line, end.line + (end.character > 0 or end.line == start.line)
+
+
+def _severity(each: Diagnostic) -> int:
+    return each.severity or 1
 
 
 def query_items(queries: Sequence[str]) -> tuple[Item, ...]:
@@ -108,12 +109,13 @@ def _place(shown: CursorPassage) -> str:
     return f"- {what}: {as_code(shown.path)}, {where}" + (f", in {as_code(inside)}" if inside else "")
 
 
-def _problem(path: str, problem: Problem, score: float) -> Item:
-    kind = SEVERITIES[problem.severity - 1].capitalize()
-    by = " ".join(filter(None, (problem.source, problem.code)))
-    lines = (problem.line, problem.end)
+def _diagnostic(path: str, each: Diagnostic, score: float) -> Item:
+    kind = SEVERITIES[_severity(each) - 1].capitalize()
+    code = "" if each.code is None else str(each.code)
+    by = " ".join(filter(None, (each.source or "", code)))
+    lines = touched_lines(each.range)
     # With this indentation, all lines of the message belong to the list item.
-    first, *rest = [line.strip() for line in lines_with_ends(problem.message.strip())] or [""]
+    first, *rest = [line.strip() for line in lines_with_ends(each.message.strip())] or [""]
     head = f"- {kind}, `{citation(path, lines)}`{f' ({by})' if by else ''}: {first}"
     text = "\n".join([head, *(f"  {line}" for line in rest if line)])
     return Item(text, one_line(first), score, path, lines)

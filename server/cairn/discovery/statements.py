@@ -160,30 +160,30 @@ _LEANING = re.compile(
 
 
 @frozen
-class Passage:
+class Statement:
     """A piece of a chunk that can be quoted, on the lines `[first, last)` of the chunk."""
 
     text: str
     first: int
     last: int
     leaning: bool = False
-    """Whether the passage loses meaning when quoted alone. It refers to the previous sentence ("This …",
+    """Whether the statement loses meaning when quoted alone. It refers to the previous sentence ("This …",
     "However, …"), only points elsewhere ("See …"), or is the beginning of a longer quotation."""
     head: str = ""
     """The head of a definition in `text`; "" without one."""
 
 
-def prose_passages(content: str, markdown: bool, min_words: int = 0) -> list[Passage]:
+def prose_statements(content: str, markdown: bool, min_words: int = 0) -> list[Statement]:
     """Return the sentences of a document's chunk, in order, with line numbers relative to the chunk."""
-    return passages_of(read_paragraphs(enumerate(lines_of(content)), markdown), min_words)
+    return statements_of(read_paragraphs(enumerate(lines_of(content)), markdown), min_words)
 
 
-def passages_of(blocks: Iterable[Paragraph], min_words: int = 0) -> list[Passage]:
+def statements_of(blocks: Iterable[Paragraph], min_words: int = 0) -> list[Statement]:
     """Return the sentences of `blocks` that read as statements and can be cited, in order.
 
     A sentence of fewer than `min_words` words is joined with the next short sentences of its block.
     """
-    passages: list[Passage] = []
+    statements: list[Statement] = []
     for block in blocks:
         for start, end in _read_on(block.text, split_sentences(block.text), min_words):
             text = block.text[start:end]
@@ -191,8 +191,8 @@ def passages_of(blocks: Iterable[Paragraph], min_words: int = 0) -> list[Passage
             lines = block.lines(start, end)
             if lines and not unfinished and reads_as_statement(text):
                 is_cut = text.startswith('"') and text.count('"') % 2 == 1
-                passages.append(Passage(text, *lines, leaning=is_cut or bool(_LEANING.match(text))))
-    return passages
+                statements.append(Statement(text, *lines, leaning=is_cut or bool(_LEANING.match(text))))
+    return statements
 
 
 def _read_on(text: str, sentences: Iterable[tuple[int, int]], min_words: int) -> Iterator[tuple[int, int]]:

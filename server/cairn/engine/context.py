@@ -18,12 +18,12 @@ from cairn.context.builder import Item, PartName, TokenCounter, assemble, part_b
 from cairn.context.grouped_passages import Grouped, passage_item, related_passages, with_query
 from cairn.context.place_items import (
     CursorPassage,
-    Problem,
     concept_items,
     diagnostic_items,
     editor_items,
     query_items,
     readmes_above,
+    touched_lines,
 )
 from cairn.discovery.render import estimate_tokens
 from cairn.engine.completeness import index_state
@@ -175,7 +175,7 @@ class _ContextRequest:
         selected = at.start != at.end
         lines = lines_with_ends(text)
         if selected and len(lines) == end - start:  # Lines of a notebook's cells may have other numbers.
-            from_line, to_line = max(start, at.start.line), min(end, _line_after(at))
+            from_line, to_line = max(start, at.start.line), min(end, touched_lines(at)[1])
             if from_line < to_line:
                 text = "".join(lines[from_line - start : to_line - start])
                 start, end = from_line, to_line
@@ -295,13 +295,12 @@ class _ContextRequest:
         """Return every candidate item for each part of the context."""
         params, path = self.params, self.passage.path
         queries = self.memory.recent.latest() if params.recent_queries is None else params.recent_queries
-        problems = [_problem(each) for each in params.diagnostics]
         other = [text for text in queries if text.strip() != params.query.strip()]
         return {
             PartName.CORE_CONCEPTS: self._concepts(),
             PartName.PASSAGES: [passage_item(each) for each in passages],
             PartName.EDITOR_STATE: editor_items(self.at_cursor, self._open_documents()),
-            PartName.DIAGNOSTICS: diagnostic_items(path, problems, self.at_cursor.cursor),
+            PartName.DIAGNOSTICS: diagnostic_items(path, params.diagnostics, self.at_cursor.cursor),
             PartName.RECENT_QUERIES: query_items([params.query, *other]),
         }
 
@@ -362,20 +361,3 @@ class _ContextRequest:
 
 def _name(uri: str) -> str:
     return PurePosixPath(unquote(uri.partition(":")[2] or uri)).name or uri
-
-
-def _line_after(given: protocol.Range) -> int:
-    """Return the line after the last one that the range touches."""
-    end = given.end
-    return end.line + (end.character > 0 or end.line == given.start.line)
-
-
-def _problem(given: protocol.Diagnostic) -> Problem:
-    return Problem(
-        given.range.start.line,
-        _line_after(given.range),
-        given.severity or 1,
-        given.message,
-        given.source or "",
-        "" if given.code is None else str(given.code),
-    )

@@ -97,6 +97,11 @@ class FileCandidate:
     is_named: float = 0.0
     """How likely a path in the query means this file, 1 at most."""
 
+    @property
+    def folders(self) -> str:
+        """The path without the file's name."""
+        return self.path.rpartition("/")[0]
+
 
 @frozen(eq=False)
 class Candidates:

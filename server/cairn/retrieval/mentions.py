@@ -257,18 +257,25 @@ class Frame:
 class Trace:
     """A stack trace with the innermost frame first, as far as its format tells."""
 
-    paths: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-    frames: tuple[Frame, ...] = ()
-    """The frames, of which there may be more than in `paths` and `names`."""
-    message: str = ""
+    frames: tuple[Frame, ...]
+    message: str
+    """The text without the lines of the trace."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths of the innermost frames."""
+        return tuple(dict.fromkeys(frame.path for frame in self.frames))[:_MAX_PLACES]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(frame.name for frame in self.frames if frame.name))[:_MAX_PLACES]
 
 
-def read_trace(text: str) -> Trace | None:
-    """Return the trace in `text`; None if `text` has no line of a trace."""
+def read_trace(text: str) -> Trace:
+    """Return the trace in `text`, which has no frames if `text` has no line of a trace."""
     frames = [match for pattern in _FRAMES for match in pattern.finditer(text)]
     if not frames:
-        return None
+        return Trace((), text)
     frames.sort(key=lambda match: match.start())
     if 'File "' in text:  # Python prints the innermost frame last.
         frames.reverse()
@@ -276,18 +283,11 @@ def read_trace(text: str) -> Trace | None:
         Frame(normalised_path(frame["path"]), _own_name(frame.groupdict().get("name") or ""))
         for frame in frames
     )
-    paths = dict.fromkeys(frame.path for frame in read)
-    own = dict.fromkeys(frame.name for frame in read if frame.name)
     rest = _SOURCE_LINE.sub(r"\1", text)
     for pattern in _FRAMES:
         rest = pattern.sub(" ", rest)
     message = "\n".join(line for line in map(str.strip, _NOISE.sub("", rest).splitlines()) if line)
-    return Trace(
-        tuple(paths)[:_MAX_PLACES],
-        tuple(own)[:_MAX_PLACES],
-        message=message,
-        frames=tuple(read)[:_MAX_FRAMES],
-    )
+    return Trace(tuple(read)[:_MAX_FRAMES], message)
 
 
 def _own_name(name: str) -> str:

@@ -11,11 +11,10 @@ from itertools import pairwise
 from attrs import evolve, field, frozen
 
 from cairn.index.queries.known_words import IndexVocabulary
-from cairn.retrieval.introductions import with_project_named
+from cairn.retrieval.introductions import with_project_named, without_project_name
 from cairn.retrieval.languages.recognition import ENGLISH
 from cairn.retrieval.languages.translation import Translation, in_english, word_meanings
 from cairn.retrieval.mentions import Mentions, Trace, read_mentions, read_trace
-from cairn.retrieval.project_names import without_project_name
 from cairn.retrieval.question_kinds import (
     QueryType,
     fragments_of,
@@ -216,7 +215,7 @@ def understand(
             corrections=tuple(shortened),
             english="" if english == cut else english,
         )
-    trace = read_trace(meant) or Trace(message=meant)
+    trace = read_trace(meant)
     mentions = read_mentions(trace.message)
     kind = _type(mentions, trace)
     files = tuple(path.rpartition("/")[2] for path in trace.paths)

@@ -26,7 +26,7 @@ from cairn.retrieval.diversity import diversify, is_diverse
 from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.legs import Legs
 from cairn.retrieval.meaning import Meaning, QueryVector, table_of
-from cairn.retrieval.packages import Packages, folder_likelihoods, package_relevance
+from cairn.retrieval.packages import folder_likelihoods, package_relevance
 from cairn.retrieval.query import Query
 from cairn.retrieval.scores import FileSignal, Ranked, Scores, SignalInputs, score_files
 from cairn.retrieval.scoring import CloserLook, Scoring, best_of_file
@@ -54,15 +54,18 @@ class Ranking:
     readers: Sequence[IndexReader]
     legs: Legs
     """The first query's legs, with the results of all queries merged."""
-    candidates: Candidates
+    inputs: SignalInputs
+    """What the signals of the files look at: the first query, the candidates of all queries, and so on."""
     scores: Scores
     values: NDArray[np.float64]
     """float64[queries, chunks]: the values, comparable between queries and chunks."""
     vectors: Sequence[QueryVector] = ()
     """The queries' vectors; empty if they were not compared by meaning."""
-    packages: Sequence[Packages] = ()
-    """The relevance of the packages of each folder to the query; empty if unknown."""
     _fetched: dict[int, Ranked] = field(factory=dict, init=False)
+
+    @property
+    def candidates(self) -> Candidates:
+        return self.inputs.candidates
 
     @property
     def timings(self) -> dict[str, float]:
@@ -102,7 +105,8 @@ class Ranking:
         return self.legs.remark
 
     def package(self, folder: int, path: str) -> float:
-        return self.packages[folder].around(path) if self.packages else 0.0
+        packages = self.inputs.packages
+        return packages[folder].around(path) if packages else 0.0
 
     def best(self, question: int, collections: Iterable[str], limit: int, per_file: int) -> list[int]:
         """Return the indexes of one query's `limit` best chunks of positive value in the collections."""
@@ -203,7 +207,7 @@ def rank(
         # Passages
         values = scoring(candidates, scores, every)
         question.check_cancelled()
-    return Ranking(readers, question, candidates, scores, values, vectors, inputs.packages)
+    return Ranking(readers, question, inputs, scores, values, vectors)
 
 
 def _run_legs(

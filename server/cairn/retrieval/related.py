@@ -15,7 +15,7 @@ from attrs import define, field, frozen
 
 from cairn.errors import QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
-from cairn.index.queries import relations
+from cairn.index.queries import relations as indexed
 from cairn.index.queries.symbols import definitions_of
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights, FoundName, Hit, StoredChunk
@@ -124,49 +124,38 @@ class Related:
     values: Mapping[str, float]
 
 
-@frozen
-class Relations:
-    """The chunks related to a passage, and the rare names by which they are related."""
-
-    passage: ChunkRange
-    found: Sequence[Related]
-    defined: Sequence[str]
-    used: Mapping[tuple[int, int], Sequence[str]]
-    """The rare names that the passage uses, by folder and defining chunk; the rarest first."""
-    vector: relations.PassageVector
-    referrals: Referrals = field(factory=dict)
-
-
 def relate(
     readers: Sequence[OverlaidReader],
     passage: ChunkRange,
     cancelled: Cancelled,
     *,
     besides: ChunkFilter | None = None,
-    vector: relations.PassageVector | None = None,
+    vector: indexed.PassageVector | None = None,
 ) -> Relations:
     """Find all chunks related to the passage. With `besides`, the chunks nearest in meaning that pass this
     filter are added. `vector` replaces the passage's vectors in the index. Raises QueryCancelledError soon
     after `cancelled()` turns true."""
-    own = vector or relations.passage_vector(readers[passage.folder], sorted(passage.ids))
-    search = _Search(readers, passage, cancelled, besides, own)
-    for leg in (search.by_references, search.by_names, search.by_files, search.by_meaning):
+    own = vector or indexed.passage_vector(readers[passage.folder], sorted(passage.ids))
+    relations = Relations(readers, passage, cancelled, besides, own)
+    for leg in (relations.by_references, relations.by_names, relations.by_files, relations.by_meaning):
         leg()
         if cancelled():
             raise QueryCancelledError("The request was cancelled.")
-    return Relations(passage, search.found(), search.defined, search.used, own, search.referrals)
+    return relations
 
 
 @define
-class _Search:
+class Relations:
+    """Finds the chunks related to a passage, and the rare names by which they are related."""
+
     readers: Sequence[OverlaidReader]
     passage: ChunkRange
     cancelled: Cancelled
     besides: ChunkFilter | None
-    vector: relations.PassageVector
+    vector: indexed.PassageVector
     defined: Sequence[str] = field(default=(), init=False)
     used: dict[tuple[int, int], list[str]] = field(factory=dict, init=False)
-    """The same as in `Relations`; so is `defined`."""
+    """The rare names that the passage uses, by folder and defining chunk; the rarest first."""
     referrals: Referrals = field(factory=dict, init=False)
     focused_names: Sequence[str] | None = field(default=None, init=False)
     _pools: list[defaultdict[int, dict[str, float]]] = field(init=False)
@@ -228,10 +217,10 @@ class _Search:
 
     def by_files(self) -> None:
         reader, path = self.readers[self.passage.folder], self.passage.path
-        imported, importing = relations.imports_around(reader, path)
-        together = relations.changed_together(reader, path)
+        imported, importing = indexed.imports_around(reader, path)
+        together = indexed.changed_together(reader, path)
         groups: tuple[tuple[str, Iterable[tuple[str, float]]], ...] = (
-            (SAME_NAME, ((other, 1.0) for other in relations.same_stem(reader, path))),
+            (SAME_NAME, ((other, 1.0) for other in indexed.same_stem(reader, path))),
             (IMPORTED, ((other, 1.0) for other in imported)),
             (IMPORTING, ((other, 1.0) for other in importing)),
             (TOGETHER, together.items()),
@@ -256,7 +245,7 @@ class _Search:
                     hits += vector.nearest(reader, _NEAREST_BESIDES, self.besides, self.cancelled)
                 similar = {hit.chunk_id: hit.score for hit in hits}
                 unknown = pool.keys() | set(chain.from_iterable(looked_into))
-                sample = relations.spread_ids(reader, _SAMPLE)
+                sample = indexed.spread_ids(reader, _SAMPLE)
                 compared = vector.similarities(reader, sorted((unknown - similar.keys()).union(sample)))
                 by_chance = [compared[chunk] for chunk in sample if chunk in compared]
                 background = fmean(by_chance) if by_chance else 0.0
@@ -280,6 +269,7 @@ class _Search:
         )
         return reader.chunk_ids(best[:_MOST_FILES]).values()
 
+    @property
     def found(self) -> list[Related]:
         """Return all found chunks, and the passage itself only if it refers to its own functions."""
         found = []
@@ -302,7 +292,7 @@ def _files_defining(definitions: Iterable[FoundName]) -> defaultdict[str, set[st
     return files
 
 
-def _query_vector(own: relations.PassageVector, static_table: str) -> QueryVector | None:
+def _query_vector(own: indexed.PassageVector, static_table: str) -> QueryVector | None:
     """Return the vector to compare with an index that uses `static_table`, or None."""
     static = StaticVector(own.static) if own.static is not None and own.static_table == static_table else None
     if own.vector is not None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import define, field, frozen
 
-from cairn.retrieval.mentions import Frame, Trace, read_mentions, read_messages, read_trace
+from cairn.retrieval.mentions import Frame, read_mentions, read_messages, read_trace
 from cairn.retrieval.wording import read_words
 from cairn.text.languages import detect_language
 from cairn.text.words import is_stopword
@@ -380,7 +380,7 @@ def read_report(text: str) -> Report | None:
         return None
     if "\n" not in lines:
         return None
-    trace = read_trace(lines) or Trace(message=lines)
+    trace = read_trace(lines)
     parts = read_parts(trace.message)
     if not (parts.prose or parts.output or trace.frames):
         return None  # This is a piece of code, which is searched verbatim.

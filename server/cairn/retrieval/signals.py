@@ -137,14 +137,14 @@ def _folder_name(inputs: SignalInputs) -> Floats:
     def share(stems: frozenset[str]) -> float:
         return inputs.share_of_query(wanted & stems)
 
-    return inputs.each(lambda file: share(folder_stems(file.path)))
+    return inputs.each(lambda file: share(folder_stems(file.folders)))
 
 
 def _older_version(inputs: SignalInputs) -> Floats:
     """Return whether a file is in the folder of an older version that the query does not name."""
     newest: defaultdict[tuple[int, str], int] = defaultdict(int)
     for file in inputs.candidates.files:
-        for above, number in versions(file.path):
+        for above, number in versions(file.folders):
             newest[file.folder, above] = max(number, newest[file.folder, above])
     if not newest:
         return inputs.nothing()
@@ -152,7 +152,7 @@ def _older_version(inputs: SignalInputs) -> Floats:
     def is_older(file: FileCandidate) -> bool:
         return any(
             newest[file.folder, above] > number and f"v{number}" not in inputs.query.terms
-            for above, number in versions(file.path)
+            for above, number in versions(file.folders)
         )
 
     return inputs.each(is_older)
@@ -162,12 +162,12 @@ def _translation(inputs: SignalInputs) -> Floats:
     """Return whether a file is translated from English. All values are 0 for a query in another language."""
     if inputs.query.language:
         return inputs.nothing()
-    places = {(file.folder, *found) for file in inputs.candidates.files for found in languages(file.path)}
+    places = {(file.folder, *found) for file in inputs.candidates.files for found in languages(file.folders)}
 
     def is_one(file: FileCandidate) -> bool:
         if is_translated_readme(file.path):
             return True
-        codes = languages(file.path)
+        codes = languages(file.folders)
         return any(code != "en" and (file.folder, above, "en") in places for above, code in codes)
 
     return inputs.each(is_one)
