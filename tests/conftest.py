@@ -9,10 +9,12 @@ from typing import Any
 
 import hypothesis
 import pytest
+from attrs import evolve
 
 from cairn.embedding.model_files import find_model
 from cairn.engine.engine import Engine
-from cairn.engine.request import Tell
+from cairn.engine.methods import Tell
+from cairn.engine.request import Request
 from cairn.engine.runner import answer
 from cairn.index.store.deadline import Cancelled, never
 from cairn.paths import data_dir
@@ -83,7 +85,12 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def ask(
-    engine: Engine, method: str, params: Any, cancelled: Cancelled = never, tell: Tell | None = None
+    asked: Engine | Request,
+    method: str,
+    params: Any,
+    cancelled: Cancelled = never,
+    tell: Tell | None = None,
 ) -> Any:
     """Call a method with params, which are JSON data or an object of their class."""
-    return answer(engine, method, params, cancelled, tell=tell, as_json=False)
+    request = asked if isinstance(asked, Request) else asked.request()
+    return answer(evolve(request, cancelled=cancelled), method, params, tell=tell, as_json=False)

@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from answers.facts import MAIN_BUDGET, FactQuestion, found, read_fact_sets
 
 from cairn.engine.engine import Engine
+from cairn.engine.request import Request
 from cairn.engine.runner import answer
 from cairn.engine.stored import StoredEngine
 from cairn.index.postgres.connection import Store
@@ -49,7 +50,7 @@ def main() -> int:
             time.sleep(0.1)
         for question in (each for each in questions if each.repository.name == name):
             with stored.asked(options.reader, name) as there:
-                rows.append(_compared(question, here, there))
+                rows.append(_compared(question, here.request(), there))
             print(json.dumps(rows[-1]), flush=True)
         here.stop()
     stored.stop()
@@ -66,9 +67,9 @@ def main() -> int:
     return 0
 
 
-def _compared(question: FactQuestion, here: Engine, there: Engine) -> dict[str, object]:
+def _compared(question: FactQuestion, here: Request, there: Request) -> dict[str, object]:
     params = {"query": question.text}
-    file, store = (answer(engine, "discover", params)["answerPrompt"] for engine in (here, there))
+    file, store = (answer(asked, "discover", params)["answerPrompt"] for asked in (here, there))
     return {
         "question": question.id,
         "equal": file == store,

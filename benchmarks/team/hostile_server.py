@@ -481,10 +481,10 @@ def _ask_engine(
         for _ in range(_QUESTIONS_A_ROUND if "read" in rates else 2):
             method, params = _request(rng)
             with _judged(f"engine {method}", outcomes, watch):
-                found = answer(engine, method, params, front="mcp")
+                found = answer(engine.request(), method, params, front="mcp")
                 if CANARY in json.dumps(found):
                     watch.problems.append(f"{method} {params} shows a file outside")
-        for warning in answer(engine, "status", {}, as_json=False).warnings:
+        for warning in answer(engine.request(), "status", {}, as_json=False).warnings:
             if not warning.isprintable():
                 watch.problems.append(f"warning: {warning!r}")
     finally:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from cairn.agents.budget import token_counter
 from cairn.agents.discover import MARK
@@ -51,7 +52,7 @@ def indexed(*folders: Path) -> Engine:
 
 def asking(engine: Engine) -> Ask:
     def ask(tool: str, **arguments: Any) -> str:
-        answer = tool_named(tool).answer(engine, arguments, front="mcp")
+        answer = tool_named(tool).answer(engine.request(), arguments, front="mcp")
         assert answer.data is None
         (text,) = answer.texts
         return text
@@ -96,7 +97,7 @@ def own_engine(workspace: Path, bare_data_dir: Path) -> Iterator[Engine]:
     """An engine that has indexed the workspace, and does not index later changes."""
     made = indexed(workspace)
     for each in made.folders:
-        each.lease.shared.indexer.stop()
+        each.indexer.stop()
     yield made
     made.stop()
 
@@ -258,7 +259,7 @@ def test_advice_names_what_the_front_can_do(
     engine: Engine, front: str, way: str, cursor: str, place: str
 ) -> None:
     def text(tool: str, **arguments: Any) -> str:
-        return tool_named(tool).answer(engine, arguments, front=front).texts[0]
+        return tool_named(tool).answer(engine.request(), arguments, front=front).texts[0]
 
     assert text("references", symbol="high_water").endswith(f"No callers were found. {way}")
     first = text("search", query="ship", max_tokens=100)
@@ -316,7 +317,9 @@ def test_paths_in_several_folders_begin_with_the_folders_name(
         assert ask("read", path="lighthouse/lamp.py:1").endswith("1:def kindle_lamp():")
         assert "kindle_lamp (function)" in ask("references", symbol="lighthouse/lamp.py:1")
         assert "kindle_lamp" in ask("search", query="lamp", path="lighthouse")
-        assert ask("search", query="kindle_lamp", workspace="lighthouse").startswith("lamp.py:1-2")
+        alone = engine.request("lighthouse")
+        (text,) = tool_named("search").answer(alone, {"query": "kindle_lamp"}, front="mcp").texts
+        assert text.startswith("lamp.py:1-2")
     finally:
         engine.stop()
 
@@ -356,7 +359,9 @@ def test_default_answers_are_small(ask: Ask) -> None:
 
 
 def test_structured_answers_have_no_text(engine: Engine) -> None:
-    answer = TOOLS["search"].answer(engine, {"query": QUESTION, "path": "src"}, structured=True, front="mcp")
+    answer = TOOLS["search"].answer(
+        engine.request(), {"query": QUESTION, "path": "src"}, structured=True, front="mcp"
+    )
     assert answer.texts == ()
     assert answer.data is not None
     assert answer.data["results"][0]["path"] == "src/harbour/schedule.py"
@@ -370,7 +375,7 @@ def test_answers_never_advise_an_agent_to_index(workspace: Path, bare_data_dir: 
     try:
         for tool, arguments in [*CALLS, ("read", {"path": "new.py"})]:
             try:
-                texts += TOOLS[tool].answer(engine, arguments, front="mcp").texts
+                texts += TOOLS[tool].answer(engine.request(), arguments, front="mcp").texts
             except InvalidRequestError as problem:
                 texts.append(str(problem))
     finally:
@@ -381,8 +386,9 @@ def test_answers_never_advise_an_agent_to_index(workspace: Path, bare_data_dir: 
 
 
 def test_call_of_a_tool_can_be_cancelled(engine: Engine) -> None:
+    request = evolve(engine.request(), cancelled=lambda: True)
     with pytest.raises(QueryCancelledError):
-        TOOLS["search"].answer(engine, {"query": "cancelled"}, front="mcp", cancelled=lambda: True)
+        TOOLS["search"].answer(request, {"query": "cancelled"}, front="mcp")
 
 
 def test_settings_limit_answers_of_calls_without_a_budget(folder: Path, engine: Engine) -> None:

@@ -12,11 +12,15 @@ from cairn.engine.status import NOT_BEING_INDEXED
 
 
 class StillIndexing:
-    """An engine whose index lacks files and vectors."""
+    """A request to an index that lacks files and vectors."""
 
     def __init__(self, complete: bool = False, **status: Any) -> None:
         self._complete = complete
         self._status = status
+
+    @property
+    def folders(self) -> StillIndexing:
+        return self
 
     def progress(self) -> Any:
         return type("Progress", (), {"complete": self._complete})()
@@ -39,7 +43,8 @@ class StillIndexing:
 
 @pytest.fixture(autouse=True)
 def staged_status(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cairn.engine.status.status_of", lambda engine: engine.status())
+    monkeypatch.setattr("cairn.engine.status.status_of", lambda request: request.status())
+    monkeypatch.setattr("cairn.engine.status.progress_of", lambda folders: folders.progress())
 
 
 DONE: Any = StillIndexing(complete=True)

@@ -48,8 +48,8 @@ def test_the_status_names_what_is_not_counted_yet(workspace: Path, monkeypatch: 
     engine = Engine({"index": {"watch": False}})
     engine.add_folder(workspace)
     try:
-        wait_for(lambda: status_of(engine).remaining == ("imports",))
-        assert status_of(engine).state == "indexing"
+        wait_for(lambda: status_of(engine.request()).remaining == ("imports",))
+        assert status_of(engine.request()).state == "indexing"
         assert not engine.progress().complete
         answer = ask(engine, "search", {"query": "moor ship"})
         assert (answer.index.complete, answer.index.remaining) == (True, ("imports",))

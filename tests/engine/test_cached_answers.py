@@ -15,13 +15,13 @@ from tests.engine.engines import PATIENT, indexed
 
 from cairn import protocol
 from cairn.engine import discover as discovering
-from cairn.engine import open_workspace
 from cairn.engine.engine import Engine
 from cairn.engine.host import Host
 from cairn.engine.status import status_of
 from cairn.errors import IndexUnavailableError, ModelError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.operations.prometheus import PrometheusMetrics
+from cairn.retrieval import meaning
 from cairn.settings.tree import EmbeddingSettings
 
 QUESTION = "how is a ship moored at a berth"
@@ -70,7 +70,7 @@ def test_a_repeated_discovery_is_answered_from_the_cache(engine: Engine, metrics
     assert first.excerpts
     value = metrics.registry.get_sample_value
     assert (value("cairn_cache_hits_total"), value("cairn_cache_misses_total")) == (1, 1)
-    assert status_of(engine).retrieval.recent.cached_share == 0.5
+    assert status_of(engine.request()).retrieval.recent.cached_share == 0.5
 
 
 def test_other_params_are_not_answered_from_the_cache(engine: Engine) -> None:
@@ -166,7 +166,7 @@ def test_an_answer_without_vectors_is_not_cached(engine: Engine, monkeypatch: py
             raise ModelError("The model is damaged.")
 
     with monkeypatch.context() as broken:
-        broken.setattr(open_workspace, "choose_meaning", lambda *_: Failing())
+        broken.setattr(meaning, "choose_meaning", lambda *_: Failing())
         assert discover(engine).retrieval.fallback == "keywords"
     assert not is_cached(discover(engine))
 

@@ -13,7 +13,6 @@ from tests.engine.engines import PATIENT, indexed, wait_for
 
 from cairn import protocol
 from cairn.cli import state_text
-from cairn.engine import open_workspace
 from cairn.engine import search as searching
 from cairn.engine.engine import Engine
 from cairn.engine.fallback import RetrievalOffError
@@ -23,6 +22,7 @@ from cairn.errors import IndexUnavailableError, InvalidRequestError, ModelError
 from cairn.operations.concurrency import CONCURRENT_QUERIES
 from cairn.operations.prometheus import PrometheusMetrics
 from cairn.operations.query_log import LOG_NAME
+from cairn.retrieval import meaning
 from cairn.retrieval.meaning import choose_meaning
 from cairn.settings.tree import EmbeddingSettings
 
@@ -64,7 +64,7 @@ def break_vectors(monkeypatch: pytest.MonkeyPatch, problem: Exception) -> None:
     def chosen(*given: Any) -> Any:
         return None if choose_meaning(*given) is None else Failing()
 
-    monkeypatch.setattr(open_workspace, "choose_meaning", chosen)
+    monkeypatch.setattr(meaning, "choose_meaning", chosen)
 
 
 def break_everything(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ def test_keywords_answer_if_vectors_fail(
     assert answer.results[0].path == "src/harbour/berths.py"
     assert answer.retrieval.fallback == "keywords"
     assert answer.retrieval.reason
-    assert status_of(engine).last_error == answer.retrieval.reason
+    assert status_of(engine.request()).last_error == answer.retrieval.reason
 
 
 def test_keywords_answer_a_search_for_vectors_alone_without_vectors(engine: Engine) -> None:
@@ -134,7 +134,7 @@ def test_a_bad_request_is_an_error_and_does_not_count(engine: Engine) -> None:
     only = protocol.SearchFilter(language=("klingon",))
     with pytest.raises(InvalidRequestError, match=r"filter\.language"):
         ask(engine, "search", protocol.SearchParams("ship", filter=only))
-    assert status_of(engine).retrieval.state.queries == 0
+    assert status_of(engine.request()).retrieval.state.queries == 0
 
 
 @pytest.mark.usefixtures("automatic")
@@ -143,7 +143,7 @@ def test_failures_switch_searching_off(engine: Engine, monkeypatch: pytest.Monke
         break_everything(broken)
         for number in range(20):
             search(engine, f"ship {number}")
-    state = status_of(engine).retrieval.state
+    state = status_of(engine.request()).retrieval.state
     assert (state.phase, state.wanted) == (0, 3)
     assert "failed" in state.reason
     off = search(engine, "another ship")
@@ -177,7 +177,7 @@ def test_queries_are_logged_without_their_text(engine: Engine, bare_data_dir: Pa
         ("search", False, 3), ("search", True, 3), ("discover", False, 3),
     ]  # fmt: skip
     assert "zanzibar" not in log.read_text()
-    recent = status_of(engine).retrieval.recent
+    recent = status_of(engine.request()).retrieval.recent
     assert (recent.queries, recent.cached_share) == (3, pytest.approx(1 / 3, abs=1e-3))
 
 
@@ -188,7 +188,7 @@ def test_metrics_count_the_requests(engine: Engine, metrics: PrometheusMetrics) 
     value = metrics.registry.get_sample_value
     assert (value("cairn_cache_hits_total"), value("cairn_cache_misses_total")) == (2, 2)
     assert value("cairn_phase") == 3
-    assert value("cairn_index_chunks") == status_of(engine).chunks
+    assert value("cairn_index_chunks") == status_of(engine.request()).chunks
 
 
 def test_the_status_summarizes_the_latest_queries(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
@@ -196,7 +196,7 @@ def test_the_status_summarizes_the_latest_queries(engine: Engine, capsys: pytest
     search(engine)
     set_phase(engine, 1)
     search(engine, "high water")
-    state_text.print_status(status_of(engine))
+    state_text.print_status(status_of(engine.request()))
     printed = " ".join(capsys.readouterr().out.split())
     assert "phase: 1 (names and keywords). Phase 1 was set by hand." in printed
     assert "questions: the latest 3: " in printed
@@ -208,7 +208,7 @@ def test_the_status_summarizes_the_latest_queries(engine: Engine, capsys: pytest
 def test_only_a_querys_share_of_the_time_counts(engine: Engine) -> None:
     with CONCURRENT_QUERIES.counted(), CONCURRENT_QUERIES.counted(), CONCURRENT_QUERIES.counted():
         search(engine)
-    judged, taken = engine.fallback.switch.state().p95_ms, engine.fallback.latency[-1]
+    judged, taken = engine.caller.switch.state().p95_ms, engine.caller.latency[-1]
     assert judged is not None
     assert judged == pytest.approx(taken / 4, rel=0.3)
 
@@ -229,8 +229,8 @@ def test_the_duration_of_a_search_during_a_save_does_not_count(
     with monkeypatch.context() as patch:
         patch.setattr(searching, "rank", during_a_save)
         search(engine)
-    state = engine.fallback.switch.state()
+    state = engine.caller.switch.state()
     assert (state.queries, state.p95_ms) == (1, None)
     wait_for(lambda: engine.progress().complete)
     search(engine, "where is a ship")
-    assert engine.fallback.switch.state().p95_ms
+    assert engine.caller.switch.state().p95_ms

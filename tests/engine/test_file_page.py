@@ -13,11 +13,18 @@ import pytest
 from tests.engine.engines import indexed
 from tests.engine.test_references import PORT
 
-from cairn.engine.around_line import AroundLine, around_line
 from cairn.engine.engine import Engine
-from cairn.engine.file_history import FileHistory, file_history
 from cairn.engine.file_outline import innermost, outline_of_text
-from cairn.engine.file_page import FilePage, file_page, folders_holding
+from cairn.engine.file_page import (
+    AroundLine,
+    FileHistory,
+    FilePage,
+    around_line,
+    file_history,
+    file_page,
+    folders_holding,
+)
+from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
 
 BERTHS, SCHEDULE, PORT_PATH = "src/harbour/berths.py", "src/harbour/schedule.py", "src/harbour/port.py"
@@ -66,13 +73,14 @@ def reader(engine: Engine, harbour: Path) -> Iterator[Engine]:
     reading.stop()
 
 
-def page_of(engine: Engine, path: str) -> FilePage:
-    return file_page(engine, path, front="http")
+def page_of(asked: Engine | Request, path: str) -> FilePage:
+    request = asked if isinstance(asked, Request) else asked.request()
+    return file_page(request, path, front="http")
 
 
 def around(engine: Engine, path: str, line: int) -> AroundLine:
     """Return what belongs to a 1-based line."""
-    return around_line(engine, page_of(engine, path), line - 1, front="http")
+    return around_line(engine.request(), page_of(engine, path), line - 1, front="http")
 
 
 def history(engine: Engine, path: str) -> FileHistory:
@@ -193,9 +201,12 @@ def test_page_asks_which_of_two_folders_is_meant(engine: Engine, harbour: Path, 
         with pytest.raises(InvalidRequestError) as refused:
             page_of(both, "README.md")
         assert refused.value.field == "folder"
-        assert [uri for uri, _ in folders_holding(both, "README.md")] == [harbour.as_uri(), other.as_uri()]
-        assert folders_holding(both, "src") == []
-        assert page_of(both.over(other.as_uri()), "README.md").repository == "other"
+        assert [uri for uri, _ in folders_holding(both.request(), "README.md")] == [
+            harbour.as_uri(),
+            other.as_uri(),
+        ]
+        assert folders_holding(both.request(), "src") == []
+        assert page_of(both.request(other.as_uri()), "README.md").repository == "other"
 
 
 # --- history -------------------------------------------------------------------------------------------

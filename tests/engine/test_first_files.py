@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -35,9 +36,9 @@ class Indexing:
     workspace: str = ""
 
     @contextmanager
-    def asked(self, _caller: str, workspace: str) -> Iterator[Indexing]:
+    def asked(self, _caller: str, workspace: str) -> Iterator[Asked]:
         self.workspace = workspace
-        yield self
+        yield Asked(self)
 
     def progress(self) -> Indexing:
         self.looks += 1
@@ -47,11 +48,29 @@ class Indexing:
     def scanned(self) -> bool:
         return self.looks > self.scanned_after
 
+
+@define
+class Asked:
+    """A request to `folders`."""
+
+    folders: Indexing
+    cancelled: object = None
+
+    @property
+    def settings(self) -> SimpleNamespace:
+        return SimpleNamespace(retrieval=SimpleNamespace(enabled=self.folders.retrieval_enabled))
+
+    @property
+    def caller(self) -> SimpleNamespace:
+        return SimpleNamespace(phases=lambda _: (self.folders.phase, 3))
+
     def catch_up(self) -> None:
         pass
 
-    def figures(self) -> Indexing:
-        return self
+
+@pytest.fixture(autouse=True)
+def staged_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cairn.engine.status.progress_of", lambda folders: folders.progress())
 
 
 async def wait(first: StartupWait, engine: Indexing, workspace: str = "") -> None:

@@ -113,8 +113,8 @@ def test_a_request_may_name_one_of_several_folders(workspace: Path, tmp_path: Pa
     with indexed(workspace, other, **NO_VECTORS) as engine:
         assert set(paths(engine, "moor_ship")) > {"lamp.py"}
         for name in (other.as_uri(), str(other), "lighthouse"):
-            assert paths(engine.over(name), "moor_ship") == ["lamp.py"]
-            assert status_of(engine.over(name)).files.indexed == 1
+            assert paths(engine.request(name), "moor_ship") == ["lamp.py"]
+            assert status_of(engine.request(name)).files.indexed == 1
 
 
 def test_an_unknown_or_ambiguous_folder_is_refused(workspace: Path, tmp_path: Path) -> None:
@@ -127,6 +127,6 @@ def test_an_unknown_or_ambiguous_folder_is_refused(workspace: Path, tmp_path: Pa
             ("/etc", f"'/etc' is not open; the open folders are {workspace.as_uri()}"),
         ):
             with pytest.raises(InvalidRequestError, match=f"workspace: {problem}"):
-                engine.over(name)
+                engine.request(name)
     finally:
         engine.stop()

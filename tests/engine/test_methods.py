@@ -9,16 +9,14 @@ import typing
 import pytest
 
 from cairn.engine.methods import METHODS, SYMBOLS, Method, Needs, method_named
-from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.request import Attempt, Request
 from cairn.errors import InvalidRequestError
 
 
 @pytest.mark.parametrize("method", [*METHODS.values(), SYMBOLS], ids=lambda method: method.name)
 def test_a_handler_has_the_types_of_the_table(method: Method) -> None:
-    names = {"OpenWorkspace": OpenWorkspace, "Request": Request}
-    request, params, answer = typing.get_type_hints(method.handle(), localns=names).values()
-    assert request is (OpenWorkspace if method.needs >= Needs.RETRIEVAL else Request)
+    request, params, answer = typing.get_type_hints(method.handle(), localns={"Request": Request}).values()
+    assert request is Request
     assert params is method.params_class()
     assert method.answer_type() in (answer, *typing.get_args(answer))
     assert (typing.get_origin(answer) is Attempt) == (method.needs is Needs.ANSWER)

@@ -47,7 +47,7 @@ def test_no_spelling_opens_a_hidden_file(place: Place, engine: Engine, unsaved: 
         engine.document_changed(file, f"A ship moors. {CANARY}")
 
     def asked(method: str, params: Mapping[str, Any]) -> Any:
-        return answer(engine, method, params, front="mcp")
+        return answer(engine.request(), method, params, front="mcp")
 
     outcomes = Counter[str]()
     with closing(OpenedFiles(place.hidden)) as watch:
@@ -71,7 +71,9 @@ def test_indexed_file_that_became_a_link_is_not_opened(place: Place, engine: Eng
     berths.unlink()
     berths.symlink_to(place.hidden[0])
     assert engine.folders[0].text_of("src/berths.py") is None
-    assert CANARY not in json.dumps(answer(engine, "fetchPage", {"path": "src/berths.py", "now": False}))
+    assert CANARY not in json.dumps(
+        answer(engine.request(), "fetchPage", {"path": "src/berths.py", "now": False})
+    )
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")

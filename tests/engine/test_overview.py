@@ -65,10 +65,11 @@ def counted(engine: Engine) -> Overview:
     """Wait until everything is counted, and return the overview."""
     wait_for(
         lambda: all(
-            each.shares is not None and each.left_out is not None for each in overview(engine).folders
+            each.shares is not None and each.left_out is not None
+            for each in overview(engine.request()).folders
         )
     )
-    return overview(engine)
+    return overview(engine.request())
 
 
 def only_folder(seen: Overview) -> tuple[FolderOverview, LeftOut]:
@@ -115,11 +116,11 @@ def test_the_count_is_cached_while_the_index_is_unchanged(own: Engine) -> None:
     root = own.folders[0].root
     _, before = only_folder(counted(own))
     (root / "another.tmp").write_text("x\n")
-    _, after = only_folder(overview(own))
+    _, after = only_folder(overview(own.request()))
     assert after is before
     (root / "new.py").write_text("def jetty(): ...\n")
     own.changed(root / "new.py")
-    wait_for(lambda: by_rule(only_folder(overview(own))[1])["ignored by .gitignore"].count == 3)
+    wait_for(lambda: by_rule(only_folder(overview(own.request()))[1])["ignored by .gitignore"].count == 3)
 
 
 def test_counting_stops_at_its_time_limit(own: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +163,7 @@ def test_timings_come_from_the_log_without_query_texts(own: Engine) -> None:
         ask(own, "search", protocol.SearchParams("where do walruses moor"))
     with reading_only(own.folders[0].root) as reading:
         for each in (own, reading):
-            seen = overview(each)
+            seen = overview(each.request())
             assert seen.is_logged
             assert [(timing.method, timing.cached) for timing in seen.timings.questions] == [
                 ("search", False), ("search", True),
@@ -173,7 +174,7 @@ def test_timings_come_from_the_log_without_query_texts(own: Engine) -> None:
 def test_timings_of_this_process_are_shown_without_a_log(workspace: Path, module_folder: Path) -> None:
     with indexed(workspace, **NO_VECTORS, log={"queries": False}) as engine:
         ask(engine, "search", protocol.SearchParams("berth"))
-        seen = overview(engine)
+        seen = overview(engine.request())
     assert not seen.is_logged
     assert [timing.method for timing in seen.timings.questions] == ["search"]
 
@@ -191,14 +192,14 @@ def test_timings_of_this_process_are_shown_without_a_log(workspace: Path, module
     ],
 )
 def test_a_path_is_explained(engine: Engine, path: str, exists: bool, indexed: bool, rule: str) -> None:
-    (answer,) = why_indexed(engine, path)
+    (answer,) = why_indexed(engine.request(), path)
     assert (answer.exists, answer.indexed, answer.rule) == (exists, indexed, rule)
     assert answer.state
     assert bool(answer.meaning) == (exists and not indexed)
 
 
 def test_an_absolute_path_is_explained(engine: Engine, full: Path) -> None:
-    (answer,) = why_indexed(engine, str(full / ".env"))
+    (answer,) = why_indexed(engine.request(), str(full / ".env"))
     assert (answer.path, answer.rule) == (".env", "built-in: may hold secrets")
 
 
@@ -221,4 +222,4 @@ def test_a_rule_is_put_into_words(rule: str, meaning: str) -> None:
 @pytest.mark.parametrize("path", ["../secret", "/etc/passwd", "a/../../b", "a\0b", "x/" * 4_000])
 def test_a_path_outside_is_refused(engine: Engine, path: str) -> None:
     with pytest.raises(InvalidRequestError):
-        why_indexed(engine, path)
+        why_indexed(engine.request(), path)

@@ -14,7 +14,7 @@ BROKEN = "[index\n"
 
 
 def note_of(engine: Engine) -> str:
-    note: str = answer(engine, "cairn/search", {"query": "hoist"}, as_json=False).index.note
+    note: str = answer(engine.request(), "cairn/search", {"query": "hoist"}, as_json=False).index.note
     return note
 
 

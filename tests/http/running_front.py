@@ -13,7 +13,7 @@ from unittest import mock
 
 from attrs import define, field
 
-from cairn.engine.request import Tell
+from cairn.engine.methods import Tell
 from cairn.http.admission import Served
 from cairn.http.app import http_app
 from cairn.http.connection import Web

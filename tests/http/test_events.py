@@ -10,7 +10,7 @@ import pytest
 from running_front import PATIENCE_SECONDS, QUICK, TOKEN, Running, StagedRunner, code, running, wait_until
 from tests.serving import Answer, events_of
 
-from cairn.engine.request import Tell
+from cairn.engine.methods import Tell
 from cairn.errors import IndexUnavailableError, InvalidRequestError, OutOfTimeError
 from cairn.http.admission import MAX_IN_FLIGHT
 from cairn.protocol import DiscoverProgress, DiscoveryMetrics

@@ -93,9 +93,9 @@ def engine(
         engine.add_folder(folder)
         deadline = time.monotonic() + 60
         while not engine.progress().complete:
-            assert time.monotonic() < deadline, status_of(engine)
+            assert time.monotonic() < deadline, status_of(engine.request())
             time.sleep(0.02)
-        assert (status_of(engine).embedded > 0) == compares
+        assert (status_of(engine.request()).embedded > 0) == compares
         yield engine
         engine.stop()
 

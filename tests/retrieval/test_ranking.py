@@ -240,7 +240,7 @@ def test_the_status_warns_once_of_unknown_weights(bare_data_dir: Path, tmp_path:
         (tmp_path / name).mkdir()
         (tmp_path / name / ".cairn.toml").write_text(f"[search.weights]\n{weights}")
         engine.add_folder(tmp_path / name, keep_indexed=False)
-    warnings = [warning for warning in status_of(engine).warnings if "weights" in warning]
+    warnings = [warning for warning in status_of(engine.request()).warnings if "weights" in warning]
     assert len(warnings) == 2
     assert "'is a test'" in warnings[0]
     assert "'folder names'" in warnings[1]

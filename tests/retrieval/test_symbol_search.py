@@ -14,7 +14,6 @@ from cairn import protocol
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.definition_place import definition_lines
 from cairn.engine.engine import Engine
-from cairn.engine.request import Request
 from cairn.engine.symbols import symbols as find_symbols
 from cairn.errors import QueryCancelledError
 from cairn.index.reader.filters import ChunkFilter
@@ -22,7 +21,7 @@ from cairn.index.store.deadline import Cancelled, never
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.symbols import Fit, Typed, fit
-from cairn.settings.tree import SearchSettings, Settings
+from cairn.settings.tree import SearchSettings
 
 FILES = {
     "port/berths.py": "class Berth:\n    def add_url_rule(self):\n        pass\n\n\ndef addUrl():\n    pass\n",  # noqa: E501
@@ -81,7 +80,7 @@ def folder(folder_of: FolderOf) -> IndexedFolder:
 
 def symbols(folder: IndexedFolder, query: str, cancelled: Cancelled = never) -> list[protocol.Symbol]:
     stub = FolderStub(folder.reader, folder.root)
-    request = Request(Engine(), [stub], Settings(), cancelled)  # type: ignore[list-item]
+    request = evolve(Engine().request(), folders=[stub], cancelled=cancelled)
     return list(find_symbols(request, protocol.SymbolParams(query)))
 
 

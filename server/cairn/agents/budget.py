@@ -10,7 +10,7 @@ from attrs import frozen
 from cairn.errors import ModelError
 
 if TYPE_CHECKING:
-    from cairn.engine.engine import Engine
+    from cairn.engine.request import Request
 
 _BYTES_PER_TOKEN = 3
 """The number of bytes per token of a language model, for code with line numbers. With a vocabulary of 65,000
@@ -25,10 +25,10 @@ def estimated_tokens(text: str) -> int:
     return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_PER_TOKEN)
 
 
-def token_counter(engine: Engine) -> Callable[[str], int]:
+def token_counter(request: Request) -> Callable[[str], int]:
     """Return a function that counts tokens: the larger of the estimate and the installed model's count."""
     try:
-        tokenizer = engine.model.tokenizer()
+        tokenizer = request.host.model.tokenizer()
     except ModelError:  # `status` reports this error.
         tokenizer = None
     if tokenizer is None:

@@ -1,4 +1,4 @@
-"""One call of a tool: the engine that answers it, and the budget of its answer."""
+"""One call of a tool: the request in which it is answered, and the budget of its answer."""
 
 from __future__ import annotations
 
@@ -14,31 +14,27 @@ from cairn.engine.methods import CLI
 from cairn.engine.runner import answer
 
 if TYPE_CHECKING:
-    from cairn.engine.engine import Engine
-    from cairn.engine.request import Tell
-    from cairn.index.store.deadline import Cancelled
+    from cairn.engine.methods import Tell
+    from cairn.engine.request import Request
 
 
 @frozen(eq=False)
 class ToolCall:
     """A call of a tool, which runs on a thread of the engine."""
 
-    engine: Engine
+    asked: Request
     front: str
-    cancelled: Cancelled
     tell: Tell | None = None
 
     def request(self, method: str, params: Any) -> Any:
         """Return the answer of a method of the protocol as an object of its class."""
-        return answer(
-            self.engine, method, params, self.cancelled, front=self.front, tell=self.tell, as_json=False
-        )
+        return answer(self.asked, method, params, front=self.front, tell=self.tell, as_json=False)
 
     def budget(self, wanted: int | None, usual: int) -> Budget:
         """Return the answer's budget: `wanted` tokens, else the number in the settings, else `usual`."""
-        tokens = wanted or self.engine.settings().agents.max_tokens or usual
+        tokens = wanted or self.asked.settings.agents.max_tokens or usual
         option = "--max-tokens" if self._is_command else "max_tokens"
-        return Budget(max(LEAST_TOKENS, tokens), token_counter(self.engine), option)
+        return Budget(max(LEAST_TOKENS, tokens), token_counter(self.asked), option)
 
     # An answer advises only what its front can do: commands have options, and tools have arguments.
 
@@ -64,4 +60,4 @@ class ToolCall:
 
     @property
     def paths(self) -> Paths:
-        return Paths.of(self.engine)
+        return Paths.of(self.asked)

@@ -125,7 +125,7 @@ def discover(call: ToolCall, arguments: DiscoverArguments) -> str:
     if steps and not items:
         head = "Nothing further is found."
     leading = [] if steps else _leading(answer, paths, budget)
-    below = lacking(call.engine, answer.retrieval, answer.index)
+    below = lacking(call.asked, answer.retrieval, answer.index)
     taken = budget.count("\n".join([*leading, *texts]))
     may_have_more = (
         answer.verdict.action != NO_MATCH

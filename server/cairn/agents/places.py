@@ -12,7 +12,7 @@ from attrs import frozen
 from cairn.errors import InvalidRequestError
 
 if TYPE_CHECKING:
-    from cairn.engine.engine import Engine
+    from cairn.engine.request import Request
     from cairn.protocol import Range
 
 _LINES = re.compile(
@@ -73,14 +73,14 @@ class Paths:
     is_alone: bool
 
     @classmethod
-    def of(cls, engine: Engine) -> Paths:
-        names = [folder.shown.name for folder in engine.folders]
+    def of(cls, request: Request) -> Paths:
+        names = [folder.shown.name for folder in request.folders]
         return cls(
             {
                 folder.uri: folder.shown.name if names.count(folder.shown.name) == 1 else str(folder.shown)
-                for folder in engine.folders
+                for folder in request.folders
             },
-            len(engine.folders) == 1,
+            len(request.folders) == 1,
         )
 
     def shown(self, folder: str, path: str) -> str:

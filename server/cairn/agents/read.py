@@ -93,7 +93,7 @@ def read(call: ToolCall, arguments: ReadArguments) -> str:
     items = numbered(first, [_whole(line, budget.tokens) for line in lines[first - 1 : last]])
     about = f"{path}, {counted(len(lines), 'line')}" if lines else f"{path} is empty."
     head = joined(found.note, _version(page, arguments.version), about)
-    below = freshness(call.engine) if found.note else ""
+    below = freshness(call.asked) if found.note else ""
 
     def foot(count: int) -> str:
         if count == len(items):

@@ -97,7 +97,7 @@ def references(call: ToolCall, arguments: ReferencesArguments) -> str:
     head = note if steps else joined(note, _head(answer, paths))
     if answer.definitions and len(answer.references) <= before and limit:
         head = joined(head, _nothing(call, answer.symbol, arguments.direction, is_first=not steps))
-    below = lacking(call.engine, None, answer.index)
+    below = lacking(call.asked, None, answer.index)
 
     def foot(count: int) -> str:
         is_all = count == len(found)

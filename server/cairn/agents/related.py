@@ -67,7 +67,7 @@ def related(call: ToolCall, arguments: RelatedArguments) -> str:
     page = answer.results[before : before + limit]
     is_end = len(answer.results) <= before + limit
     results = [result_text(each, call.paths, related=True) for each in page]
-    below = lacking(call.engine, answer.retrieval, answer.index)
+    below = lacking(call.asked, answer.retrieval, answer.index)
     nothing = "Nothing further is related to it." if before else "Nothing is related to that passage."
     head = "" if results else nothing
 
@@ -87,7 +87,7 @@ def _passage(call: ToolCall, arguments: RelatedArguments) -> tuple[str, protocol
         start = protocol.Position(0, 0)
         return arguments.text_document.uri, arguments.range or protocol.Range(start, start)
     place = place_named(arguments.path)
-    found = files_named(place.path, call.engine.folders)
+    found = files_named(place.path, call.asked.folders)
     if found:
         folder, path = found[0]
         return folder.uri_of(path), whole_lines(max(0, place.first - 1), place.last or 1)

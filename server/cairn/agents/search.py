@@ -103,7 +103,7 @@ def search(call: ToolCall, arguments: SearchArguments) -> str:
     budget = call.budget(arguments.max_tokens, TOKENS)
     results = search_texts(answer, call.paths)[before:]
     head = "" if before and results else _head(answer, bool(results), before)
-    below = lacking(call.engine, answer.retrieval, answer.index)
+    below = lacking(call.asked, answer.retrieval, answer.index)
     if answer.broken_off:
         below = " ".join(
             filter(None, (f"Not everything was searched in time ({', '.join(answer.broken_off)}).", below))

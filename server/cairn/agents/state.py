@@ -13,7 +13,7 @@ from cairn import protocol
 from cairn.engine import progress_text
 
 if TYPE_CHECKING:
-    from cairn.engine.engine import Engine
+    from cairn.engine.request import Request
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 _ADVICE = re.compile(
@@ -38,13 +38,14 @@ def without_index_advice(text: str) -> str:
     return shown if shown or not text else NOTHING_TO_DO
 
 
-def freshness(engine: Engine) -> str:
+def freshness(request: Request) -> str:
     """Return a line on what is not indexed yet and what to do meanwhile; "" if the index is complete."""
-    if engine.progress().complete:
-        return ""
-    from cairn.engine.status import status_of  # This import loads the index, which is slow.
+    from cairn.engine.status import progress_of, status_of  # This import loads the index, which is slow.
 
-    now = status_of(engine)
+    if progress_of(request.folders).complete:
+        return ""
+
+    now = status_of(request)
     parts = []
     if now.files.indexed < now.files.total or not now.generation:
         parts.append(
@@ -72,7 +73,7 @@ def _advice(now: protocol.StatusAnswer) -> str:
     return f"Ask again in {left}, or use your own search for what is not found."
 
 
-def lacking(engine: Engine, answered: protocol.AnsweredIn | None, index: protocol.IndexState) -> str:
+def lacking(request: Request, answered: protocol.AnsweredIn | None, index: protocol.IndexState) -> str:
     """Return a line on what the engine lacked for an answer; "" if nothing."""
     lowered = ""
     if answered is not None:
@@ -80,5 +81,5 @@ def lacking(engine: Engine, answered: protocol.AnsweredIn | None, index: protoco
         why = f" ({without_index_advice(answered.reason).removesuffix('.')})" if answered.reason else ""
         lowered = f"Answered from {by}{why}." if by else ""
     return " ".join(
-        filter(None, (lowered, index.source, without_index_advice(index.note), freshness(engine)))
+        filter(None, (lowered, index.source, without_index_advice(index.note), freshness(request)))
     )

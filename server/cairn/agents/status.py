@@ -34,10 +34,10 @@ def status(call: ToolCall, arguments: StatusArguments) -> str:
     indexed, total = answer.files.indexed, max(answer.files.total, answer.files.indexed)
     files = f"{indexed:,} of {total:,} files" if indexed < total else counted(indexed, "file")
     lines = [f"{answer.state}: {files}, {counted(answer.chunks, 'passage')}"]
-    folders = [folder.label for folder in call.engine.folders]
+    folders = [folder.label for folder in call.asked.folders]
     if folders:
         lines.append(f"{'folder' if len(folders) == 1 else 'folders'}: {', '.join(folders)}")
-    lines.append(freshness(call.engine))
+    lines.append(freshness(call.asked))
     if answer.last_error:
         lines.append(f"problem: {without_index_advice(answer.last_error)}")
     if answer.model is None:

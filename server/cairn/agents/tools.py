@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from cairn.agents import manuals
-from cairn.agents.arguments import arguments_of, error_with_usage, workspace_of
+from cairn.agents.arguments import arguments_of, error_with_usage
 from cairn.agents.call import ToolCall
 from cairn.agents.discover import DiscoverArguments, discover, discover_data
 from cairn.agents.read import ReadArguments, read, read_data
@@ -31,8 +31,8 @@ from cairn.schema.convert import snake_case, unstructure
 from cairn.text.nearest import nearest
 
 if TYPE_CHECKING:
-    from cairn.engine.engine import Engine
-    from cairn.engine.request import Tell
+    from cairn.engine.methods import Tell
+    from cairn.engine.request import Request
 
 INSTRUCTIONS = manuals.INSTRUCTIONS
 
@@ -97,22 +97,20 @@ class Tool:
 
     def answer(
         self,
-        engine: Engine,
+        request: Request,
         arguments: Mapping[str, Any],
         *,
         structured: bool = False,
         front: str,
-        cancelled: Callable[[], bool] = lambda: False,
         tell: Tell | None = None,
     ) -> ToolAnswer:
         """Return the answer to these arguments. Call this on a thread of the engine.
 
         Raise InvalidRequestError, with usage and an example, for arguments that the tool does not take;
-        QueryCancelledError soon after `cancelled()` turns true; and any other CairnError of the engine.
+        QueryCancelledError soon after `request.cancelled()` turns true; any other CairnError of the engine.
         """
         try:
-            workspace = workspace_of(arguments)
-            call = ToolCall(engine.over(workspace) if workspace else engine, front, cancelled, tell)
+            call = ToolCall(request, front, tell)
             if structured:
                 data = unstructure(self.gather(call, arguments))
                 kept = {name: value for name, value in data.items() if name not in self.omitted}
@@ -122,7 +120,7 @@ class Tool:
             raise error_with_usage(
                 problem, self.name, self.input_schema, arguments, self.example
             ) from problem
-        lacks = freshness(call.engine) if self.reports_state else ""
+        lacks = freshness(call.asked) if self.reports_state else ""
         return ToolAnswer(tuple(filter(None, (text, lacks))), None)
 
 

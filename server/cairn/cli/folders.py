@@ -177,7 +177,7 @@ def wait_to_ask(engine: Engine, *, vectors: bool) -> None:
     except IndexUnavailableError as problem:
         from cairn.engine.status import status_of
 
-        if not status_of(engine).searchable:
+        if not status_of(engine.request()).searchable:
             raise
         remark(f"cairn: {problem}\nAnswering from what was indexed before.")
 
@@ -196,7 +196,7 @@ def wait(
     from cairn.engine.status import other_writer, status_of
     from cairn.operations.control import is_being_indexed
 
-    engine.catch_up()
+    engine.request().catch_up()
     look_at, seen, seen_at, other = 0.0, None, time.monotonic(), ""
     deadline = seen_at + rest
     with progress_bars() as show:
@@ -221,7 +221,7 @@ def wait(
                     )
                 if not all(map(is_being_indexed, written_by)):
                     raise IndexUnavailableError("The process that was indexing has ended. Run this again.")
-                if progress.scanned and status_of(engine).paused:
+                if progress.scanned and status_of(engine.request()).paused:
                     remark("Indexing is paused and some vectors are missing; `cairn resume` continues it.")
                     return
             try:

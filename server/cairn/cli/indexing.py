@@ -70,7 +70,7 @@ def status(folder: Path, everything: bool, as_json: bool) -> None:
             with waiting("Waiting for the team's server …"):
                 engine.wait_for_team(_TEAM_SECONDS)
         shown = partial(print_status, everything=everything)
-        show(answer(engine, "status", {}, as_json=False), shown, as_json)
+        show(answer(engine.request(), "status", {}, as_json=False), shown, as_json)
 
 
 def _index(folder: Path, as_json: bool, *, reindexed: str | None) -> None:
@@ -86,9 +86,9 @@ def _index(folder: Path, as_json: bool, *, reindexed: str | None) -> None:
     other = reindexed is not None and is_being_indexed(folder)
     with opened(folder, keep_indexed=not other) as engine:
         if reindexed is not None:
-            answer(engine, "reindex", {"path": reindexed or None})
+            answer(engine.request(), "reindex", {"path": reindexed or None})
         wait(engine, vectors=True, rest=math.inf, written_by=[folder] if other else [])
-        report(status_of(engine), print_status, as_json)
+        report(status_of(engine.request()), print_status, as_json)
 
 
 def _set_paused(folder: Path, as_json: bool, *, paused: bool) -> None:

@@ -18,7 +18,7 @@ from cairn.cli.output import display, json_text, print_json, remark, structured
 from cairn.errors import InvalidRequestError
 
 if TYPE_CHECKING:
-    from cairn.engine.engine import Engine
+    from cairn.engine.request import Request
 
 _REMOTE_SECONDS = 10.0
 
@@ -50,7 +50,7 @@ class Question:
     no_wait: bool = False
     note: str = field(factory=_note)
     """A line for people on where the answer is from."""
-    check: Callable[[Engine], None] | None = None
+    check: Callable[[Request], None] | None = None
     """Raises InvalidRequestError for values that can be checked only with the index."""
 
     def __attrs_post_init__(self) -> None:
@@ -71,26 +71,26 @@ class Question:
         is_compact = self.is_compact or self.max_tokens or self.cursor
         return not self.has_text or (is_seen and not self.as_json and not is_compact)
 
-    def answer(self, engine: Engine) -> Any:
+    def answer(self, request: Request) -> Any:
         """Return the method's answer as an object of its class."""
         from cairn.engine.runner import answer
 
         if self.check is not None:
-            self.check(engine)
-        return answer(engine, self.method, dict(self.data), as_json=False)
+            self.check(request)
+        return answer(request, self.method, dict(self.data), as_json=False)
 
-    def text(self, engine: Engine) -> str:
+    def text(self, request: Request) -> str:
         if self.as_json:
-            return json_text(self.answer(engine), ascii_only=False)
+            return json_text(self.answer(request), ascii_only=False)
         from cairn.agents.tools import tool_named
         from cairn.engine.methods import CLI
 
         if self.check is not None:
-            self.check(engine)
+            self.check(request)
         arguments = {**(self.arguments or self.data), "max_tokens": self.max_tokens, "cursor": self.cursor}
         given = {name: value for name, value in arguments.items() if value not in (None, (), "")}
         try:
-            return "\n".join(tool_named(self.tool).answer(engine, given, front=CLI).texts)
+            return "\n".join(tool_named(self.tool).answer(request, given, front=CLI).texts)
         except InvalidRequestError as problem:
             # The tool's error lists its own arguments, which differ from a command's options.
             raise (problem.__cause__ or problem) from None
@@ -116,14 +116,15 @@ def answer_question(question: Question) -> None:
 
             within(wrong, engine.folders)
         wait_to_ask(engine, vectors=not question.no_wait)
+        request = engine.request()
         if question.is_for_people:
-            question.shown(question.answer(engine))
+            question.shown(question.answer(request))
         elif question.as_json:
-            print_json(question.answer(engine))
+            print_json(question.answer(request))
         else:
             from cairn.cli.console import write_exactly
 
-            write_exactly(question.text(engine))
+            write_exactly(question.text(request))
 
 
 def _answer_elsewhere(question: Question) -> Any:
@@ -153,6 +154,8 @@ def _answer_elsewhere(question: Question) -> Any:
     return structure(answer["answer"], METHODS[question.method].answer_type())
 
 
-def is_ready(engine: Engine, *, vectors: bool) -> bool:
-    engine.catch_up()
-    return not (progress := engine.progress()).problem and progress.suffices(vectors=vectors)
+def is_ready(request: Request, *, vectors: bool) -> bool:
+    from cairn.engine.status import progress_of
+
+    request.catch_up()
+    return not (progress := progress_of(request.folders)).problem and progress.suffices(vectors=vectors)

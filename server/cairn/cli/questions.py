@@ -35,7 +35,7 @@ from cairn.cli.question import Question
 from cairn.errors import InvalidRequestError
 
 if TYPE_CHECKING:
-    from cairn.engine.engine import Engine
+    from cairn.engine.request import Request
 
 
 def _filter(places: Sequence[str], folders: Sequence[Path]) -> dict[str, Any]:
@@ -334,7 +334,7 @@ def call(method: str, params: str | None, folders: Sequence[Path], no_wait: bool
     with opened(*folders, keep_indexed=(asks or name == "reindex") and not others) as engine:
         if asks:
             wait_to_ask(engine, vectors=not no_wait)
-        answered = answer(engine, name, data)
+        answered = answer(engine.request(), name, data)
         if name == "reindex":
             wait(engine, vectors=True, written_by=others)
         print_json(answered)
@@ -361,21 +361,21 @@ def _require_words(query: str) -> None:
         raise WrongUsageError("query", "is empty; ask a question or name a symbol")
 
 
-def _require_collections(engine: Engine, wanted: Sequence[str]) -> None:
-    known = _collections(engine) if wanted else []
+def _require_collections(request: Request, wanted: Sequence[str]) -> None:
+    known = _collections(request) if wanted else []
     for name in wanted:
         if name not in known:
             raise InvalidRequestError("filter.collection", f"there is no {name!r}{alternatives(name, known)}")
 
 
-def _require_matches(engine: Engine, globs: Sequence[str]) -> None:
-    known = _collections(engine) if globs else []
+def _require_matches(request: Request, globs: Sequence[str]) -> None:
+    known = _collections(request) if globs else []
     if globs and not any(fnmatchcase(name.lower(), glob.lower()) for name in known for glob in globs):
         problem = f"no collection matches {', '.join(globs)}{alternatives(globs[0], known)}"
         raise InvalidRequestError("include", problem)
 
 
-def _collections(engine: Engine) -> list[str]:
+def _collections(request: Request) -> list[str]:
     from cairn.engine.runner import answer
 
-    return sorted({each.name for each in answer(engine, "collections", {}, as_json=False)})
+    return sorted({each.name for each in answer(request, "collections", {}, as_json=False)})

@@ -53,8 +53,8 @@ def phase(wanted: str | None, folder: Path, as_json: bool) -> None:
 
     with opened(folder, keep_indexed=False) as engine:
         if wanted is not None:
-            answer(engine, "setPhase", {"phase": _BY_HAND[wanted]})
-        show(status_of(engine).retrieval, state_text.print_retrieval, as_json)
+            answer(engine.request(), "setPhase", {"phase": _BY_HAND[wanted]})
+        show(status_of(engine.request()).retrieval, state_text.print_retrieval, as_json)
 
 
 @click.command()

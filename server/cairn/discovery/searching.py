@@ -231,7 +231,7 @@ def promote_readme(
 
     A README is a file whose name matches one of `config.readme_patterns` (globs, case-insensitive). The score
     of its chunks is multiplied by `config.readme_boost` and may then exceed 1. With `config.always_top`, its
-    chunks come before all others. `place` depends on the question (`cairn.retrieval.intent.readme_of`): with
+    chunks come before all others. `place` depends on the question (`readme_of`): with
     `RAISED`, READMEs are only boosted; with `AS_IT_IS`, the hits are only sorted. READMEs of tests and
     examples are never promoted.
     """

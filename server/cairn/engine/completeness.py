@@ -75,7 +75,7 @@ def _outdated(request: Request, shown: Iterable[Shown]) -> list[str]:
     for folder in request.folders:
         paths = {each.path for each in shown if each.folder == folder.uri}
         if folder.revision is None and (changed := _changed(folder, paths)):
-            folder.indexer.queue.changed(changed)
+            folder.queue_changes(changed)
             outdated += changed
     if not outdated:
         return []

@@ -29,9 +29,8 @@ from cairn.discovery.render import estimate_tokens
 from cairn.engine.completeness import index_state
 from cairn.engine.context_memory import ContextMemory
 from cairn.engine.folders import path_of_uri, places_of_uri
-from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.related import covered, indexed_page, lines_of_range, shared_names, table_for
-from cairn.engine.request import Attempt
+from cairn.engine.request import Attempt, Request
 from cairn.engine.results import milliseconds, search_result
 from cairn.errors import InvalidRequestError
 from cairn.index.queries.files import readme_paths
@@ -62,7 +61,7 @@ _OTHER_FIELDS = 500
 
 
 def context(
-    workspace: OpenWorkspace, params: protocol.ContextParams
+    request: Request, params: protocol.ContextParams
 ) -> protocol.ContextAnswer | Attempt[protocol.ContextAnswer]:
     """Answer `cairn/context`. With a query, the Attempt also says why a part of its search failed, such as
     the vectors.
@@ -70,23 +69,23 @@ def context(
     Raise InvalidRequestError for a document that is neither indexed nor sent as text.
     """
     started = time.perf_counter()
-    request = _ContextRequest(workspace, params)
-    place = request.place
+    asked = _Asked(request, params)
+    place = asked.place
     placed = time.perf_counter()
-    passages, problem, is_cached = request.passages()
+    passages, problem, is_cached = asked.passages()
     found = time.perf_counter()
-    workspace.check_cancelled()
-    budgets = part_budgets(workspace.settings.context, params.budget)
-    assembled = assemble(request.parts(passages), budgets, *request.counter())
+    request.check_cancelled()
+    budgets = part_budgets(request.settings.context, params.budget)
+    assembled = assemble(asked.parts(passages), budgets, *asked.counter())
     answer = protocol.ContextAnswer(
-        passages=request.shown(passages),
+        passages=asked.shown(passages),
         context=assembled.text,
         parts=assembled.parts,
         dropped=assembled.dropped,
         tokens=assembled.tokens,
         budget=sum(budgets.values()),
         place=place,
-        index=index_state(workspace),
+        index=index_state(request),
         timings={
             "place": milliseconds(started, placed),
             "passages": milliseconds(placed, found),
@@ -99,28 +98,28 @@ def context(
 
 
 @define(slots=False)
-class _ContextRequest:
+class _Asked:
     """A place in a document, and what is found for it. Each property is computed once, on first use."""
 
-    workspace: OpenWorkspace
+    request: Request
     params: protocol.ContextParams
     is_indexed: bool = True
     """Whether the passage is in the index or its overlay of unsaved text. Valid after `passage` was read."""
 
     @property
     def memory(self) -> ContextMemory:
-        return self.workspace.engine.context_memory
+        return self.request.caller.context_memory
 
     # --- the place -------------------------------------------------------------------------------------
 
     @cached_property
     def learned(self) -> Mapping[int, Learned]:
         """What earlier feedback taught, by folder number. Only the search for a query uses it."""
-        return self.workspace.learned if self.params.query.strip() else {}
+        return self.request.learned if self.params.query.strip() else {}
 
     @cached_property
     def state(self) -> Hashable:
-        return self.workspace.state(self.learned)
+        return self.request.state(self.learned)
 
     @cached_property
     def passage(self) -> ChunkRange:
@@ -137,15 +136,15 @@ class _ContextRequest:
 
     def _page(self) -> tuple[int, str, list[StoredChunk]]:
         """Return the document as folder number, path in that folder, and chunks."""
-        workspace, text, uri = self.workspace, self.params.text, self.params.text_document.uri
+        request, text, uri = self.request, self.params.text, self.params.text_document.uri
         try:
             return self.memory.pages.get_or_make(
                 (self.state, uri),
-                lambda: indexed_page(workspace.folders, workspace.readers, uri),
+                lambda: indexed_page(request.folders, request.readers, uri),
                 lambda page: sum(len(stored.chunk.text) for stored in page[2]),
             )
         except InvalidRequestError:
-            if text is None or len(text) > workspace.settings.index.max_file_bytes:
+            if text is None or len(text) > request.settings.index.max_file_bytes:
                 raise
         self.is_indexed = False
         path = path_of_uri(uri)
@@ -153,11 +152,11 @@ class _ContextRequest:
             raise InvalidRequestError(
                 "textDocument.uri", f"{_name(uri)!r} may hold secrets, whose text is kept out of contexts"
             )
-        key = ("text", workspace.folder_uris, uri, content_key(text))
+        key = ("text", request.folder_uris, uri, content_key(text))
         return self.memory.pages.get_or_make(key, lambda: self._page_of_text(uri, text), lambda _: len(text))
 
     def _page_of_text(self, uri: str, text: str) -> tuple[int, str, list[StoredChunk]]:
-        folders = self.workspace.folders
+        folders = self.request.folders
         places = [(folders.index(folder), inside) for folder, inside in places_of_uri(folders, uri)]
         number, path = next(iter(places), (0, _name(uri)))
         kind = file_kind(path)
@@ -195,8 +194,8 @@ class _ContextRequest:
 
     @cached_property
     def query(self) -> Query | None:
-        text, settings = self.params.query, self.workspace.settings.search
-        return understand(text, None, self.workspace.vocabulary, settings) if text.strip() else None
+        text, settings = self.params.query, self.request.settings.search
+        return understand(text, None, self.request.vocabulary, settings) if text.strip() else None
 
     def passages(self) -> tuple[tuple[Grouped, ...], str | None, bool]:
         """Return the passages, why a part of the search failed, and whether they are from the cache."""
@@ -218,13 +217,13 @@ class _ContextRequest:
     def functions(self) -> tuple[Place, ...]:
         """The functions and types that contain the place or, if there are none, those in its passage."""
         passage = self.passage
-        if not (self.is_indexed and passage.chunks and self.workspace.readers):
+        if not (self.is_indexed and passage.chunks and self.request.readers):
             return ()
         return tuple(definitions_around(self.graph, passage.path, passage.lines, passage.focus))
 
     @cached_property
     def graph(self) -> ReferenceGraph:
-        return ReferenceGraph(self.workspace.readers[self.passage.folder], self.workspace.cancelled)
+        return ReferenceGraph(self.request.readers[self.passage.folder], self.request.cancelled)
 
     @property
     def place(self) -> protocol.ContextPlace:
@@ -245,37 +244,35 @@ class _ContextRequest:
 
     def _found(self) -> tuple[tuple[Grouped, ...], str | None, bool]:
         """Return the passages, why a part of the search failed, and whether every part ran to its end."""
-        workspace, passage, limit = self.workspace, self.passage, self.params.limit
-        readme_patterns = workspace.settings.discovery.readme.readme_patterns
-        related = self._related() if passage.chunks and workspace.readers else []
-        if self.query is None or not workspace.readers:
+        request, passage, limit = self.request, self.passage, self.params.limit
+        readme_patterns = request.settings.discovery.readme.readme_patterns
+        related = self._related() if passage.chunks and request.readers else []
+        if self.query is None or not request.readers:
             return tuple(related), None, True
         ranking = rank(
-            workspace.readers,
+            request.readers,
             [self.query],
-            workspace.meaning,
-            workspace.settings.search,
+            request.meaning,
+            request.settings.search,
             learned=self.learned,
-            cancelled=workspace.cancelled,
+            cancelled=request.cancelled,
         )
         most = limit + len(passage.chunks)
-        ranked = best_chunks(ranking, table_of(workspace.meaning), most) or ranking.results(
-            most, workspace.settings.search.diversity
+        ranked = best_chunks(ranking, table_of(request.meaning), most) or ranking.results(
+            most, request.settings.search.diversity
         )
         others = [r for r in ranked if r.folder != passage.folder or r.stored.id not in passage.ids]
         passages = with_query(others, related, limit, readme_patterns)
         return tuple(passages), ranking.problem, not ranking.legs.broken_off
 
     def _related(self) -> list[Grouped]:
-        workspace, limit = self.workspace, self.params.limit
+        request, limit = self.request, self.params.limit
         vector = None if self.is_indexed else self._vector()
         relations = relate(
-            workspace.readers, self.passage, workspace.cancelled, besides=_DOCUMENTS, vector=vector
+            request.readers, self.passage, request.cancelled, besides=_DOCUMENTS, vector=vector
         )
-        related = related_passages(
-            relations.found, limit, workspace.settings.discovery.readme.readme_patterns
-        )
-        ranked = with_lines([each.ranked for each in related], relations, table_for(workspace, relations))
+        related = related_passages(relations.found, limit, request.settings.discovery.readme.readme_patterns)
+        ranked = with_lines([each.ranked for each in related], relations, table_for(request, relations))
         return [
             Grouped(each.group, result.positive_signals(), result)
             for each, result in zip(related, ranked, strict=True)
@@ -283,12 +280,12 @@ class _ContextRequest:
 
     def _vector(self) -> PassageVector:
         """Return the vector of text that is not indexed: a static one, which is fast to compute."""
-        table = self.workspace.engine.model.static_table()
+        table = self.request.host.model.static_table()
         if table is None:
             return PassageVector()
         chunks = [stored.chunk for stored in self.passage.chunks]
         texts = [ChunkText.of(chunk, composite_text(self.passage.path, "", chunk)) for chunk in chunks]
-        vectors = static_vectors(table, texts, self.workspace.settings.embedding)
+        vectors = static_vectors(table, texts, self.request.settings.embedding)
         return vector_of_texts(table.id, vectors)
 
     def parts(self, passages: Sequence[Grouped]) -> dict[PartName, Sequence[Item]]:
@@ -307,14 +304,14 @@ class _ContextRequest:
     def _concepts(self) -> tuple[Item, ...]:
         """Return the core concepts. Unsaved text changes them only if it is the text of a README of the
         document's directory or of a directory above it."""
-        workspace, memory = self.workspace, self.memory
-        if not workspace.readers:
+        request, memory = self.request, self.memory
+        if not request.readers:
             return ()
-        folder, search = self.passage.folder, workspace.settings.search
-        patterns = workspace.settings.discovery.readme.readme_patterns
-        reader = workspace.readers[folder]
+        folder, search = self.passage.folder, request.settings.search
+        patterns = request.settings.discovery.readme.readme_patterns
+        reader = request.readers[folder]
         facts, unsaved = reader.facts(), reader.overlay
-        index = (workspace.folders[folder].uri, reader.key, reader.identity(), patterns)
+        index = (request.folders[folder].uri, reader.key, reader.identity(), patterns)
         files = (*index, facts.paths, unsaved.hidden)
         readmes = memory.readmes.get_or_make(
             files, lambda: readme_paths(reader, patterns), lambda paths: sum(map(len, paths))
@@ -330,8 +327,8 @@ class _ContextRequest:
         )
 
     def _open_documents(self) -> list[str]:
-        """Return the paths of open documents in the workspace, and the names of those outside it."""
-        folders, given = self.workspace.folders, self.params.open_documents
+        """Return the paths of open documents in the request, and the names of those outside it."""
+        folders, given = self.request.folders, self.params.open_documents
         if given is None:
             return [path for folder in folders for path in sorted(folder.open_paths)]
         return [next((path for _, path in places_of_uri(folders, uri)), _name(uri)) for uri in given]
@@ -340,7 +337,7 @@ class _ContextRequest:
 
     def counter(self) -> tuple[TokenCounter, bool]:
         """Return the installed model's token counter or an estimate, and whether it counts by line."""
-        model = self.workspace.engine.model
+        model = self.request.host.model
         tokenizer = model.tokenizer()
         if tokenizer is None:
             return estimate_tokens, False
@@ -353,7 +350,7 @@ class _ContextRequest:
             names = shared_names(used, defined, each.ranked)
             matched = (*matched_terms(query, each.ranked.stored), *names) if query else names
             terms = tuple(dict.fromkeys(matched))
-            result = search_result(self.workspace.folders, each.ranked, terms, protocol.Context())
+            result = search_result(self.request.folders, each.ranked, terms, protocol.Context())
             return protocol.ContextPassage(each.group, each.reasons, result)
 
         return tuple(map(shown, passages))

@@ -18,8 +18,8 @@ from cairn.discovery.preparation import days_since
 from cairn.discovery.terms import QueryTerms
 from cairn.engine.cached_answers import characters_of, keep, key_of, latest, recall
 from cairn.engine.completeness import index_state
-from cairn.engine.open_workspace import OpenWorkspace
-from cairn.engine.request import CACHE, GENERIC, Attempt, Request, Tell
+from cairn.engine.methods import Tell
+from cairn.engine.request import CACHE, GENERIC, Attempt, Request
 from cairn.engine.results import milliseconds, search_results
 from cairn.engine.scope import within
 from cairn.engine.search import judged, nothing_judged
@@ -39,21 +39,21 @@ T = TypeVar("T")
 _Scored = TypeVar("_Scored", Bullet, Excerpt)
 
 
-def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attempt[protocol.DiscoverAnswer]:
+def discover(request: Request, params: protocol.DiscoverParams) -> Attempt[protocol.DiscoverAnswer]:
     """Run all nine stages for `cairn/discover`. A complete answer is cached; reusing it reports no stages."""
     started = time.perf_counter()
-    config = _discovery_config(workspace.settings.discovery, params)
-    places = within(params.filter.path, workspace.folders)
-    count_tokens = workspace.token_counter(config.render.tokenizer)
-    collections = workspace.collections(places)
+    config = _discovery_config(request.settings.discovery, params)
+    places = within(params.filter.path, request.folders)
+    count_tokens = request.token_counter(config.render.tokenizer)
+    collections = request.collections(places)
     now = datetime.now(UTC)
     ages = tuple(days_since(ref.updated_at, now) for ref in collections)
-    key = key_of(workspace, _request_key(params), count_tokens, ages)
-    if (cached := recall(workspace, key)) is not None:
-        index = index_state(workspace, cached.excerpts)
+    key = key_of(request, _request_key(params), count_tokens, ages)
+    if (cached := recall(request, key)) is not None:
+        index = index_state(request, cached.excerpts)
         return Attempt(_cached_answer(cached, milliseconds(started), index), cached=True)
-    query = workspace.understood(params.query)
-    discovery = _Discovery(workspace, query, workspace.terms(query), workspace.searcher(places), _cut(params))
+    query = request.understood(params.query)
+    discovery = _Discovery(request, query, request.terms(query), request.searcher(places), _cut(params))
     stages = Discovery(
         searcher=discovery.searcher,
         collections=collections,
@@ -67,12 +67,12 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
         terms=discovery.terms,
         readme=readme_of(query),
         judge=discovery.judge,
-        folders=workspace.folder_uris,
-        lines_now=workspace.lines_now,
-        check_cancelled=workspace.check_cancelled,
+        folders=request.folder_uris,
+        lines_now=request.lines_now,
+        check_cancelled=request.check_cancelled,
     )
-    if workspace.tell:
-        stages.on_stage = discovery.listener(workspace.tell)
+    if request.tell:
+        stages.on_stage = discovery.listener(request.tell)
     stages.run()
     answer = protocol.DiscoverAnswer(
         answer_prompt=stages.prompt,
@@ -81,18 +81,18 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
         chunks=discovery.results(stages.chunks),
         verdict=stages.verdict or nothing_judged(NOTHING_MATCHES),
         metrics=stages.metrics,
-        index=index_state(workspace, stages.excerpts),
+        index=index_state(request, stages.excerpts),
         excerpts=_rounded(stages.excerpts),
     )
     if discovery.searcher.whole:
-        keep(workspace, key, answer, _characters(params, answer))
+        keep(request, key, answer, _characters(params, answer))
     without_vectors = discovery.searcher.without_vectors
     return Attempt(answer, "Vectors could not be compared." if without_vectors else None, without_vectors)
 
 
 @define
 class _Discovery:
-    workspace: OpenWorkspace
+    request: Request
     query: Query
     terms: QueryTerms
     searcher: IndexedSearcher
@@ -100,12 +100,12 @@ class _Discovery:
     """A note if the query was too long and is cut; otherwise ""."""
 
     def results(self, chunks: Sequence[ScoredChunk]) -> tuple[SearchResult, ...]:
-        return search_results(self.workspace, in_order(chunks, self.searcher.found), self.query)
+        return search_results(self.request, in_order(chunks, self.searcher.found), self.query)
 
     def judge(self, chunks: Sequence[ScoredChunk]) -> protocol.Verdict:
         found = in_order(chunks, self.searcher.found)
         remarks = self.cut, self.searcher.remark
-        return judged(self.workspace, self.query, found, self.terms.shares, self.searcher.strength, *remarks)
+        return judged(self.request, self.query, found, self.terms.shares, self.searcher.strength, *remarks)
 
     def listener(self, tell: Tell) -> Callable[[str, Discovery], None]:
         """Return a listener for the stages that reports which parts of the answer each stage changed."""

@@ -5,8 +5,6 @@ It opens and closes the folders, and keeps their settings, indexes and open docu
 
 from __future__ import annotations
 
-import copy
-import logging
 import os
 import threading
 import time
@@ -19,24 +17,21 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from cairn import protocol
-from cairn.engine.context_memory import ContextMemory
-from cairn.engine.fallback import Fallback
-from cairn.engine.folders import Folder, FolderSettings, path_of_uri, places_of
+from cairn.engine.caller import Caller
+from cairn.engine.folders import Folder, FolderSettings, folder_named, places_of
 from cairn.engine.host import Host, Lease
+from cairn.engine.request import Request
 from cairn.engine.status import IndexingProgress, figures_of, progress_of
-from cairn.errors import CairnError, InvalidRequestError, ModelError
+from cairn.errors import CairnError, InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
-from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.operations.metrics import IndexFigures
 from cairn.settings.layers import Layers
 from cairn.settings.tree import Settings
 
 if TYPE_CHECKING:
-    from cairn.engine.team_overview import TeamOverview
-
-logger = logging.getLogger(__name__)
+    from cairn.index.remote.clone import Shared, TeamClone
 
 
 class Engine:
@@ -47,37 +42,38 @@ class Engine:
         editor_settings: Mapping[str, Any] | None = None,
         on_change: Callable[[], None] = lambda: None,
         host: Host | None = None,
+        enforced: Mapping[str, Any] | None = None,
     ) -> None:
         """Make an engine without folders.
 
         `editor_settings` is the editor's `cairn` section. `on_change` is called, on any thread, when the
-        status may have changed. `host` holds what the engines of the process share.
+        status may have changed. `host` holds what the engines of the process share. Nothing overrides the
+        settings in `enforced`.
         """
-        self._layers, self._base, self.warnings = _base_settings(editor_settings or {})
+        self._enforced = enforced
+        self._layers, self._base, self.warnings = self._base_settings(editor_settings or {})
         self.on_change = on_change
         self.host = host or Host(self._base.embedding)
-        self.model = self.host.model
-        self.gate = self.host.gate
-        """The gate at which background indexing waits while queries run."""
-        self.metrics = self.host.metrics
         self.folders: tuple[Folder, ...] = ()
         self._changing_folders = threading.Lock()
-        self.fallback = Fallback(self)
-        self.context_memory = ContextMemory()
-        self.takes_changes = True
-        """Whether methods that change later answers, such as `cairn/feedback`, may be called. This is false
-        for a team's index."""
+        self.caller = Caller(self.host, self.settings, lambda: self.folders, on_change)
         self._stopped = False
+
+    def _base_settings(self, editor: Mapping[str, Any]) -> tuple[Layers, Settings, list[str]]:
+        """Return the settings' layers without workspace files, the combined settings, and their warnings."""
+        layers = Layers(editor, enforced=self._enforced)
+        laid = layers.without_workspace()
+        return layers, laid.settings, laid.texts()
 
     def configure(self, editor_settings: Mapping[str, Any]) -> list[str]:
         """Apply a new `cairn` section of the editor's settings. Return warnings about invalid settings."""
-        self._layers, self._base, self.warnings = _base_settings(editor_settings)
+        self._layers, self._base, self.warnings = self._base_settings(editor_settings)
         for folder in self.folders:
             before = folder.settings()
             folder.settings.rebase(self._layers)
             # Ranking settings do not change what is indexed.
             if _indexing(before) != _indexing(folder.settings()):
-                folder.indexer.queue.rescan()
+                folder.rescan()
         self.on_change()
         return self.warnings
 
@@ -96,14 +92,11 @@ class Engine:
             writes, asks_team = keep_indexed and enabled, enabled and bool(settings().team.url)
             lease = self.host.lease(root, settings, self.on_change, writes=writes and not asks_team)
             shown = Path(os.path.abspath(path))  # noqa: PTH100 - Path has no way to do this without following links
-            reader = OverlaidReader(_own_index(root, lease), Overlay(root, settings, self.model))
-            folder, problem = Folder(root, shown, settings, lease, reader), ""
+            reader = OverlaidReader(_own_index(root, lease), Overlay(root, settings, self.host.model))
+            folder, problem = Folder(root, shown, settings, reader, lease), ""
             if asks_team:
-                from cairn.engine.team import share  # Imported only if a team is configured.
-
-                on_local = partial(self._use_local_index, writes=writes)
                 try:
-                    folder = evolve(folder, sharing=share(folder, self._use_team_index, on_local))
+                    folder = evolve(folder, sharing=self._sharing(folder, writes=writes))
                 except CairnError as error:
                     problem = str(error)
             self.folders = (*self.folders, folder)
@@ -113,13 +106,31 @@ class Engine:
             self._use_local_index(root, problem, writes=writes)
         self.on_change()
 
-    def _use_team_index(self, root: Path, saved: IndexReader, revision: protocol.Revision) -> None:
-        def shared(folder: Folder) -> Folder:
+    def _sharing(self, folder: Folder, *, writes: bool) -> TeamClone:
+        """Connect the folder with the team's index of it. Raise CairnError for an unusable server."""
+        # Imported only if a team is configured.
+        from cairn.index.remote.clone import TeamClone
+        from cairn.index.remote.server import TeamServer
+        from cairn.settings.team_token import team_token
+
+        server = TeamServer(folder.settings().team.url, team_token())
+        on_shared = partial(self._use_team_index, folder.root)
+        on_local = partial(self._use_local_index, folder.root, writes=writes)
+        overlay, index = folder.reader.overlay, lambda: folder.settings().index
+        return TeamClone(folder.root, index, server, overlay, on_shared, on_local)
+
+    def _use_team_index(self, root: Path, shared: Shared) -> None:
+        at = shared.located
+
+        def answered_by_team(folder: Folder) -> Folder:
             lease = self._lease(folder, writes=False)
-            reader = OverlaidReader(saved, folder.reader.overlay)
+            reader = OverlaidReader(shared.reader, folder.reader.overlay)
+            revision = protocol.Revision(
+                folder.uri, at.repository, at.ref, at.commit, at.committed_at, at.indexed_at, at.behind
+            )
             return evolve(folder, lease=lease, reader=reader, revision=revision, remark="")
 
-        self._replace(root, shared)
+        self._replace(root, answered_by_team)
 
     def _use_local_index(self, root: Path, why: str, *, writes: bool) -> None:
         """Answer from this machine's index from now on. If `writes`, keep that index up to date."""
@@ -133,7 +144,7 @@ class Engine:
 
     def _lease(self, folder: Folder, *, writes: bool) -> Lease:
         """Return the folder's lease, or a new one if the current one does not match `writes`."""
-        if folder.lease.writes == writes:
+        if folder.lease is not None and folder.lease.writes == writes:
             return folder.lease
         return self.host.lease(folder.root, folder.settings, self.on_change, writes=writes)
 
@@ -145,7 +156,7 @@ class Engine:
                 return
             after = change(before)
             self.folders = tuple(after if folder is before else folder for folder in self.folders)
-        if after.lease is not before.lease:
+        if before.lease is not None and after.lease is not before.lease:
             before.lease.give_back()
         self.on_change()
 
@@ -156,41 +167,19 @@ class Engine:
             if folder.sharing is not None:
                 folder.sharing.wait(max(0.0, deadline - time.monotonic()))
 
-    def over(self, workspace: str) -> Engine:
-        """Return a view of this engine with one of its folders, given by URI, path or unique name.
+    def request(self, workspace: str = "") -> Request:
+        """Return a request over all folders, or over the one with this URI, path or unique name.
 
-        The view serves one request and does not follow later changes of the folders. Raise
-        InvalidRequestError if no folder or several match.
+        It does not follow later changes of the folders. Raise InvalidRequestError if none or several match.
         """
-        path = path_of_uri(workspace) or Path(workspace)
-        found = [
-            folder
-            for folder in self.folders
-            if workspace == folder.uri or path in (folder.root, folder.shown) or workspace == folder.root.name
-        ]
-        if len(found) != 1:
-            problem = "are several; give the URI or path of one" if found else "is not open"
-            open_folders = ", ".join(folder.uri for folder in self.folders)
-            raise InvalidRequestError(
-                "workspace", f"{workspace!r} {problem}; the open folders are {open_folders}"
-            )
-        one = copy.copy(self)
-        one.folders = tuple(found)
-        return one
+        folders = (folder_named(self.folders, workspace),) if workspace else self.folders
+        settings = folders[0].settings() if folders else self._base
+        return Request(self.host, self.caller, folders, settings, self.warnings)
 
     @contextmanager
-    def asked(self, caller: str, workspace: str) -> Iterator[Engine]:
-        """Yield the engine for a caller ("" is the local user), with the folder that `workspace` names."""
-        yield self.over(workspace) if workspace else self
-
-    @contextmanager
-    def for_params(self, params: object) -> Iterator[Engine]:
-        """Yield the engine with the folders that a request with these params concerns."""
-        yield self
-
-    def team_overview(self) -> TeamOverview | None:
-        """Return what the caller may see of a team's index; None if this engine does not serve one."""
-        return None
+    def asked(self, caller: str, workspace: str) -> Iterator[Request]:
+        """Yield a request of a caller ("" is the local user), over the folders that `workspace` names."""
+        yield self.request(workspace)
 
     def progress(self) -> IndexingProgress:
         """Return how far indexing is, over all folders. It is cheap enough to call ten times a second."""
@@ -204,8 +193,7 @@ class Engine:
             self.folders = tuple(folder for folder in self.folders if folder.root != root)
         for folder in gone:
             folder.close()
-        self.fallback.cache.clear()
-        self.context_memory.clear()
+        self.caller.forget_folders()
         self.on_change()
 
     def add_elsewhere(self, uri: str) -> None:
@@ -233,16 +221,13 @@ class Engine:
     def changed(self, path: Path) -> None:
         """Queue a path that was created, changed or removed. Ignore paths outside the open folders."""
         for folder, inside in places_of(self.folders, path):
-            folder.indexer.queue.changed([inside])
-            if folder.sharing is not None:
-                folder.sharing.changed([inside])
+            folder.queue_changes([inside])
 
     def document_opened(self, path: Path) -> None:
         """Note that an editor opened the file. The indexing thread reads the file again, because a change may
         have been missed, and computes its vectors before those of other files."""
         for folder, inside in places_of(self.folders, path):
-            folder.open_paths.add(inside)
-            folder.lease.opened(folder.open_paths)
+            folder.set_open(inside, True)
 
     def document_changed(self, path: Path, text: str) -> None:
         """Use this unsaved text of the document for searches from now on."""
@@ -253,44 +238,21 @@ class Engine:
         """Use the text on disk for searches again."""
         for folder, inside in places_of(self.folders, path):
             folder.reader.overlay.closed(inside)
-            folder.open_paths.discard(inside)
-            folder.lease.opened(folder.open_paths)
+            folder.set_open(inside, False)
 
     def look_again(self) -> None:
         """Look for unreported changes when the editor regains focus, unless the last look was just before."""
         for folder in self.folders:
-            folder.indexer.look_again()
-            if folder.sharing is not None:
-                folder.sharing.look_again()
-
-    def catch_up(self) -> None:
-        """Wait briefly for the latest saves, and make sure that the latest checkout is being indexed."""
-        for folder in self.folders:
-            folder.indexer.catch_up()
+            folder.look_again()
 
     # --- facts -------------------------------------------------------------------------------------
 
     def figures(self) -> IndexFigures:
-        return figures_of(self.folders, self.fallback.switch.state(), self.settings())
+        return figures_of(self.request())
 
     def settings(self) -> Settings:
         """Return the settings for requests over several folders: those of the first folder."""
         return self.folders[0].settings() if self.folders else self._base
-
-    def model_in_use(self) -> tuple[protocol.ModelInfo | None, str | None]:
-        """Return the installed model, or else the bundled code model; and any problem with them."""
-        if not self._base.embedding.enabled:
-            return None, None
-        found, problem = None, None
-        for look, packaged in ((self.model.packaged, True), (self.model.installed, False)):
-            try:
-                model = look()
-            except ModelError as error:
-                problem = str(error)
-            else:
-                if model is not None:
-                    found = protocol.ModelInfo(model.name, model.dimension, model.id, packaged)
-        return found, problem
 
 
 def _own_index(root: Path, lease: Lease) -> SqliteReader:
@@ -301,10 +263,3 @@ def _own_index(root: Path, lease: Lease) -> SqliteReader:
 def _indexing(settings: Settings) -> tuple[object, ...]:
     retrieval = settings.retrieval
     return (settings.index, settings.embedding, retrieval.enabled, retrieval.phase)
-
-
-def _base_settings(editor_settings: Mapping[str, Any]) -> tuple[Layers, Settings, list[str]]:
-    """Return the settings' layers without workspace files, the combined settings, and their warnings."""
-    layers = Layers(editor_settings)
-    laid = layers.without_workspace()
-    return layers, laid.settings, laid.texts()

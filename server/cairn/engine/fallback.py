@@ -7,33 +7,22 @@ module times, logs and counts every search, and reports it to the kill switch.
 from __future__ import annotations
 
 import logging
-import threading
 import time
-from collections import deque
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import evolve
 
 from cairn import protocol
-from cairn.engine.cached_answers import CachedAnswer
+from cairn.engine.folders import Folder
 from cairn.engine.methods import Method, Needs
 from cairn.engine.request import CACHE, Attempt, Request
 from cairn.errors import CairnError, InvalidRequestError, PartUnavailableError, QueryCancelledError
 from cairn.index.indexing.folder_state import INDEXING_ACTIVITIES
 from cairn.index.indexing.indexer import Role
-from cairn.operations.answer_cache import AnswerCache
 from cairn.operations.concurrency import CONCURRENT_QUERIES
-from cairn.operations.kill_switch import KEYWORDS, NAMES, OFF, VECTORS, KillSwitch, PhaseChange, wanted_phase
-from cairn.operations.other_programs import OtherPrograms
-from cairn.operations.override import write_override
+from cairn.operations.kill_switch import KEYWORDS, NAMES, OFF, VECTORS
 from cairn.operations.query_log import LoggedQuery
-from cairn.operations.timings import TimingMemory
 from cairn.settings.tree import Leg, Settings
-
-if TYPE_CHECKING:
-    from cairn.engine.engine import Engine
-    from cairn.engine.folders import Folder
 
 logger = logging.getLogger(__name__)
 
@@ -44,196 +33,117 @@ _LEGS: dict[int, frozenset[Leg]] = {
 }
 _FALLBACKS = {KEYWORDS: "keywords", NAMES: "names"}
 
-_MODEL_SECONDS = 1.0
-"""How many seconds the result of a look for a model is used. A look takes 0.2 ms while no model is loaded."""
-_TIMED_SEARCHES = 500
-_RECENT_SECONDS = 5.0
-"""How many seconds the figures from the query log are used. Reading the log takes up to 10 ms."""
-
 
 class RetrievalOffError(CairnError):
     """Retrieval is switched off, and the method has no fallback answer."""
 
 
-class Fallback:
-    """The fallback chain of one engine. Thread-safe."""
+def answer_in_phases(method: Method, request: Request, params: Any) -> Any:
+    """Answer a method that uses retrieval, in the highest phase available.
 
-    def __init__(self, engine: Engine) -> None:
-        """Make the chain of `engine`. All folders have one phase, also for requests about one folder."""
-        self.latency: deque[float] = deque(maxlen=_TIMED_SEARCHES)
-        """Durations in ms of the latest searches that were not answered from the cache."""
-        self.timings = TimingMemory()
-        """The latest queries and phase changes of this process, without the query texts."""
-        self.cache: AnswerCache[CachedAnswer] = AnswerCache()
-        """The latest answers of searches and discoveries."""
-        self.problem: str | None = None
-        """Why a part of the latest search failed, such as the vectors; None if none did."""
-        self._engine = engine
-        self._made_switch: KillSwitch | None = None
-        self._making_switch = threading.Lock()
-        self._others = OtherPrograms()
-        self._looked_for_model: tuple[float, int] | None = None
-        """The time to look for a model again, and the highest phase that the last look found."""
-        self._recent: dict[Path, tuple[float, protocol.RecentQueries]] = {}
-        """For each folder, the time to read its log again, and the figures from the last read."""
+    For a method that always answers, try the next lower phase if one fails, and count and log the result.
+    For others, raise what the handler raises, and RetrievalOffError if retrieval is off.
+    """
+    content = _content(request)
+    with CONCURRENT_QUERIES.counted() as concurrency:
+        answer, query, first = _answer(method, request, params)
+    if query is not None:
+        changed = content != _content(request) or any(map(_is_reading_files, request.folders))
+        _note(request, query, answer, first, concurrency.mean, while_indexing=changed)
+    return answer
 
-    @property
-    def switch(self) -> KillSwitch:
-        """The kill switch. It is made on first use, and does not report a phase that was set before as a
-        change."""
-        if self._made_switch is None:
-            with self._making_switch:
-                self._made_switch = self._made_switch or KillSwitch(
-                    lambda: self._engine.settings().retrieval,
-                    on_change=self._changed,
-                    override=self._by_hand,
-                    most=self._most,
-                    others=self._others.share,
-                )
-        return self._made_switch
 
-    def recent(self, folder: Folder) -> protocol.RecentQueries:
-        """Return figures of the folder's latest queries, in all processes that have it open."""
-        from cairn.operations.recent_queries import read_recent  # Imported with the first status.
-
-        now, known = time.monotonic(), self._recent.get(folder.root)
-        if known is None or now >= known[0]:
-            known = self._recent[folder.root] = now + _RECENT_SECONDS, read_recent(folder.indexer.data)
-        return known[1]
-
-    def phases(self, settings: Settings) -> tuple[int, int]:
-        """Return the phase to answer in, and the phase wanted by hand or by the folders' settings."""
-        wanted = wanted_phase(settings.retrieval, self._by_hand(), self._most())
-        return min(self.switch.phase(), wanted), wanted
-
-    def answer(self, method: Method, request: Request, params: Any) -> Any:
-        """Answer a method that uses retrieval, in the highest phase available.
-
-        For a method that always answers, try the next lower phase if one fails, and count and log the result.
-        For others, raise what the handler raises, and RetrievalOffError if retrieval is off.
-        """
-        content = _content(request)
-        with CONCURRENT_QUERIES.counted() as concurrency:
-            answer, query, first = self._answer(method, request, params)
-        if query is not None:
-            changed = content != _content(request) or any(map(_is_reading_files, request.folders))
-            self._note(request, query, answer, first, concurrency.mean, while_indexing=changed)
-        return answer
-
-    def _answer(self, method: Method, request: Request, params: Any) -> tuple[Any, LoggedQuery | None, int]:
-        """Return the answer, the query to log or None, and the phase that was tried first."""
-        from cairn.engine.open_workspace import OpenWorkspace  # Imported with the first query.
-
-        began = time.perf_counter()
-        first, wanted = self.phases(request.settings)
-        always = method.needs is Needs.ANSWER
-        if first == OFF and not always:
-            raise RetrievalOffError(self._why_off(request.settings))
-        lowered = self.switch.reason if OFF < first < wanted else ""
-        tell, reason, error = request.tell, "", ""
-        for phase in range(first, OFF, -1):
-            settings = in_phase(request.settings, phase)
-            workspace = OpenWorkspace(
-                request.engine, request.folders, settings, request.cancelled, tell, request.lagging
-            )
-            try:
-                found = method.handle()(workspace, params)
-            except (InvalidRequestError, PartUnavailableError, QueryCancelledError):
+def _answer(method: Method, request: Request, params: Any) -> tuple[Any, LoggedQuery | None, int]:
+    """Return the answer, the query to log or None, and the phase that was tried first."""
+    began = time.perf_counter()
+    caller = request.caller
+    first, wanted = caller.phases(request.settings)
+    always = method.needs is Needs.ANSWER
+    if first == OFF and not always:
+        raise RetrievalOffError(_why_off(request))
+    lowered = caller.switch.reason if OFF < first < wanted else ""
+    tell, reason, error = request.tell, "", ""
+    for phase in range(first, OFF, -1):
+        attempted = evolve(request, settings=in_phase(request.settings, phase), tell=tell)
+        try:
+            found = method.handle()(attempted, params)
+        except (InvalidRequestError, PartUnavailableError, QueryCancelledError):
+            raise
+        except Exception as problem:
+            if not always:
                 raise
-            except Exception as problem:
-                if not always:
-                    raise
-                reason, error = reason or _reason(problem, phase), error or type(problem).__name__
-                tell = None  # A lower phase starts over, but reports no stage a second time.
-            else:
-                attempt = found if isinstance(found, Attempt) else Attempt(found)
-                without_vectors = attempt.problem if attempt.without_vectors else None
-                used = min(phase, KEYWORDS) if attempt.without_vectors else phase
-                fallback = _FALLBACKS[used] if used < first else ""
-                how = protocol.AnsweredIn(phase, wanted, fallback, reason or without_vectors or lowered)
-                error = ""
-                break
+            reason, error = reason or _reason(problem, phase), error or type(problem).__name__
+            tell = None  # A lower phase starts over, but reports no stage a second time.
         else:
-            reason = reason or self._why_off(request.settings)
-            answer, fallback = method.fallback_answer()(request, params, reason)
-            attempt, how = Attempt(answer, reason), protocol.AnsweredIn(OFF, wanted, fallback, reason)
-        if always or isinstance(found, Attempt):
-            self.problem = attempt.problem or reason or None
-        if not hasattr(attempt.answer, "retrieval"):  # This is a single stage of discovery.
-            return attempt.answer, None, first
-        answer = evolve(attempt.answer, retrieval=how)
-        if not always:
-            return answer, None, first
-        ms = 1000 * (time.perf_counter() - began)
-        cached = attempt.cached and not how.fallback
-        return answer, LoggedQuery(method.name, params.query, ms, cached, error), first
+            attempt = found if isinstance(found, Attempt) else Attempt(found)
+            without_vectors = attempt.problem if attempt.without_vectors else None
+            used = min(phase, KEYWORDS) if attempt.without_vectors else phase
+            fallback = _FALLBACKS[used] if used < first else ""
+            how = protocol.AnsweredIn(phase, wanted, fallback, reason or without_vectors or lowered)
+            error = ""
+            break
+    else:
+        reason = reason or _why_off(request)
+        answer, fallback = method.fallback_answer()(request, params, reason)
+        attempt, how = Attempt(answer, reason), protocol.AnsweredIn(OFF, wanted, fallback, reason)
+    if always or isinstance(found, Attempt):
+        caller.problem = attempt.problem or reason or None
+    if not hasattr(attempt.answer, "retrieval"):  # This is a single stage of discovery.
+        return attempt.answer, None, first
+    answer = evolve(attempt.answer, retrieval=how)
+    if not always:
+        return answer, None, first
+    ms = 1000 * (time.perf_counter() - began)
+    cached = attempt.cached and not how.fallback
+    return answer, LoggedQuery(method.name, params.query, ms, cached, error), first
 
-    def _note(
-        self,
-        request: Request,
-        query: LoggedQuery,
-        answer: Any,
-        first_phase: int,
-        concurrency: float,
-        *,
-        while_indexing: bool,
-    ) -> None:
-        """Count and log an answered query, and report it to the kill switch.
 
-        The time is divided by `concurrency`, the mean number of queries running in the process, so that
-        concurrent queries do not make a phase look slow.
-        """
-        how, metrics, judged_ms = answer.retrieval, self._engine.metrics, query.ms
-        if isinstance(answer, protocol.DiscoverAnswer):
-            judged_ms = answer.metrics.stages.get("broad_discovery", judged_ms)  # This stage searches.
-            metrics.discovery(answer, cached=query.cached)
-        else:
-            if not query.cached and not query.error and how.fallback != CACHE:
-                self.latency.append(round(query.ms, 3))
-            metrics.search(answer, cached=query.cached)
-        if first_phase != OFF and not query.cached:
-            self._others.sample()
-            self.switch.record(
-                judged_ms / concurrency,
-                failed=how.phase == OFF,
-                fell_back=bool(how.fallback),
-                phase=first_phase,
-                while_indexing=while_indexing,
-            )
-        self.timings.add(query, how.phase)
-        self._engine.context_memory.recent.note(query.text)
-        for folder in request.folders:
-            folder.log.add(query, answer)
+def _note(
+    request: Request,
+    query: LoggedQuery,
+    answer: Any,
+    first_phase: int,
+    concurrency: float,
+    *,
+    while_indexing: bool,
+) -> None:
+    """Count and log an answered query, and report it to the kill switch.
 
-    def _most(self) -> int:
-        """Return the highest possible phase. Look for a model that makes vectors at most once a second."""
-        now = time.monotonic()
-        if self._looked_for_model is None or now >= self._looked_for_model[0]:
-            most = VECTORS if self._engine.model_in_use()[0] else KEYWORDS
-            self._looked_for_model = now + _MODEL_SECONDS, most
-        return self._looked_for_model[1]
-
-    def _by_hand(self) -> int | None:
-        set_phases = (folder.override.read().phase for folder in self._engine.folders)
-        return next((phase for phase in set_phases if phase is not None), None)
-
-    def _changed(self, change: PhaseChange) -> None:
-        self._engine.metrics.phase_change(change.before, change.after)
-        self.timings.add_step(change)
-        for folder in self._engine.folders:
-            folder.log.add_phase_change(change)
-        self._engine.on_change()
-
-    def _why_off(self, settings: Settings) -> str:
-        if not settings.retrieval.enabled:
-            return "Searching is switched off in the settings: `retrieval.enabled` is false."
-        state = self.switch.state()
-        if state.by_hand:
-            return "Searching was switched off by hand; `cairn phase auto` switches it on."
-        wait = f" It is tried again in {state.next_try_seconds:.0f} s." if state.next_try_seconds else ""
-        return (
-            f"Searching is switched off for now. {state.reason}{wait} `cairn phase 3` switches it on at once."
+    The time is divided by `concurrency`, the mean number of queries running in the process, so that
+    concurrent queries do not make a phase look slow.
+    """
+    caller, metrics = request.caller, request.host.metrics
+    how, judged_ms = answer.retrieval, query.ms
+    if isinstance(answer, protocol.DiscoverAnswer):
+        judged_ms = answer.metrics.stages.get("broad_discovery", judged_ms)  # This stage searches.
+        metrics.discovery(answer, cached=query.cached)
+    else:
+        if not query.cached and not query.error and how.fallback != CACHE:
+            caller.latency.append(round(query.ms, 3))
+        metrics.search(answer, cached=query.cached)
+    if first_phase != OFF and not query.cached:
+        caller.others.sample()
+        caller.switch.record(
+            judged_ms / concurrency,
+            failed=how.phase == OFF,
+            fell_back=bool(how.fallback),
+            phase=first_phase,
+            while_indexing=while_indexing,
         )
+    caller.timings.add(query, how.phase)
+    caller.context_memory.recent.note(query.text)
+    for folder in request.folders:
+        folder.log.add(query, answer)
+
+
+def _why_off(request: Request) -> str:
+    if not request.settings.retrieval.enabled:
+        return "Searching is switched off in the settings: `retrieval.enabled` is false."
+    state = request.caller.switch.state()
+    if state.by_hand:
+        return "Searching was switched off by hand; `cairn phase auto` switches it on."
+    wait = f" It is tried again in {state.next_try_seconds:.0f} s." if state.next_try_seconds else ""
+    return f"Searching is switched off for now. {state.reason}{wait} `cairn phase 3` switches it on at once."
 
 
 def _content(request: Request) -> list[int]:
@@ -242,9 +152,8 @@ def _content(request: Request) -> list[int]:
 
 
 def _is_reading_files(folder: Folder) -> bool:
-    indexer = folder.indexer
-    has_changes = indexer.role is Role.WRITER and not indexer.queue.is_done
-    return has_changes or indexer.progress.activity in INDEXING_ACTIVITIES
+    has_changes = folder.role is Role.WRITER and not folder.is_idle
+    return has_changes or folder.progress.activity in INDEXING_ACTIVITIES
 
 
 def _reason(problem: Exception, phase: int) -> str:
@@ -261,12 +170,3 @@ def in_phase(settings: Settings, phase: int) -> Settings:
     if legs == settings.search.legs:
         return settings
     return evolve(settings, search=evolve(settings.search, legs=legs))
-
-
-def set_phase(request: Request, params: protocol.SetPhaseParams) -> protocol.PhaseState:
-    """Answer `cairn/setPhase`, at once for all processes. Raise OverrideUnavailableError if that fails."""
-    for folder in request.folders:
-        write_override(folder.indexer.data, params.phase, by="cairn/setPhase")
-    state = request.engine.fallback.switch.state()
-    request.engine.on_change()
-    return state

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Protocol
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -14,18 +14,23 @@ from attrs import Factory, field, frozen
 from cairn import protocol
 from cairn.engine.host import Lease
 from cairn.errors import InvalidRequestError
-from cairn.index.indexing.indexer import Indexer
+from cairn.index.indexing.folder_state import Activity, Progress
+from cairn.index.indexing.indexer import Indexer, Role
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.store.meta import Facts
+from cairn.index.store.requests import RequestKind
 from cairn.operations.feedback import FeedbackStore
 from cairn.operations.override import OverrideReader
 from cairn.operations.query_log import QueryLog
-from cairn.paths import contains_home
+from cairn.paths import contains_home, workspace_dir
 from cairn.settings.layers import Layered, Layers
 from cairn.settings.tree import WORKSPACE_FILE, Settings
 from cairn.text.verbatim import lines_of
 from cairn.workspace.builtin_rules import decide_content
 from cairn.workspace.scan import permitted_text
+
+if TYPE_CHECKING:
+    from cairn.index.remote.clone import TeamClone
 
 
 class FolderSettings:
@@ -66,23 +71,7 @@ class FolderSettings:
         return read[2]
 
 
-class Sharing(Protocol):
-    """Compares a folder with the team's index of it, on its own thread."""
-
-    def start(self) -> None:
-        """Start the thread, which looks for the team's index."""
-
-    def stop(self) -> None:
-        """End the thread."""
-
-    def wait(self, seconds: float) -> None:
-        """Wait until the team's index was looked for once, or the time is over."""
-
-    def changed(self, paths: Iterable[str]) -> None:
-        """Queue files that were created, changed or removed."""
-
-    def look_again(self) -> None:
-        """Look for changes that were not reported."""
+_NO_PROGRESS = Progress(Activity.IDLE, scanning=False)
 
 
 @frozen
@@ -92,35 +81,102 @@ class Folder:
     shown: Path
     """The path by which the editor opened the folder. The editor's paths of files begin with it."""
     settings: FolderSettings
-    lease: Lease
     reader: OverlaidReader
+    lease: Lease | None = None
+    """The claim on the indexing thread; None for a repository of a team's index, which has none."""
     open_paths: set[str] = field(factory=set)
     """The files that an editor has open."""
-    feedback: FeedbackStore = Factory(lambda self: FeedbackStore(self.indexer.data), takes_self=True)
-    log: QueryLog = Factory(
-        lambda self: QueryLog(self.indexer.data, lambda: self.settings().log), takes_self=True
-    )
-    override: OverrideReader = Factory(lambda self: OverrideReader(self.indexer.data), takes_self=True)
+    feedback: FeedbackStore = Factory(lambda self: FeedbackStore(self.data), takes_self=True)
+    log: QueryLog = Factory(lambda self: QueryLog(self.data, lambda: self.settings().log), takes_self=True)
+    override: OverrideReader = Factory(lambda self: OverrideReader(self.data), takes_self=True)
     """Reads the phase that was set by hand."""
     revision: protocol.Revision | None = None
     """The indexed commit of a team's index; None for a local index."""
-    sharing: Sharing | None = None
+    sharing: TeamClone | None = None
     """The connection to the team's index, if a team is configured."""
     remark: str = ""
     """Why the team's index is not used, or which part of it is left out; "" if neither."""
 
     @property
-    def indexer(self) -> Indexer:
-        """The indexing thread, which engines of the same process share."""
-        return self.lease.shared.indexer
+    def indexer(self) -> Indexer | None:
+        """The indexing thread, which engines of the same process share; None without a lease."""
+        return None if self.lease is None else self.lease.shared.indexer
+
+    @property
+    def data(self) -> Path:
+        """The data folder, which has the index, the query log and other state."""
+        return workspace_dir(self.root)
+
+    @property
+    def role(self) -> Role:
+        return Role.READER if self.indexer is None else self.indexer.role
+
+    @property
+    def progress(self) -> Progress:
+        return _NO_PROGRESS if self.indexer is None else self.indexer.progress
+
+    @property
+    def problem(self) -> str | None:
+        """Why indexing fails; None if it does not."""
+        return None if self.indexer is None else self.indexer.problem
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether every known change is indexed, apart from vectors."""
+        return self.indexer is None or self.indexer.idle
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether a process keeps the index up to date."""
+        return self.indexer is None or self.indexer.writer_is_alive()
 
     def lacks_files(self, facts: Facts) -> bool:
         """Return whether known changes of the folder are not in its index, whose facts are `facts`.
 
         Whether there are more is known once the indexer is idle.
         """
-        is_behind = self.revision is None and self.indexer.is_behind(facts)
-        return is_behind or not facts.scanned or self.indexer.has_changes
+        indexer = self.indexer
+        if not facts.scanned or indexer is None:
+            return not facts.scanned
+        return indexer.has_changes or (self.revision is None and indexer.is_behind(facts))
+
+    def queue_changes(self, paths: Iterable[str]) -> None:
+        """Queue files that were created, changed or removed."""
+        if self.indexer is not None:
+            self.indexer.queue.changed(paths)
+        if self.sharing is not None:
+            self.sharing.changed(paths)
+
+    def rescan(self) -> None:
+        """Compare all files with the index."""
+        if self.indexer is not None:
+            self.indexer.queue.rescan()
+
+    def catch_up(self) -> None:
+        """Wait briefly for the latest saves, and make sure that the latest checkout is being indexed."""
+        if self.indexer is not None:
+            self.indexer.catch_up()
+
+    def look_again(self) -> None:
+        """Look for unreported changes, unless the last look was just before."""
+        if self.indexer is not None:
+            self.indexer.look_again()
+        if self.sharing is not None:
+            self.sharing.look_again()
+
+    def request_indexing(self, kind: RequestKind, path: str = "") -> None:
+        """Queue a request for the process that writes the index. Raise InvalidRequestError without one."""
+        if self.indexer is None:
+            raise InvalidRequestError(
+                "folder", "is in a team's index; `cairn team index` brings it up to date"
+            )
+        self.indexer.request(kind, path)
+
+    def set_open(self, path: str, is_open: bool) -> None:
+        """Note that an editor opened or closed the file."""
+        (self.open_paths.add if is_open else self.open_paths.discard)(path)
+        if self.lease is not None:
+            self.lease.opened(self.open_paths)
 
     @property
     def uri(self) -> str:
@@ -134,7 +190,8 @@ class Folder:
         """Release the indexing thread, and drop unsaved text and everything in memory."""
         if self.sharing is not None:
             self.sharing.stop()
-        self.lease.give_back()
+        if self.lease is not None:
+            self.lease.give_back()
         self.reader.overlay.close()
 
     def place_of(self, path: Path) -> str | None:
@@ -224,6 +281,22 @@ def path_inside(given: str) -> PurePosixPath | None:
         windows = PureWindowsPath(given)
         outside = outside or bool(windows.anchor) or ".." in windows.parts
     return None if outside else path
+
+
+def folder_named(folders: Sequence[Folder], workspace: str) -> Folder:
+    """Return the folder with this URI, path or unique name. Raise InvalidRequestError if none or several
+    match."""
+    path = path_of_uri(workspace) or Path(workspace)
+    found = [
+        folder
+        for folder in folders
+        if workspace == folder.uri or path in (folder.root, folder.shown) or workspace == folder.root.name
+    ]
+    if len(found) != 1:
+        problem = "are several; give the URI or path of one" if found else "is not open"
+        known = ", ".join(folder.uri for folder in folders)
+        raise InvalidRequestError("workspace", f"{workspace!r} {problem}; the open folders are {known}")
+    return found[0]
 
 
 def folders_named(folders: Sequence[Folder], uri: str) -> list[Folder]:

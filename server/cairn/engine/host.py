@@ -12,7 +12,9 @@ from pathlib import Path
 
 from attrs import frozen
 
+from cairn import protocol
 from cairn.embedding.shared import SharedModel
+from cairn.errors import ModelError
 from cairn.index.indexing.folder_state import Intervals, QueryGate
 from cairn.index.indexing.indexer import Indexer
 from cairn.index.reader.connection import IndexMemory
@@ -36,6 +38,19 @@ class Host:
         """The indexing threads by folder and by whether they write the index."""
         self.lock = threading.Lock()
         """Protects `shared` and its leases."""
+
+    def model_in_use(self) -> tuple[protocol.ModelInfo | None, str | None]:
+        """Return the installed model, or else the bundled code model; and any problem with them."""
+        found, problem = None, None
+        for look, packaged in ((self.model.packaged, True), (self.model.installed, False)):
+            try:
+                model = look()
+            except ModelError as error:
+                problem = str(error)
+            else:
+                if model is not None:
+                    found = protocol.ModelInfo(model.name, model.dimension, model.id, packaged)
+        return found, problem
 
     def lease(
         self, root: Path, settings: Callable[[], Settings], on_change: Callable[[], None], *, writes: bool

@@ -17,6 +17,9 @@ from attrs import frozen
 from cairn import protocol
 from cairn.errors import InvalidRequestError
 
+Tell = Callable[["protocol.DiscoverProgress"], None]
+"""Gets each stage of a method that streams, on the thread of the request."""
+
 CLI, HTTP, LSP, MCP, WEB = "cli", "http", "lsp", "mcp", "web"
 """The names of the fronts in the metrics."""
 
@@ -28,7 +31,7 @@ class Needs(IntEnum):
     INDEX = 1
     """The method waits until earlier saves are indexed, and background indexing waits for the method."""
     RETRIEVAL = 2
-    """Retrieval must be on. The handler gets an `OpenWorkspace` with the settings of the phase."""
+    """Retrieval must be on. The handler gets a `Request` with the settings of the phase."""
     ANSWER = 3
     """The method always answers. Lower phases are tried, and then the module's `fallback_answer`."""
 
@@ -112,18 +115,18 @@ _METHODS = (
            "List the collections", Needs.INDEX),
     Method("status", "status.status", "NoParams", "StatusAnswer",
            "Report what is indexed, how far indexing is, and how questions are answered"),
-    Method("reindex", "indexing.reindex", "ReindexParams", "ReindexAnswer",
+    Method("reindex", "changes.reindex", "ReindexParams", "ReindexAnswer",
            "Index a file, a directory or everything again", changes=True),
-    Method("pause", "indexing.pause", "NoParams", "PausedAnswer",
+    Method("pause", "changes.pause", "NoParams", "PausedAnswer",
            "Stop making vectors until `resume`", changes=True),
-    Method("resume", "indexing.resume", "NoParams", "PausedAnswer",
+    Method("resume", "changes.resume", "NoParams", "PausedAnswer",
            "Continue after `pause`", changes=True),
-    Method("setPhase", "fallback.set_phase", "SetPhaseParams", "PhaseState",
+    Method("setPhase", "changes.set_phase", "SetPhaseParams", "PhaseState",
            "Set the phase of retrieval by hand, in all processes that have the workspace open",
            changes=True),
-    Method("feedback", "feedback.take_feedback", "FeedbackParams", "FeedbackAnswer",
+    Method("feedback", "changes.take_feedback", "FeedbackParams", "FeedbackAnswer",
            "Report that a result was opened, copied or rated", changes=True),
-    Method("resetFeedback", "feedback.reset_feedback", "ResetFeedbackParams", "ResetFeedbackAnswer",
+    Method("resetFeedback", "changes.reset_feedback", "ResetFeedbackParams", "ResetFeedbackAnswer",
            "Delete all recorded feedback", changes=True),
     *_STAGES,
 )

@@ -7,7 +7,6 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from attrs import frozen
@@ -17,6 +16,7 @@ from cairn.engine.background_value import WAIT_SECONDS, BackgroundValue
 from cairn.engine.folders import Folder
 from cairn.engine.index_health import IndexHealth, health_of, team_health
 from cairn.engine.left_out import LeftOut, left_out
+from cairn.engine.request import Request
 from cairn.engine.status import status_of
 from cairn.engine.team_overview import TeamOverview
 from cairn.index.indexing.folder_state import QueryGate
@@ -27,9 +27,6 @@ from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.lock import holder
 from cairn.operations.logged_timings import logged_timings
 from cairn.operations.timings import Timings
-
-if TYPE_CHECKING:
-    from cairn.engine.engine import Engine
 
 _FRESH_SECONDS = 60.0
 
@@ -96,14 +93,14 @@ class Overview:
 _CACHE: WeakKeyDictionary[IndexMemory, BackgroundValue[tuple[LanguageStats, ...]]] = WeakKeyDictionary()
 
 
-def overview(engine: Engine) -> Overview:
+def overview(request: Request) -> Overview:
     """Return the overview within 200 ms. Counts that take longer are None at first."""
     now = datetime.datetime.now(datetime.UTC)
-    status, team = status_of(engine), engine.team_overview()
+    status, team = status_of(request), request.overview() if request.overview else None
     deadline = time.monotonic() + WAIT_SECONDS
-    folders = tuple(_folder(folder, engine.gate, deadline) for folder in engine.folders)
-    timings, is_logged = _timings(engine)
-    slow_ms = engine.settings().retrieval.kill_switch.p95_ms
+    folders = tuple(_folder(folder, request.host.gate, deadline) for folder in request.folders)
+    timings, is_logged = _timings(request)
+    slow_ms = request.settings.retrieval.kill_switch.p95_ms
     health = (
         health_of(status, timings, slow_ms, is_written=all(each.writer or each.revision for each in folders))
         if team is None
@@ -128,7 +125,7 @@ def _folder(folder: Folder, gate: QueryGate, deadline: float) -> FolderOverview:
         generation=facts.generation,
         files=stats.files_indexed,
         chunks=facts.chunks,
-        size=_size(folder.indexer.data) if is_here else None,
+        size=_size(folder.data) if is_here else None,
         writer=_writer(folder) if is_here else None,
         shares=_shares(folder, deadline),
         left_out=left_out(folder, gate, deadline) if is_here else None,
@@ -156,11 +153,10 @@ def _size(data: Path) -> int:
 
 
 def _writer(folder: Folder) -> Writer | None:
-    indexer = folder.indexer
-    here = indexer.role is Role.WRITER
-    if not (here or indexer.writer_is_alive()):
+    here = folder.role is Role.WRITER
+    if not (here or folder.is_kept):
         return None
-    noted = holder(indexer.data)
+    noted = holder(folder.data)
     if here and (noted is None or noted.pid != os.getpid()):
         return Writer(True, os.getpid(), "", None)
     if noted is None:
@@ -168,11 +164,11 @@ def _writer(folder: Folder) -> Writer | None:
     return Writer(here, noted.pid, noted.command, datetime.datetime.fromtimestamp(noted.since, datetime.UTC))
 
 
-def _timings(engine: Engine) -> tuple[Timings, bool]:
+def _timings(request: Request) -> tuple[Timings, bool]:
     """Return the latest timings, and whether they cover all processes."""
     logs = [
-        folder.indexer.data
-        for folder in engine.folders
-        if engine.takes_changes and folder.settings().log.queries
+        folder.data
+        for folder in request.folders
+        if request.caller.takes_changes and folder.settings().log.queries
     ]
-    return (logged_timings(logs), True) if logs else (engine.fallback.timings.timings(), False)
+    return (logged_timings(logs), True) if logs else (request.caller.timings.timings(), False)

@@ -19,10 +19,10 @@ from cairn.retrieval.related_lines import with_lines
 from cairn.retrieval.scores import Ranked
 
 if TYPE_CHECKING:
-    from cairn.engine.open_workspace import OpenWorkspace
+    from cairn.engine.request import Request
 
 
-def related(request: OpenWorkspace, params: protocol.RelatedParams) -> protocol.RelatedAnswer:
+def related(request: Request, params: protocol.RelatedParams) -> protocol.RelatedAnswer:
     """Answer `cairn/related`. Raise InvalidRequestError if no passage is at the range."""
     started = time.perf_counter()
     folders, readers = request.folders, request.readers
@@ -42,9 +42,9 @@ def related(request: OpenWorkspace, params: protocol.RelatedParams) -> protocol.
     return protocol.RelatedAnswer(results, index_state(request, results), {"total": milliseconds(started)})
 
 
-def table_for(request: OpenWorkspace, relations: Relations) -> StaticTable | None:
+def table_for(request: Request, relations: Relations) -> StaticTable | None:
     """Return the static table, used to compare single lines; None if the passage has no static vector."""
-    return None if relations.vector.static is None else request.engine.model.static_table()
+    return None if relations.vector.static is None else request.host.model.static_table()
 
 
 def indexed_page(

@@ -1,45 +1,107 @@
-"""The request that a method's handler gets, and the `Attempt` in which it may return its answer."""
+"""What a request is answered in: the folders that its caller may see, and what they are searched with.
+
+Index readers, vocabulary and vectors are loaded on first use.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextvars import ContextVar
+import logging
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from attrs import define, frozen
+from attrs import define, evolve, field, frozen
 
-from cairn.errors import QueryCancelledError
+from cairn import protocol
+from cairn.embedding.embedder import Embedder
+from cairn.engine.caller import Caller
+from cairn.engine.folders import Folder, readers_with_unsaved
+from cairn.engine.host import Host
+from cairn.engine.methods import Tell
+from cairn.errors import InvalidRequestError, ModelError, QueryCancelledError
+from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.queries.files import collections_within
+from cairn.index.reader.filters import ChunkFilter
 from cairn.index.store.deadline import Cancelled, never
+from cairn.settings.contained import contained
+from cairn.settings.layers import CHARACTERS
+from cairn.settings.tree import Leg, Settings
 from cairn.text.uris import path_below
+from cairn.workspace.builtin_rules import may_contain_secrets
+from cairn.workspace.collections import TAGS
 
+# Retrieval and discovery are imported on use, because a status, often an editor's first request, does not
+# need them.
 if TYPE_CHECKING:
-    from cairn.engine.engine import Engine
-    from cairn.engine.folders import Folder
-    from cairn.protocol import DiscoverProgress
-    from cairn.settings.tree import Settings
+    from cairn.discovery.indexed_searcher import IndexedSearcher
+    from cairn.discovery.render import TokenCounter
+    from cairn.discovery.terms import QueryTerms
+    from cairn.engine.team_overview import TeamOverview
+    from cairn.index.queries.known_words import IndexVocabulary
+    from cairn.retrieval.feedback_values import Learned
+    from cairn.retrieval.meaning import Meaning
+    from cairn.retrieval.query import Query
 
-Tell = Callable[["DiscoverProgress"], None]
-
-CALLER: ContextVar[str] = ContextVar("caller", default="")
-"""The caller, if the front distinguishes callers. Each request runs in its own context."""
+logger = logging.getLogger(__name__)
 
 CACHE, GENERIC = "cache", "generic"
 """The kinds of fallback answers: an earlier answer, or only a message."""
 
+_MAX_TOKENIZER_BYTES = 200_000_000
+"""The maximum size of a `tokenizer.json`, six times the largest of the known language models, Gemma's."""
+
+_EVERYTHING = ChunkFilter()
 T = TypeVar("T")
+
+
+@frozen
+class Attempt(Generic[T]):
+    """An answer, and which part of the search failed."""
+
+    answer: T
+    problem: str | None = None
+    """Why a part of the search failed while the others answered; None if none failed."""
+    without_vectors: bool = False
+    """Whether the failed part was the comparison of vectors."""
+    cached: bool = False
 
 
 @define(slots=False)
 class Request:
-    engine: Engine
+    """A request, from its caller's folders to its answer. Each phase of retrieval has a copy of its own."""
+
+    host: Host
+    caller: Caller
     folders: Sequence[Folder]
     settings: Settings
     """The settings of the first folder, limited to the kinds of search that the phase allows."""
+    warnings: Sequence[str] = ()
+    """Warnings about the settings of the engine."""
+    choose: Callable[[object], Sequence[Folder]] | None = None
+    """Chooses the folders by the params of a method. It is set if too many repositories are visible."""
+    overview: Callable[[], TeamOverview] | None = None
+    """Makes the overview of a team's index; None if the folders are on this machine."""
     cancelled: Cancelled = never
     tell: Tell | None = None
     """Called after each finished stage, on the thread of the request."""
     lagging: frozenset[str] = frozenset()
     """The URIs of the folders with changes that were not in the index when the request began."""
+    files_read: dict[str, Sequence[str] | None] = field(factory=dict, init=False)
+    """The lines of each file that `lines_now` read, by URI."""
+
+    def for_params(self, params: object, tell: Tell | None) -> Request:
+        """Return the request of a method with these params, with nothing loaded yet."""
+        folders = self.folders if self.choose is None else self.choose(params)
+        return evolve(self, folders=folders, tell=tell)
+
+    def catch_up(self) -> None:
+        """Wait briefly for the latest saves, so that they are found, and note which folders lag."""
+        for folder in self.folders:
+            folder.catch_up()
+        self.lagging = frozenset(
+            folder.uri for folder in self.folders if folder.lacks_files(folder.reader.facts())
+        )
 
     @property
     def folder_uris(self) -> tuple[str, ...]:
@@ -59,14 +121,165 @@ class Request:
         if self.cancelled():
             raise QueryCancelledError("The request was cancelled.")
 
+    @cached_property
+    def readers(self) -> list[OverlaidReader]:
+        return readers_with_unsaved(self.folders)
 
-@frozen
-class Attempt(Generic[T]):
-    """An answer, and which part of the search failed."""
+    @cached_property
+    def meaning(self) -> Meaning | None:
+        """The comparison by vectors; None if settings exclude it. A model is loaded only if vectors exist."""
+        if Leg.MEANING not in self.settings.search.legs:
+            return None
+        from cairn.retrieval.meaning import choose_meaning
 
-    answer: T
-    problem: str | None = None
-    """Why a part of the search failed while the others answered; None if none failed."""
-    without_vectors: bool = False
-    """Whether the failed part was the comparison of vectors."""
-    cached: bool = False
+        facts = [reader.facts_with_unsaved() for reader in self.readers]
+        return choose_meaning(facts, self._embedder, self.host.model.static_table)
+
+    def _embedder(self) -> Embedder | None:
+        try:
+            return self.host.model.embedder()
+        except ModelError as problem:  # `status` reports the problem, and searches go on without vectors.
+            logger.warning("%s", problem)
+            return None
+
+    @cached_property
+    def vocabulary(self) -> IndexVocabulary:
+        from cairn.index.queries.known_words import IndexVocabulary
+
+        return IndexVocabulary(self.readers)
+
+    @cached_property
+    def learned(self) -> Mapping[int, Learned]:
+        """What earlier feedback taught, by folder number, for folders that have feedback and use it."""
+        every = {
+            number: folder.feedback.learned()
+            for number, folder in enumerate(self.folders)
+            if folder.settings().search.feedback
+        }
+        return {number: learned for number, learned in every.items() if learned}
+
+    def state(self, learned: Mapping[int, Learned]) -> Hashable:
+        """Return a cache key for the state of indexes, unsaved text, model, settings and feedback.
+
+        If the index changes after this call, the answer is newer than its key. That does no harm: the key is
+        never used again, because generations only rise.
+        """
+        indexes = tuple(
+            # The generation alone is not enough: an index can become complete without a new generation.
+            (
+                *(folder.uri, folder.revision, reader.key, reader.identity()),
+                *(reader.facts(), reader.overlay.generation),
+            )
+            for folder, reader in zip(self.folders, self.readers, strict=True)
+        )
+        choices = tuple((number, known.version) for number, known in learned.items())
+        return self.settings, self.host.model.version(), indexes, choices
+
+    def understood(self, text: str) -> Query:
+        """Parse a query that asks for evidence."""
+        from cairn.retrieval.query import understand
+
+        return evolve(understand(text, None, self.vocabulary, self.settings.search), for_evidence=True)
+
+    def terms(self, query: Query) -> QueryTerms:
+        """Return the query's terms and variants, weighted by inverse document frequency in these folders."""
+        from cairn.discovery.terms import QueryTerms
+        from cairn.retrieval.introductions import OverviewSubject
+        from cairn.retrieval.matching import term_shares
+
+        shares = term_shares(query, self.vocabulary)
+        return QueryTerms(query.groups, shares, OverviewSubject.by(query.wording))
+
+    def searcher(self, places: ChunkFilter = _EVERYTHING, *, everywhere: bool = False) -> IndexedSearcher:
+        """Return a searcher of the files in `places`. `IndexedSearcher` explains `everywhere`."""
+        from cairn.discovery.indexed_searcher import IndexedSearcher
+
+        return IndexedSearcher(
+            self.folder_uris,
+            self.readers,
+            self.meaning,
+            self.settings.search,
+            self.cancelled,
+            self.learned,
+            places=places,
+            everywhere=everywhere,
+        )
+
+    def collections(self, places: ChunkFilter = _EVERYTHING) -> list[protocol.CollectionRef]:
+        """Return the collections of all folders within `places`. Collections of the same name are merged."""
+        dimension = self.meaning.dimension if self.meaning else 0
+        refs: dict[str, protocol.CollectionRef] = {}
+        for reader in self.readers:
+            for stats in collections_within(reader, places):
+                known = refs.get(stats.name)
+                refs[stats.name] = protocol.CollectionRef(
+                    name=stats.name,
+                    dimension=dimension,
+                    vector_count=stats.chunks + (known.vector_count if known else 0),
+                    created_at=stats.created_at,
+                    updated_at=stats.updated_at,
+                    tags=TAGS.get(stats.kind, ()),
+                )
+        return list(refs.values())
+
+    def token_counter(self, tokenizer: str) -> TokenCounter:
+        """Return the token counter that `tokenizer` names. Raise InvalidRequestError for an invalid file.
+
+        The user's settings may name any file; a request or a workspace file may only name one in the
+        workspace.
+        """
+        if tokenizer and tokenizer != CHARACTERS:
+            try:
+                path = self._tokenizer_file(tokenizer)
+                status = path.stat()
+                if status.st_size > _MAX_TOKENIZER_BYTES:
+                    raise ValueError(f"it is larger than {_MAX_TOKENIZER_BYTES:,} bytes")
+                return _counter_of(path, status.st_mtime_ns)
+            except Exception as problem:  # The library raises bare exceptions for files that it cannot read.
+                raise InvalidRequestError(
+                    "config.render.tokenizer",
+                    f"{tokenizer!r} cannot be used: {problem}; give the path of a tokenizer.json,"
+                    f" {CHARACTERS!r}, or nothing for the installed model's",
+                ) from problem
+        from cairn.discovery.render import estimate_tokens
+
+        installed = None if tokenizer == CHARACTERS else self.host.model.tokenizer()
+        return installed.count if installed else estimate_tokens
+
+    def _tokenizer_file(self, named: str) -> Path:
+        """Return the path. Raise ValueError if it is neither in the workspace nor in the user's settings, and
+        if it may hold secrets of the workspace."""
+        trees = [folder.settings.without_workspace_file() for folder in self.folders] or [self.settings]
+        if all(named != tree.discovery.render.tokenizer for tree in trees):
+            roots = [root for folder in self.folders for root in (folder.root, folder.shown)]
+            file = contained(named, roots)
+            if may_contain_secrets(file.as_posix()):
+                raise ValueError("such files may hold secrets")
+            return file
+        path = Path(named).expanduser()
+        if path.exists() and not path.is_file():
+            raise ValueError("it is not a regular file")
+        return path
+
+    def lines_now(self, uri: str) -> Sequence[str] | None:
+        """Return a file's current lines, with unsaved changes; None if it is gone or not text.
+
+        The file is read once per request. Only files in the index are read, whatever URI a client sends.
+        """
+        if uri not in self.files_read:
+            every = (
+                folder.lines_of(path)
+                for folder, path in self.places_of(uri)
+                if folder.reader.overlay.text_of(path) is not None or path in folder.reader.contents([path])
+            )
+            self.files_read[uri] = next((lines for lines in every if lines is not None), None)
+        return self.files_read[uri]
+
+
+@lru_cache(maxsize=4)
+def _counter_of(path: Path, _modified: int) -> TokenCounter:
+    from tokenizers import Tokenizer  # Imported only for a tokenizer file.
+
+    from cairn.embedding.tokenization import TextTokenizer
+
+    return TextTokenizer(Tokenizer.from_file(str(path))).count

@@ -11,7 +11,7 @@ from cairn import protocol
 from cairn.chunking.definition_place import definition_lines, kind_at
 from cairn.chunking.model import Chunk
 from cairn.engine.folders import Folder
-from cairn.engine.open_workspace import OpenWorkspace
+from cairn.engine.request import Request
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.further_passages import FurtherPassage
 from cairn.retrieval.query import Query
@@ -24,7 +24,7 @@ _REASONS = 3
 
 
 def search_results(
-    workspace: OpenWorkspace,
+    request: Request,
     ranked: Sequence[Ranked],
     query: Query,
     context: int = 0,
@@ -32,10 +32,10 @@ def search_results(
     explain: bool = False,
 ) -> tuple[protocol.SearchResult, ...]:
     """Return the passages as results, each with up to `context` chunks before and after it."""
-    around = contexts(ranked, workspace.readers, context)
+    around = contexts(ranked, request.readers, context)
     return tuple(
         search_result(
-            workspace.folders,
+            request.folders,
             each,
             matched_terms(query, each.stored),
             shown,

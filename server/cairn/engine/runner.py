@@ -11,19 +11,25 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cairn.engine.methods import CLI, Method, Needs, method_named
-from cairn.engine.request import CALLER, Request, Tell
+from attrs import evolve
+
+from cairn.engine.methods import CLI, Method, Needs, Tell, method_named
 from cairn.errors import InvalidRequestError, OutOfTimeError, PartUnavailableError, QueryCancelledError
-from cairn.index.store.deadline import Cancelled, never
 from cairn.startup.interpreter import trim_memory
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
+    from cairn.engine.request import Request
     from cairn.protocol import DiscoverProgress
 
 T = TypeVar("T")
+
+CALLER: ContextVar[str] = ContextVar("caller", default="")
+"""The caller, if the front distinguishes callers. Each request runs in its own context."""
 
 _THREADS = 4
 """The number of threads. A cancelled request runs until its next check, and must not delay other requests."""
@@ -33,10 +39,9 @@ another thread, and returns about 30 of 480 MB for a million chunks."""
 
 
 def answer(
-    engine: Engine,
+    request: Request,
     name: str,
     data: Any,
-    cancelled: Cancelled = never,
     *,
     front: str = CLI,
     tell: Tell | None = None,
@@ -46,37 +51,32 @@ def answer(
 
     Return JSON data or, unless `as_json`, an object of the answer class. Metrics count the request for
     `front`; `tell` gets each stage of a method that streams. Raise InvalidRequestError with the field of
-    invalid params, QueryCancelledError soon after `cancelled()` turns true, and any other CairnError of the
-    engine.
+    invalid params, QueryCancelledError soon after `request.cancelled()` turns true, and any other CairnError
+    of the engine.
     """
     from cairn.schema.convert import structure, unstructure
 
     method = method_named(name)
-    with _counted(engine, method, front):
-        if method.changes and not engine.takes_changes:
+    with _counted(request, method, front):
+        if method.changes and not request.caller.takes_changes:
             raise InvalidRequestError(
                 "", f"{method.name} would change later answers, which a team's index does not allow"
             )
         params_class = method.params_class()
         params = data if isinstance(data, params_class) else structure(data, params_class)
-        with engine.for_params(params) as narrowed:
-            request = Request(narrowed, narrowed.folders, narrowed.settings(), cancelled, tell)
-            found = _handle(method, request, params)
+        request = request.for_params(params, tell)
+        if method.needs is Needs.NOTHING:
+            found = method.handle()(request, params)
+        else:
+            request.catch_up()
+            with request.host.gate.query():
+                if method.needs is Needs.INDEX:
+                    found = method.handle()(request, params)
+                else:
+                    from cairn.engine.fallback import answer_in_phases  # Imported with the first query.
+
+                    found = answer_in_phases(method, request, params)
         return unstructure(found) if as_json else found
-
-
-def _handle(method: Method, request: Request, params: Any) -> Any:
-    engine = request.engine
-    if method.needs is Needs.NOTHING:
-        return method.handle()(request, params)
-    engine.catch_up()  # A request after a save must find the saved text.
-    request.lagging = frozenset(
-        folder.uri for folder in request.folders if folder.lacks_files(folder.reader.facts())
-    )
-    with engine.gate.query():
-        if method.needs is Needs.INDEX:
-            return method.handle()(request, params)
-        return engine.fallback.answer(method, request, params)
 
 
 def progress_json(progress: DiscoverProgress) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def progress_json(progress: DiscoverProgress) -> dict[str, Any]:
 
 
 @contextmanager
-def _counted(engine: Engine, method: Method, front: str) -> Iterator[None]:
+def _counted(request: Request, method: Method, front: str) -> Iterator[None]:
     began = time.perf_counter()
     outcome, error = "ok", ""
     try:
@@ -102,7 +102,7 @@ def _counted(engine: Engine, method: Method, front: str) -> Iterator[None]:
         outcome, error = "error", type(problem).__name__ if isinstance(problem, Exception) else ""
         raise
     finally:
-        engine.metrics.request(method.name, front, time.perf_counter() - began, outcome, error)
+        request.host.metrics.request(method.name, front, time.perf_counter() - began, outcome, error)
 
 
 class Runner:
@@ -142,9 +142,7 @@ class Runner:
         and any other CairnError of the engine. Cancelling the caller cancels the work.
         """
 
-        def work(engine: Engine, cancelled: Cancelled) -> Any:
-            return answer(engine, name, data, cancelled, front=front, tell=tell, as_json=as_json)
-
+        work = partial(answer, name=name, data=data, front=front, tell=tell, as_json=as_json)
         return await self.work(work, workspace=workspace, seconds=seconds)
 
     def _give_back_memory(self) -> None:
@@ -154,41 +152,19 @@ class Runner:
             with suppress(RuntimeError):  # The threads are shutting down.
                 self._executor.submit(trim_memory)
 
-    async def run(self, work: Callable[[Engine], T], *, workspace: str = "") -> T:
-        """Run `work(engine)` on a thread, without a time limit or cancellation."""
-        return await self._on_thread(lambda engine, cancelled: work(engine), workspace, None)
-
     async def work(
-        self,
-        work: Callable[[Engine, Cancelled], T],
-        *,
-        workspace: str = "",
-        seconds: float | None = None,
+        self, work: Callable[[Request], T], *, workspace: str = "", seconds: float | None = None
     ) -> T:
-        """Run `work(engine, cancelled)`, which calls several methods, on a thread as `answer` does.
-
-        `work` must call the methods through `answer`, which counts each of them, and pass `cancelled` to it.
-        """
-        try:
-            return await self._on_thread(work, workspace, seconds)
-        finally:
-            self._give_back_memory()
-
-    async def _on_thread(
-        self, work: Callable[[Engine, Cancelled], T], workspace: str, seconds: float | None
-    ) -> T:
+        """Run `work(request)`, which may call several methods by `answer`, on a thread as `answer` does."""
         engine, caller = await self.made(), CALLER.get()
         flag = threading.Event()
 
         def with_retry() -> T:
-            try:
-                return once()
-            except PartUnavailableError:
-                return once()  # The first try noted which servers do not answer.
-
-        def once() -> T:
-            with engine.asked(caller, workspace) as narrowed:
-                return work(narrowed, flag.is_set)
+            # The first try notes which servers do not answer, so that the second one leaves them out.
+            with suppress(PartUnavailableError), engine.asked(caller, workspace) as request:
+                return work(evolve(request, cancelled=flag.is_set))
+            with engine.asked(caller, workspace) as request:
+                return work(evolve(request, cancelled=flag.is_set))
 
         try:
             async with asyncio.timeout(seconds):
@@ -200,6 +176,7 @@ class Runner:
             ) from None
         finally:
             flag.set()
+            self._give_back_memory()
 
     def close(self) -> None:
         """Drop requests that have not started, and wait for the others."""

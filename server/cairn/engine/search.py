@@ -10,7 +10,6 @@ from attrs import evolve
 from cairn import protocol
 from cairn.engine.cached_answers import characters_of, keep, key_of, latest, recall
 from cairn.engine.completeness import index_state
-from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.request import CACHE, GENERIC, Attempt, Request
 from cairn.engine.results import milliseconds, search_results, with_best_lines, with_passages
 from cairn.engine.scope import within
@@ -33,49 +32,49 @@ from cairn.retrieval.window_ranking import Strength
 from cairn.text.languages import KNOWN_LANGUAGES, language_of_fence, nearest_language
 
 
-def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[protocol.SearchAnswer]:
+def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.SearchAnswer]:
     """Answer `cairn/search`. A complete answer is cached for repeated requests."""
     started = time.perf_counter()
-    settings, key = workspace.settings.search, key_of(workspace, params)
-    if (cached := recall(workspace, key)) is not None:
-        index = index_state(workspace, cached.results)
+    settings, key = request.settings.search, key_of(request, params)
+    if (cached := recall(request, key)) is not None:
+        index = index_state(request, cached.results)
         timings = {"cached": 1.0, "total": milliseconds(started)}
         return Attempt(evolve(cached, timings=timings, index=index), cached=True)
     # Alpha 1 ranks by vectors only, so without vectors such a search would find nothing.
-    alpha = None if params.alpha == 1 and workspace.meaning is None else params.alpha
-    query = understand(params.query, alpha, workspace.vocabulary, settings)
+    alpha = None if params.alpha == 1 and request.meaning is None else params.alpha
+    query = understand(params.query, alpha, request.vocabulary, settings)
     ranking = rank(
-        workspace.readers,
+        request.readers,
         [query],
-        workspace.meaning,
+        request.meaning,
         settings,
-        only=chunk_filter(params.filter, workspace.readers, within(params.filter.path, workspace.folders)),
+        only=chunk_filter(params.filter, request.readers, within(params.filter.path, request.folders)),
         case=params.case_sensitive,
         word=params.whole_word,
-        learned=workspace.learned,
-        cancelled=workspace.cancelled,
+        learned=request.learned,
+        cancelled=request.cancelled,
     )
     found = ranking.results(max(params.limit, JUDGED), settings.diversity)
-    passages, strength = passages_of_results(ranking, found, table_of(workspace.meaning))
+    passages, strength = passages_of_results(ranking, found, table_of(request.meaning))
     found = by_best_passage(found, passages)
     shown = found[: params.limit]
     further = further_passages(ranking, passages, shown, params.passages - 1)
-    results = search_results(workspace, shown, query, params.context, explain=params.explain)
+    results = search_results(request, shown, query, params.context, explain=params.explain)
     results = tuple(map(with_passages, results, further))
     results = tuple(map(with_best_lines, results, best_lines(passages, shown)))
-    shares = term_shares(query, workspace.vocabulary)
+    shares = term_shares(query, request.vocabulary)
     answer = protocol.SearchAnswer(
         results=results,
-        verdict=judged(workspace, query, found, shares, strength, ranking.remark),
+        verdict=judged(request, query, found, shares, strength, ranking.remark),
         query=protocol.QueryInfo(
             query.normalized, query.terms, query.type.value, query.alpha, query.corrections
         ),
-        index=index_state(workspace, results),
+        index=index_state(request, results),
         timings={**ranking.timings, "total": milliseconds(started)},
         broken_off=tuple(ranking.legs.broken_off),
     )
     if ranking.problem is None and not answer.broken_off:
-        keep(workspace, key, answer, len(params.query) + characters_of(results))
+        keep(request, key, answer, len(params.query) + characters_of(results))
     return Attempt(answer, ranking.problem, ranking.legs.without_vectors)
 
 
@@ -92,7 +91,7 @@ def fallback_answer(
 
 
 def judged(
-    workspace: OpenWorkspace,
+    request: Request,
     query: Query,
     found: Sequence[Ranked],
     shares: Sequence[float],
@@ -101,9 +100,9 @@ def judged(
 ) -> protocol.Verdict:
     """Return the verdict, with the remarks in its note. If nothing is indexed, it has no message, because
     the note of the index says why."""
-    if not workspace.vocabulary.chunks():
+    if not request.vocabulary.chunks():
         return nothing_judged("")
-    verdict = judge(query, found, workspace.settings.search.verdict, shares, strength)
+    verdict = judge(query, found, request.settings.search.verdict, shares, strength)
     return evolve(verdict, note=" ".join(filter(None, (verdict.note, *remarks))))
 
 

@@ -22,7 +22,7 @@ from cairn.discovery.render import build_answer_plan, render_llm_prompt
 from cairn.discovery.searching import broad_discovery, merge, promote_readme, semantic_focus
 from cairn.discovery.terms import content_words
 from cairn.engine.discover import laid_over
-from cairn.engine.open_workspace import OpenWorkspace
+from cairn.engine.request import Request
 from cairn.engine.scope import within
 from cairn.errors import InvalidRequestError
 from cairn.protocol.evidence import MAX_GLOBS, Bullet, CollectionRef
@@ -42,102 +42,102 @@ MAX_SETTING = 1_000_000
 T = TypeVar("T")
 
 
-def _question(workspace: OpenWorkspace, text: str) -> str:
+def _question(request: Request, text: str) -> str:
     """Return the text as `cairn/discover` uses it: cut if it is too long, and "" if it has no terms."""
-    query = workspace.understood(text)
+    query = request.understood(text)
     return query.text if query.terms else ""
 
 
-def _collections(workspace: OpenWorkspace, given: Sequence[CollectionRef] | None) -> list[CollectionRef]:
-    return workspace.collections() if given is None else _distinct(given)
+def _collections(request: Request, given: Sequence[CollectionRef] | None) -> list[CollectionRef]:
+    return request.collections() if given is None else _distinct(given)
 
 
 def _distinct(given: Sequence[CollectionRef]) -> list[CollectionRef]:
     return list({each.name: _reference(each) for each in given}.values())
 
 
-def filter_(workspace: OpenWorkspace, params: protocol.FilterCollectionsParams) -> protocol.CollectionsAnswer:
+def filter_(request: Request, params: protocol.FilterCollectionsParams) -> protocol.CollectionsAnswer:
     refs = filter_collections(
-        _question(workspace, params.query),
+        _question(request, params.query),
         params.include,
         params.exclude,
-        _collections(workspace, params.collections),
-        _config(workspace.settings.discovery.filter, params.config),
+        _collections(request, params.collections),
+        _config(request.settings.discovery.filter, params.config),
     )
     return protocol.CollectionsAnswer(tuple(refs))
 
 
-def score(workspace: OpenWorkspace, params: protocol.ScoreCollectionsParams) -> protocol.CollectionsAnswer:
+def score(request: Request, params: protocol.ScoreCollectionsParams) -> protocol.CollectionsAnswer:
     terms = params.query_terms
-    query, refs = _question(workspace, params.query), _collections(workspace, params.collections)
+    query, refs = _question(request, params.query), _collections(request, params.collections)
     scored = score_collections(
         content_words(query) if terms is None else terms,
         refs,
-        _config(workspace.settings.discovery.scoring, params.config),
-        package_relevance=workspace.searcher().package_relevance(query, [ref.name for ref in refs]),
+        _config(request.settings.discovery.scoring, params.config),
+        package_relevance=request.searcher().package_relevance(query, [ref.name for ref in refs]),
     )
     return protocol.CollectionsAnswer(tuple(evolve(ref, score=score) for ref, score in scored))
 
 
-def expand(workspace: OpenWorkspace, params: protocol.ExpandQueriesParams) -> protocol.QueriesAnswer:
-    config = _config(workspace.settings.discovery.expansion, params.config)
-    return protocol.QueriesAnswer(tuple(expand_queries_baseline(_question(workspace, params.query), config)))
+def expand(request: Request, params: protocol.ExpandQueriesParams) -> protocol.QueriesAnswer:
+    config = _config(request.settings.discovery.expansion, params.config)
+    return protocol.QueriesAnswer(tuple(expand_queries_baseline(_question(request, params.query), config)))
 
 
-def search_broadly(workspace: OpenWorkspace, params: protocol.BroadDiscoveryParams) -> protocol.ChunksAnswer:
-    config = _config(workspace.settings.discovery.broad, params.config)
+def search_broadly(request: Request, params: protocol.BroadDiscoveryParams) -> protocol.ChunksAnswer:
+    config = _config(request.settings.discovery.broad, params.config)
     queries = _queries(params.queries, config.k_per_query, "config.kPerQuery", MAX_COMPARED)
-    places = within(params.filter.path, workspace.folders)
-    refs = workspace.collections(places) if params.collections is None else _distinct(params.collections)
-    k = _given(params.k, workspace.settings.discovery.broad_k, MAX_CHUNKS)
-    chunks = broad_discovery(workspace.searcher(places), queries, refs, k, config)
-    workspace.check_cancelled()
+    places = within(params.filter.path, request.folders)
+    refs = request.collections(places) if params.collections is None else _distinct(params.collections)
+    k = _given(params.k, request.settings.discovery.broad_k, MAX_CHUNKS)
+    chunks = broad_discovery(request.searcher(places), queries, refs, k, config)
+    request.check_cancelled()
     return protocol.ChunksAnswer(tuple(chunks))
 
 
-def focus(workspace: OpenWorkspace, params: protocol.SemanticFocusParams) -> protocol.ChunksAnswer:
-    config = _config(workspace.settings.discovery.focus, params.config)
-    k = _given(params.k, workspace.settings.discovery.focus_k, MAX_CHUNKS)
+def focus(request: Request, params: protocol.SemanticFocusParams) -> protocol.ChunksAnswer:
+    config = _config(request.settings.discovery.focus, params.config)
+    k = _given(params.k, request.settings.discovery.focus_k, MAX_CHUNKS)
     queries = _queries(params.queries, 2 * k, "2 k", MAX_RERANKED)
     # With `everywhere`, scores compare a passage with those of all collections, as after a broad search.
-    searcher = workspace.searcher(within(params.filter.path, workspace.folders), everywhere=True)
+    searcher = request.searcher(within(params.filter.path, request.folders), everywhere=True)
     chunks = semantic_focus(searcher, _reference(params.collection), queries, k, config)
-    workspace.check_cancelled()
+    request.check_cancelled()
     return protocol.ChunksAnswer(tuple(chunks))
 
 
-def promote(workspace: OpenWorkspace, params: protocol.PromoteReadmeParams) -> protocol.ChunksAnswer:
-    config = _config(workspace.settings.discovery.readme, params.config)
-    place = Readme.FIRST if params.query is None else readme_of(workspace.understood(params.query))
+def promote(request: Request, params: protocol.PromoteReadmeParams) -> protocol.ChunksAnswer:
+    config = _config(request.settings.discovery.readme, params.config)
+    place = Readme.FIRST if params.query is None else readme_of(request.understood(params.query))
     return protocol.ChunksAnswer(tuple(promote_readme(merge(params.hits), config, place)))
 
 
-def compress(workspace: OpenWorkspace, params: protocol.CompressEvidenceParams) -> protocol.BulletsAnswer:
+def compress(request: Request, params: protocol.CompressEvidenceParams) -> protocol.BulletsAnswer:
     bullets = compress_evidence(
         params.chunks,
-        _given(params.max_bullets, workspace.settings.discovery.max_bullets, MAX_BULLETS),
-        _given(params.max_per_doc, workspace.settings.discovery.max_per_doc, MAX_CHUNKS),
-        _config(workspace.settings.discovery.compression, params.config),
-        _question(workspace, params.query),
-        workspace.terms(workspace.understood(params.query)),
+        _given(params.max_bullets, request.settings.discovery.max_bullets, MAX_BULLETS),
+        _given(params.max_per_doc, request.settings.discovery.max_per_doc, MAX_CHUNKS),
+        _config(request.settings.discovery.compression, params.config),
+        _question(request, params.query),
+        request.terms(request.understood(params.query)),
     )
-    here = verified([bullet for bullet in bullets if workspace.places_of(bullet.uri)], workspace.lines_now)
+    here = verified([bullet for bullet in bullets if request.places_of(bullet.uri)], request.lines_now)
     # Only the client can verify passages of files outside the open folders.
-    elsewhere = [evolve(bullet, uri="") for bullet in bullets if not workspace.places_of(bullet.uri)]
+    elsewhere = [evolve(bullet, uri="") for bullet in bullets if not request.places_of(bullet.uri)]
     kept = sorted([*here, *elsewhere], key=lambda bullet: -bullet.score)
     return protocol.BulletsAnswer(tuple(kept))
 
 
-def plan(workspace: OpenWorkspace, params: protocol.BuildAnswerPlanParams) -> protocol.PlanAnswer:
-    config = _config(workspace.settings.discovery.plan, params.config)
+def plan(request: Request, params: protocol.BuildAnswerPlanParams) -> protocol.PlanAnswer:
+    config = _config(request.settings.discovery.plan, params.config)
     return protocol.PlanAnswer(build_answer_plan(_bullets(params.bullets), config))
 
 
-def render(workspace: OpenWorkspace, params: protocol.RenderPromptParams) -> protocol.PromptAnswer:
+def render(request: Request, params: protocol.RenderPromptParams) -> protocol.PromptAnswer:
     sections = tuple(evolve(section, bullets=_bullets(section.bullets)) for section in params.plan.sections)
-    config = _config(workspace.settings.discovery.render, params.config)
-    count_tokens = workspace.token_counter(config.tokenizer)
-    query = workspace.understood(params.query)
+    config = _config(request.settings.discovery.render, params.config)
+    count_tokens = request.token_counter(config.tokenizer)
+    query = request.understood(params.query)
     prompt = render_llm_prompt(
         leading_plan(evolve(params.plan, sections=sections), readme_of(query), params.excerpts),
         _bullets(params.bullets),

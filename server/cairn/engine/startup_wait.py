@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cairn.engine.engine import Engine
+    from cairn.engine.request import Request
     from cairn.engine.runner import Runner
 
 _LOOK_SECONDS = 0.05
@@ -42,8 +42,8 @@ class StartupWait:
 
     async def wait(self, runner: Runner, workspace: str = "") -> None:
         """Wait until the folder `workspace` ("" for all) is fully searchable, or a deadline has passed."""
-        await runner.run(lambda engine: engine.catch_up(), workspace=workspace)
-        while (missing := await runner.run(_missing, workspace=workspace)) is not None:
+        await runner.work(lambda request: request.catch_up(), workspace=workspace)
+        while (missing := await runner.work(_missing, workspace=workspace)) is not None:
             if missing is not Missing.FILES:
                 self._deadlines.pop(Missing.FILES, None)
             now = time.monotonic()
@@ -53,14 +53,15 @@ class StartupWait:
         self._deadlines.pop(Missing.FILES, None)
 
 
-def _missing(engine: Engine) -> Missing | None:
+def _missing(request: Request) -> Missing | None:
     """Return the missing data that will arrive; None if there is nothing to wait for."""
-    progress = engine.progress()
+    from cairn.engine.status import progress_of
+
+    progress = progress_of(request.folders)
     if progress.scanned and not progress.texts_queued:
         return None
     if progress.problem or progress.is_paused:
         return None
-    figures = engine.figures()
-    if not figures.retrieval_enabled or figures.phase <= 0:
+    if not request.settings.retrieval.enabled or request.caller.phases(request.settings)[0] <= 0:
         return None
     return Missing.VECTORS if progress.scanned else Missing.FILES

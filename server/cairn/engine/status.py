@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 
@@ -22,11 +21,7 @@ from cairn.operations.kill_switch import OFF
 from cairn.operations.metrics import IndexFigures
 from cairn.operations.percentiles import percentile
 from cairn.paths import workspace_dir
-from cairn.settings.tree import Settings
 from cairn.workspace.collections import TAGS
-
-if TYPE_CHECKING:
-    from cairn.engine.engine import Engine
 
 NOT_BEING_INDEXED = "The index is incomplete and no process is indexing. Run `cairn index`."
 _OTHER_VERSION = (
@@ -83,12 +78,12 @@ class IndexingProgress:
 
 
 def progress_of(folders: Sequence[Folder]) -> IndexingProgress:
-    here = [folder.indexer.progress for folder in folders]
+    here = [folder.progress for folder in folders]
     facts = [folder.reader.facts() for folder in folders]
     doing = [_activity(folder, f) for folder, f in zip(folders, facts, strict=True)]
     busy = [activity for activity in doing if activity not in (Activity.IDLE, Activity.PAUSED)]
     left = [seconds for p in here if (seconds := p.seconds_left) is not None]
-    missing, is_idle = remaining(folders, facts), all(folder.indexer.idle for folder in folders)
+    missing, is_idle = remaining(folders, facts), all(folder.is_idle for folder in folders)
     return IndexingProgress(
         activity=next(iter(busy or doing), Activity.IDLE),
         files_total=sum(p.files_total or f.files_total for p, f in zip(here, facts, strict=True)),
@@ -100,26 +95,22 @@ def progress_of(folders: Sequence[Folder]) -> IndexingProgress:
         scanned=is_idle and "files" not in missing,
         complete=is_idle and not missing,
         answers_fully=is_idle and not awaited(folders, facts),
-        problem=next((f.indexer.problem for f in folders if f.indexer.role in _NOT_WRITING), None),
+        problem=next((f.problem for f in folders if f.role in _NOT_WRITING), None),
     )
 
 
 def _files_done(folder: Folder) -> int:
     """Return how many files are indexed; in another process, only the index knows."""
-    if folder.indexer.role is Role.READER:
+    if folder.role is Role.READER:
         return folder.reader.stats().files_indexed
-    return folder.indexer.progress.files_done
+    return folder.progress.files_done
 
 
 def other_writer(folders: Sequence[Folder]) -> str:
     """Return a text that names another process that indexes one of the folders; "" if there is none."""
     for folder in folders:
-        if (
-            folder.indexer.role is Role.READER
-            and folder.revision is None
-            and folder.indexer.writer_is_alive()
-        ):
-            known = holder(folder.indexer.data)
+        if folder.role is Role.READER and folder.revision is None and folder.is_kept:
+            known = holder(folder.data)
             return f"the process {known.pid} ({known.command})" if known else "another process"
     return ""
 
@@ -153,34 +144,33 @@ def _collections(folders: Sequence[Folder]) -> tuple[protocol.CollectionInfo, ..
 
 def status(request: Request, _: protocol.NoParams) -> protocol.StatusAnswer:
     """Answer `cairn/status`."""
-    return status_of(request.engine)
+    return status_of(request)
 
 
-def status_of(engine: Engine) -> protocol.StatusAnswer:
+def status_of(request: Request) -> protocol.StatusAnswer:
     import psutil  # The import takes 30 ms.
 
-    folders, fallback = engine.folders, engine.fallback
-    model, model_problem = engine.model_in_use()
+    folders, caller = request.folders, request.caller
+    model, model_problem = request.host.model_in_use()
     stats = [folder.reader.stats() for folder in folders]
     facts = [each.facts for each in stats]
-    phase, wanted = fallback.phases(engine.settings())
-    retrieval = fallback.switch.state()
+    phase, wanted = caller.phases(request.settings)
+    retrieval = caller.switch.state()
     missing = remaining(folders, facts)
     waits = awaited(folders, facts)
     state = _state(folders, facts, waits, phase, wanted, None if model_problem else model)
-    abandoned = waits and not all(folder.indexer.writer_is_alive() for folder in folders)
+    abandoned = waits and not all(folder.is_kept for folder in folders)
     problems = [
-        *(folder.indexer.problem for folder in folders),
+        *(folder.problem for folder in folders),
         NOT_BEING_INDEXED if state == "degraded" and abandoned else None,
         model_problem,
         _OTHER_VERSION if model and any(_is_of_another_version(f, model) for f in facts) else None,
         retrieval.reason if phase < wanted else None,
-        fallback.problem,
+        caller.problem,
     ]
     progress = progress_of(folders)
     present = sum(
-        max(f.files_total, folder.indexer.progress.files_total)
-        for f, folder in zip(facts, folders, strict=True)
+        max(f.files_total, folder.progress.files_total) for f, folder in zip(facts, folders, strict=True)
     )
     return protocol.StatusAnswer(
         state=state,
@@ -195,48 +185,49 @@ def status_of(engine: Engine) -> protocol.StatusAnswer:
         collections=_collections(folders),
         last_error=next(filter(None, problems), None),
         latency=protocol.Latency(
-            p50=percentile(fallback.latency.copy(), 0.5),
-            p95=percentile(fallback.latency.copy(), 0.95),
-            cache_hits=fallback.cache.hits,
-            cache_misses=fallback.cache.misses,
+            p50=percentile(caller.latency.copy(), 0.5),
+            p95=percentile(caller.latency.copy(), 0.95),
+            cache_hits=caller.cache.hits,
+            cache_misses=caller.cache.misses,
         ),
         memory=psutil.Process().memory_info().rss,
-        warnings=_warnings(engine, facts),
-        skipped=dict(sum((Counter(folder.indexer.progress.skipped) for folder in folders), Counter())),
+        warnings=_warnings(request, facts),
+        skipped=dict(sum((Counter(folder.progress.skipped) for folder in folders), Counter())),
         activity=progress.activity.value,
         static_embedded=sum(f.chunks - f.static_queued for f in facts if f.has_static),
         paused=any(f.paused for f in facts),
         texts_per_second=round(progress.texts_per_second, 1),
         seconds_left=None if progress.seconds_left is None else round(progress.seconds_left, 1),
-        retrieval=protocol.RetrievalStatus(retrieval, fallback.recent(folders[0])) if folders else None,
+        retrieval=protocol.RetrievalStatus(retrieval, caller.recent(folders[0])) if folders else None,
         remaining=missing,
     )
 
 
-def _warnings(engine: Engine, facts: Sequence[Facts]) -> tuple[str, ...]:
-    """Return warnings about problems that do not stop answers. `facts` are those of the engine's folders."""
-    folders = engine.folders
+def _warnings(request: Request, facts: Sequence[Facts]) -> tuple[str, ...]:
+    """Return warnings about problems that do not stop answers. `facts` are those of the request's folders."""
+    folders = request.folders
     return (
         *emptiness(folders, facts),
-        *engine.warnings,
+        *request.warnings,
         *(warning for folder in folders for warning in folder.settings.warnings()),
         *(folder.remark for folder in folders if folder.remark),
         *_weight_warnings(folders),
         *(warning for folder in folders for warning in folder.reader.overlay.warnings),
         *(folder.feedback.remark for folder in folders if folder.feedback.remark),
-        *(f"not read: {place}" for folder in folders for place in folder.indexer.progress.unreadable),
+        *(f"not read: {place}" for folder in folders for place in folder.progress.unreadable),
         *(problem for folder in folders if (problem := folder.override.read().problem)),
         *(folder.log.problem for folder in folders if folder.log.problem),
     )
 
 
-def figures_of(folders: Sequence[Folder], retrieval: protocol.PhaseState, settings: Settings) -> IndexFigures:
+def figures_of(request: Request) -> IndexFigures:
+    folders, retrieval = request.folders, request.caller.switch.state()
     stats = [folder.reader.stats() for folder in folders]
     facts = [each.facts for each in stats]
     return IndexFigures(
         phase=retrieval.phase,
         phase_wanted=retrieval.wanted,
-        retrieval_enabled=settings.retrieval.enabled,
+        retrieval_enabled=request.settings.retrieval.enabled,
         index_files=sum(each.files_indexed for each in stats),
         index_chunks=sum(f.chunks for f in facts),
         index_embedded_chunks=sum(_embedded(f) for f in facts),
@@ -256,15 +247,15 @@ def _state(
     model: protocol.ModelInfo | None,
 ) -> str:
     """Return the state as the protocol names it. `model` is None if no model is usable."""
-    roles = {folder.indexer.role for folder in folders}
+    roles = {folder.role for folder in folders}
     if not any(folder.settings().retrieval.enabled for folder in folders) or phase == OFF:
         return "disabled"
     if roles & _NOT_WRITING:
         return "degraded"
     if Role.STARTING in roles or not all(f.generation for f in facts):
         return "starting"
-    if waits or not all(folder.indexer.idle for folder in folders):
-        return "indexing" if all(folder.indexer.writer_is_alive() for folder in folders) else "degraded"
+    if waits or not all(folder.is_idle for folder in folders):
+        return "indexing" if all(folder.is_kept for folder in folders) else "degraded"
     has_vectors = model is not None and all(_compares(f, model) for f in facts)
     return "ready" if has_vectors and phase == wanted else "degraded"
 
@@ -290,8 +281,8 @@ def _queued(facts: Facts) -> int:
 
 
 def _activity(folder: Folder, facts: Facts) -> Activity:
-    if folder.indexer.role is not Role.READER:
-        return folder.indexer.progress.activity
+    if folder.role is not Role.READER:
+        return folder.progress.activity
     if facts.paused or facts.complete:
         return Activity.PAUSED if facts.paused else Activity.IDLE
     return Activity.EMBEDDING if facts.scanned else Activity.READING

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import re
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, unquote
 
 from attrs import evolve, field, frozen
 
 from cairn import protocol
+from cairn.engine.caller import Caller
 from cairn.engine.engine import Engine
 from cairn.engine.folders import Folder, FolderSettings
-from cairn.engine.host import Host, Lease
+from cairn.engine.host import Host
+from cairn.engine.request import Request
 from cairn.engine.stored_overview import StoredOverview
-from cairn.engine.team_overview import TeamOverview
 from cairn.errors import InvalidRequestError, StoreUnavailableError
-from cairn.index.indexing.folder_state import Activity, Intervals, QueryGate
-from cairn.index.indexing.indexer import Indexer
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
 from cairn.index.postgres.catalogue import SnapshotMemory
@@ -45,9 +42,6 @@ from cairn.index.remote.catalogue import packed_catalogue
 from cairn.index.remote.reads import read
 from cairn.index.remote.wire import dumps, loads
 from cairn.index.store.keyword_columns import compound_parts
-from cairn.index.store.requests import RequestKind
-from cairn.settings.layers import Layers
-from cairn.settings.tree import Settings
 from cairn.text.uris import path_below
 
 SCHEME = "cairn-team"
@@ -60,67 +54,14 @@ _MOST_CALLERS = 64
 """The maximum number of callers with caches of answers and queries. The least recent caller is dropped."""
 
 
-class _IdleIndexer(Indexer):
-    """An indexer that does nothing, because `cairn team index` makes the index."""
-
-    @property
-    def idle(self) -> bool:
-        return True
-
-    def writer_is_alive(self) -> bool:
-        return True
-
-    def request(self, kind: RequestKind, path: str = "") -> None:
-        raise InvalidRequestError("folder", "is in a team's index; `cairn team index` brings it up to date")
-
-
-@frozen
-class _Shared:
-    """Replaces `host.Shared`, with only the field that a folder uses."""
-
-    indexer: Indexer
-
-
-@frozen(eq=False)
-class _NoLease(Lease):
-    """A lease that does nothing, because a repository has no indexing thread."""
-
-    def opened(self, paths: object) -> None:
-        """Do nothing."""
-
-    def give_back(self) -> None:
-        """Do nothing."""
-
-
-class _StoredSettings(FolderSettings):
-    """The server's settings without feedback and query log. A repository's own file affects only indexing."""
-
-    def __init__(self, layers: Layers) -> None:
-        super().__init__(layers, _NOWHERE)
-        self._settings = _without_state(layers.without_workspace().settings)
-
-    def __call__(self) -> Settings:
-        return self._settings
-
-    def without_workspace_file(self) -> Settings:
-        return self._settings
-
-    def warnings(self) -> list[str]:
-        return []
-
-
-def _without_state(settings: Settings) -> Settings:
-    return evolve(
-        settings,
-        search=evolve(settings.search, feedback=False),
-        log=evolve(settings.log, queries=False),
-        index=evolve(settings.index, watch=False),
-        # Failures of the database must not switch searches off for minutes, since each error says what is
-        # wrong.
-        retrieval=evolve(
-            settings.retrieval, kill_switch=evolve(settings.retrieval.kill_switch, error_rate=1.0)
-        ),
-    )
+_WITHOUT_STATE = {
+    "search": {"feedback": False},
+    "log": {"queries": False},
+    "index": {"watch": False},
+    # Failures of the database must not switch searches off for minutes, since each error says what is wrong.
+    "retrieval": {"killSwitch": {"errorRate": 1.0}},
+}
+"""The settings of a team's server, over those of its user. A repository's own file affects only indexing."""
 
 
 @frozen
@@ -169,51 +110,41 @@ def _revision(snapshot: StoredSnapshot) -> protocol.Revision:
 
 
 class StoredEngine(Engine):
-    """The engine of a team's server. `asked` yields the caller's own engine."""
+    """The engine of a team's server. `asked` yields requests about what their caller may see."""
 
     def __init__(self, store: Store, host: Host | None = None) -> None:
-        super().__init__(host=host)
+        super().__init__(host=host, enforced=_WITHOUT_STATE)
         self._store = store
         self._memories = SnapshotCache()
-        self._callers: OrderedDict[str, _CallersEngine] = OrderedDict()
-        self._adding = threading.Lock()
-        self._settings = _StoredSettings(self._layers)
-        self._overlay = Overlay(_NOWHERE, self._settings, self.model)
+        self._caller = lru_cache(_MOST_CALLERS)(self._new_caller)
+        self._settings = FolderSettings(self._layers, _NOWHERE)
+        self._overlay = Overlay(_NOWHERE, self._settings, self.host.model)
         """An overlay without documents, which all folders share."""
         self._overview = StoredOverview(store, repository_uri)
-        self._indexer = _IdleIndexer(
-            _NOWHERE, self._settings, self.model, lambda: None, QueryGate(), Intervals()
-        )
-        self._indexer.only_read()
-        self._indexer.progress.activity = Activity.IDLE
-        self._indexer.progress.scanning = False
 
     @contextmanager
-    def asked(self, caller: str, workspace: str) -> Iterator[Engine]:
-        """Yield an engine with all repositories that the caller may see, or those that `workspace` names.
+    def asked(self, caller: str, workspace: str) -> Iterator[Request]:
+        """Yield a request over all repositories that the caller may see, or those that `workspace` names.
 
         `workspace` is a list of `NAME`, `NAME@REF` or URI, separated by commas. Raise InvalidRequestError for
         a repository that does not exist or that the caller may not see; the error does not say which of the
         two.
         """
-        with self._adding:
-            engine = self._callers.get(caller)
-            if engine is None:
-                engine = self._callers[caller] = _CallersEngine(self, self.host)
-                if len(self._callers) > _MOST_CALLERS:
-                    self._callers.popitem(last=False)
-            self._callers.move_to_end(caller)
-        one, reads = copy.copy(engine), RequestReads(self._store, caller or None)
-        one.overview = partial(self._overview.seen_by, reads)
+        reads = RequestReads(self._store, caller or None)
+        overview = partial(self._overview.seen_by, reads)
+        request = evolve(self.request(), caller=self._caller(caller), overview=overview)
         try:
             snapshots, remark = _reachable(reads, _snapshots(reads, workspace))
             if len(snapshots) > _MOST_AT_ONCE:
-                one.choice = partial(self._likeliest, reads, snapshots, remark)
+                yield evolve(request, choose=partial(self._likeliest, reads, snapshots, remark))
             else:
-                one.folders = self.opened(reads, snapshots, remark)
-            yield one
+                yield evolve(request, folders=self.opened(reads, snapshots, remark))
         finally:
             reads.end()
+
+    def _new_caller(self, name: str) -> Caller:
+        """Return the caches of a caller. All callers share timings, and none may change later answers."""
+        return Caller(self.host, self.settings, takes_changes=False, timings=self.caller.timings)
 
     def opened(
         self, reads: RequestReads, snapshots: Sequence[StoredSnapshot], remark: str
@@ -244,11 +175,9 @@ class StoredEngine(Engine):
     def _folder(self, reads: RequestReads, snapshot: StoredSnapshot) -> Folder:
         root = _NOWHERE / snapshot.repository
         saved = PostgresReader.within(reads, self._memories.get(reads, snapshot.key), str(root))
-        lease = _NoLease(self.host, (root, False), _Shared(self._indexer), lambda: None)  # type: ignore[arg-type]
-        return StoredFolder(
-            root, root, self._settings, lease, OverlaidReader(saved, self._overlay),
-            revision=_revision(snapshot), snapshot=snapshot,
-        )  # fmt: skip
+        reader = OverlaidReader(saved, self._overlay)
+        revision = _revision(snapshot)
+        return StoredFolder(root, root, self._settings, reader, revision=revision, snapshot=snapshot)
 
     # --- for the readers of other machines ------------------------------------------------------------
 
@@ -342,31 +271,41 @@ def _reachable(
     return reached, f"{named} left out: the server {server.name} does not answer."
 
 
-class _CallersEngine(Engine):
-    """The engine with the caches of one caller."""
+class ReadersEngine(Engine):
+    """Wraps the shared engine so that a connected client can neither change nor stop it."""
 
-    choice: Callable[[object], tuple[Folder, ...]] | None = None
-    """Chooses the folders for a request's params. It is set if too many repositories are visible."""
-    overview: Callable[[], TeamOverview] | None = None
-    """Makes the overview of the whole index. It is set during a request."""
+    def __init__(
+        self,
+        whole: StoredEngine,
+        reader: str,
+        check: Callable[[], None],
+        editor_settings: Mapping[str, Any],
+        on_change: Callable[[], None],
+        host: Host,
+    ) -> None:
+        """Make the engine of a connection. `check` raises a CairnError if the reader has lost access."""
+        super().__init__(editor_settings, on_change, host)
+        self._whole, self._reader, self._check = whole, reader, check
+        self._repositories: tuple[str, ...] = ()
+        """The URIs of the client's open folders. Without any, requests cover all visible repositories."""
 
     @contextmanager
-    def for_params(self, params: object) -> Iterator[Engine]:
-        if self.choice is None:
-            yield self
-            return
-        one = copy.copy(self)
-        one.folders, one.choice = self.choice(params), None
-        yield one
+    def asked(self, caller: str, workspace: str) -> Iterator[Request]:
+        self._check()
+        with self._whole.asked(self._reader, workspace or ",".join(self._repositories)) as request:
+            yield request
 
-    def __init__(self, whole: StoredEngine, host: Host) -> None:
-        super().__init__(host=host)
-        self.takes_changes = False
-        self._settings = _without_state(whole.settings())
-        self.fallback.timings = whole.fallback.timings  # All callers share timings.
+    def add_folder(self, path: Path, *, keep_indexed: bool = True) -> None:
+        raise InvalidRequestError(
+            "folder",
+            f"{path} is not searched: a team's index is served here. Open {SCHEME}:///NAME for one of its"
+            " repositories, or set team.url on your machine to search a clone",
+        )
 
-    def team_overview(self) -> TeamOverview | None:
-        return self.overview() if self.overview is not None else None
+    def add_elsewhere(self, uri: str) -> None:
+        if uri.startswith(f"{SCHEME}:") and uri not in self._repositories:
+            with self._whole.asked(self._reader, uri):
+                self._repositories += (uri,)
 
-    def settings(self) -> Settings:
-        return self._settings
+    def remove_elsewhere(self, uri: str) -> None:
+        self._repositories = tuple(each for each in self._repositories if each != uri)

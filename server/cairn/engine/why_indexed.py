@@ -7,9 +7,9 @@ from pathlib import Path, PurePosixPath
 
 from attrs import frozen
 
-from cairn.engine.engine import Engine
 from cairn.engine.folders import Folder, path_inside
 from cairn.engine.left_out import in_words
+from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
 from cairn.operations.why import why
 from cairn.settings.tree import IndexSettings
@@ -41,11 +41,11 @@ class WhyIndexed:
     """A phrase about the state of the path in the index."""
 
 
-def why_indexed(engine: Engine, path: str) -> tuple[WhyIndexed, ...]:
+def why_indexed(request: Request, path: str) -> tuple[WhyIndexed, ...]:
     """Return the decisions of the folders with the path, or else of all. Raise InvalidRequestError."""
     given = path.strip().removeprefix("./")
     inside = [] if len(given) > _MOST_CHARACTERS else [
-        (folder, place) for folder in engine.folders if (place := _place(folder, given)) is not None
+        (folder, place) for folder in request.folders if (place := _place(folder, given)) is not None
     ]  # fmt: skip
     if not inside:
         raise InvalidRequestError("path", "give a path in the folder, as `src/app.py`")

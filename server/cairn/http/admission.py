@@ -12,8 +12,7 @@ from prometheus_client import Counter, Gauge
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cairn.engine.request import CALLER
-from cairn.engine.runner import Runner
+from cairn.engine.runner import CALLER, Runner
 from cairn.errors import CairnError
 from cairn.http.connection import HEAD_BYTES
 from cairn.http.errors import RefusedError, error_response, error_text, refusal_of

@@ -15,7 +15,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
-from cairn.engine.request import Tell
+from cairn.engine.methods import Tell
 from cairn.engine.runner import progress_json
 from cairn.http.errors import PLAIN_HEADERS, RefusedError, error_body, refusal_of
 from cairn.protocol import DiscoverProgress

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from cairn.engine.request import CALLER
+from cairn.engine.runner import CALLER
 from cairn.errors import InvalidRequestError, WireError
 from cairn.http.errors import RefusedError, plain_response
 from cairn.schema import strict_json

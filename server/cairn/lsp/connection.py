@@ -30,6 +30,8 @@ from cairn.startup.interpreter import exempt_from_collection
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
     from cairn.engine.host import Host
+    from cairn.engine.request import Request
+    from cairn.engine.status import IndexingProgress
     from cairn.lsp.navigation import Navigation
 
 logger = logging.getLogger(__name__)
@@ -105,7 +107,7 @@ class Connection(LanguageServer):
             self.in_background(self._share_engine(self._share))
         window = self.client_capabilities.window
         if window and window.work_done_progress:
-            progress = partial(self.runner.run, lambda engine: engine.progress())
+            progress = partial(self.runner.work, _progress)
             self.in_background(show_progress(self.protocol.progress, progress, self._progress_changed))
 
     async def _share_engine(self, share: Callable[[Engine], Callable[[], None]]) -> None:
@@ -206,18 +208,24 @@ class Connection(LanguageServer):
     async def _send_status(self) -> None:
         await asyncio.sleep(_STATUS_SECONDS)
         self._status_pending = False
-        status = await self.runner.run(_status)
+        status = await self.runner.work(_status)
         lasting = {key: value for key, value in status.items() if key not in _VOLATILE}
         if lasting != self._status_sent:
             self._status_sent = lasting
             self.protocol.notify("cairn/statusChanged", status)
 
 
-def _status(engine: Engine) -> Any:
+def _progress(request: Request) -> IndexingProgress:
+    from cairn.engine.status import progress_of
+
+    return progress_of(request.folders)
+
+
+def _status(request: Request) -> Any:
     from cairn.engine.status import status_of
     from cairn.schema.convert import unstructure
 
-    return unstructure(status_of(engine))
+    return unstructure(status_of(request))
 
 
 @contextlib.contextmanager

@@ -38,7 +38,7 @@ def register_requests(server: Connection) -> None:
         with error_responses():
             if _only(_REFRESH, arguments):
                 raise InvalidRequestError("arguments", f"{_REFRESH} takes none")
-            await server.runner.run(lambda engine: engine.look_again())
+            (await server.runner.made()).look_again()
 
     @server.feature(types.WORKSPACE_SYMBOL)
     async def symbols(params: types.WorkspaceSymbolParams) -> list[types.SymbolInformation]:

@@ -160,7 +160,7 @@ async def _settings(server: Connection, sent: Any) -> Any:
 def _feedback(server: Connection, engine: Engine, params: Any) -> None:
     """Apply feedback. Its errors are logged in the editor, since a notification has no response."""
     try:
-        answer(engine, "feedback", {} if params is None else params, front=LSP)
+        answer(engine.request(), "feedback", {} if params is None else params, front=LSP)
     except CairnError as problem:
         server.log(types.MessageType.Warning, f"nothing was learned from cairn/feedback: {problem}")
 

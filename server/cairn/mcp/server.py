@@ -23,15 +23,14 @@ from cairn import __version__
 from cairn.agents.arguments import WORKSPACE, workspace_of
 from cairn.agents.state import without_index_advice
 from cairn.agents.tools import INSTRUCTIONS, STATUS, Tool, ToolAnswer, listed, tool_named
-from cairn.engine.methods import MCP
-from cairn.engine.request import Tell
+from cairn.engine.methods import MCP, Tell
 from cairn.engine.startup_wait import StartupWait
 from cairn.errors import CairnError, InvalidRequestError
 from cairn.mcp.connection import message_streams
 from cairn.mcp.workspaces import Workspaces
 
 if TYPE_CHECKING:
-    from cairn.engine.engine import Engine
+    from cairn.engine.request import Request
     from cairn.engine.runner import Runner
     from cairn.protocol import DiscoverProgress
 
@@ -120,10 +119,8 @@ async def _answer(
     wants_progress = tool.streams and (context.meta or {}).get("progress_token") is not None
     tell = _progress(context.session, reports) if wants_progress else None
 
-    def answer(engine: Engine, cancelled: Callable[[], bool]) -> ToolAnswer:
-        return tool.answer(
-            engine, arguments, structured=structured, front=MCP, cancelled=cancelled, tell=tell
-        )
+    def answer(request: Request) -> ToolAnswer:
+        return tool.answer(request, arguments, structured=structured, front=MCP, tell=tell)
 
     try:
         if tool.name in _NEED_FILES:

@@ -36,10 +36,9 @@ from cairn.serve.announcements import Announcements
 if TYPE_CHECKING:
     from cairn.cli.question import Question
     from cairn.cli.remote import CommandOutput
-    from cairn.engine.engine import Engine
     from cairn.engine.host import Host
     from cairn.engine.pool import PooledEngine
-    from cairn.index.store.deadline import Cancelled
+    from cairn.engine.request import Request
 
 T = TypeVar("T")
 
@@ -249,9 +248,7 @@ class EngineSocket:
         async with self._lent([Path(folder) for folder in wish.get("folders", ())]) as lent:
             answer = await self._once_ready(
                 lent,
-                lambda engine, cancelled: engine_answer(
-                    engine, str(wish["method"]), wish.get("params"), cancelled, front=CLI
-                ),
+                lambda request: engine_answer(request, str(wish["method"]), wish.get("params"), front=CLI),
                 vectors=not wish.get("noWait"),
             )
         await _send(writer, {} if answer is None else {"answer": answer})
@@ -274,9 +271,7 @@ class EngineSocket:
             return None
         async with self._lent([folder.resolve() for folder in question.folders]) as lent:
             try:
-                text = await self._once_ready(
-                    lent, lambda engine, _: question.text(engine), vectors=not question.no_wait
-                )
+                text = await self._once_ready(lent, question.text, vectors=not question.no_wait)
             except CairnError as problem:
                 return failed(problem, arguments)
         return None if text is None else CommandOutput(f"{text}\n", f"{question.note}\n")
@@ -290,13 +285,13 @@ class EngineSocket:
             self._pool.give_back(lent)
 
     async def _once_ready(
-        self, lent: PooledEngine, work: Callable[[Engine, Cancelled], T], *, vectors: bool
+        self, lent: PooledEngine, work: Callable[[Request], T], *, vectors: bool
     ) -> T | None:
         """Return the result of `work`; None if the command has to wait until some folders are ready."""
         from cairn.cli.question import is_ready
 
-        def once(engine: Engine, cancelled: Cancelled) -> T | None:
-            return work(engine, cancelled) if is_ready(engine, vectors=vectors) else None
+        def once(request: Request) -> T | None:
+            return work(request) if is_ready(request, vectors=vectors) else None
 
         ends = time.monotonic() + _READY_SECONDS
         while not lent.problems:

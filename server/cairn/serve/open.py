@@ -141,7 +141,7 @@ def _answer(connection: http.client.HTTPConnection, path: str, headers: Mapping[
 
 
 def _team_link(base: str) -> str:
-    from cairn.engine.team import team_token
+    from cairn.settings.team_token import team_token
     from cairn.web.addresses import LINK
 
     try:

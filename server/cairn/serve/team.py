@@ -43,7 +43,7 @@ class TeamTokens:
 
 def engines_for(engine: StoredEngine, tokens: TeamTokens, host: Host) -> Callable[[str, str], MakeEngine]:
     """Return a function that makes the engine of an LSP client, given the reader's name and token."""
-    from cairn.engine.stored_reader import ReadersEngine
+    from cairn.engine.stored import ReadersEngine
 
     def engine_for(reader: str, token: str) -> MakeEngine:
         check = partial(tokens.check, token, reader)

@@ -68,12 +68,17 @@ class Layers:
     """All layers except the workspace's file, read once."""
 
     def __init__(
-        self, editor: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None
+        self,
+        editor: Mapping[str, Any] | None = None,
+        environment: Mapping[str, str] | None = None,
+        enforced: Mapping[str, Any] | None = None,
     ) -> None:
-        """`editor` is the editor's `cairn` section; `environment` defaults to that of this process."""
+        """`editor` is the editor's `cairn` section; `environment` defaults to that of this process. Nothing
+        overrides `enforced`."""
         self._below = toml_layer(user_file(), str(user_file()))
         variables = environment_layers(os.environ if environment is None else environment)
-        self._above = (named_layer("editor", "cairn", editor or {}), *variables)
+        last = named_layer("server", "cairn", enforced or {})
+        self._above = (named_layer("editor", "cairn", editor or {}), *variables, last)
 
     def without_workspace(self) -> Layered:
         """Return the settings without a workspace's file."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cairn.index.remote.token import FILE
 from cairn.paths import write_private
 from cairn.settings.sources import user_file
+from cairn.settings.team_token import FILE
 from cairn.team.store import OwnedStore
 
 READER = "me"

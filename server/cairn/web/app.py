@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cairn.engine.request import CALLER
+from cairn.engine.runner import CALLER
 from cairn.errors import CairnError
 from cairn.http.errors import CODES, RefusedError, refusal_of
 from cairn.web import addresses

@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 from attrs import frozen
 from starlette.requests import Request
 
-from cairn.engine.engine import Engine
-from cairn.engine.methods import WEB
-from cairn.engine.request import Tell
+from cairn.engine.methods import WEB, Tell
+from cairn.engine.request import Request as EngineRequest
 from cairn.engine.runner import Runner
 from cairn.http.disconnect import unless_disconnected
 from cairn.http.guard import is_loopback_host
@@ -70,8 +69,8 @@ class PageRequest:
             as_json=False,
         )
 
-    async def work(self, work: Callable[[Engine, Cancelled], T]) -> T:
-        """Run `work(engine, cancelled)` on a query thread, for the signed-in person. Raises CairnError."""
+    async def work(self, work: Callable[[EngineRequest], T]) -> T:
+        """Run `work(request)` on a query thread, for the signed-in person. Raises CairnError."""
         seconds = self.served.settings.request_seconds
         running = self.served.runner.work(work, workspace=self.repository, seconds=seconds)
         found: T = await unless_disconnected(self.http, running)

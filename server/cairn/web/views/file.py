@@ -12,12 +12,18 @@ from attrs import frozen
 from markupsafe import Markup
 from starlette.responses import RedirectResponse, Response
 
-from cairn.engine.around_line import AroundLine, around_line
-from cairn.engine.engine import Engine
-from cairn.engine.file_history import FileHistory
 from cairn.engine.file_outline import OutlineEntry
-from cairn.engine.file_page import FilePage, file_page, folders_holding, history_of
+from cairn.engine.file_page import (
+    AroundLine,
+    FileHistory,
+    FilePage,
+    around_line,
+    file_page,
+    folders_holding,
+    history_of,
+)
 from cairn.engine.methods import WEB
+from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
 from cairn.text.languages import PROSE_LANGUAGES
 from cairn.text.verbatim import lines_of, lines_with_ends
@@ -26,7 +32,7 @@ from cairn.web.code import MOST_COLOURED, streamed_lines
 from cairn.web.highlighting import Highlighting
 from cairn.web.passages import CodeLine
 from cairn.web.rendering import fragment, page, sentence_of, streamed_page, wants_fragment
-from cairn.web.request import Cancelled, PageRequest
+from cairn.web.request import PageRequest
 from cairn.web.views.file_panel import panel_values
 
 BLOCK = 100
@@ -81,19 +87,18 @@ def marked_lines(given: str) -> tuple[int, int] | None:
 
 
 def _found(
-    engine: Engine,
-    cancelled: Cancelled,
+    asked: Request,
     *,
     path: str,
     lines: tuple[int, int] | None,
     history: bool,
 ) -> _Found:
-    file = file_page(engine, path, cancelled, front=WEB)
+    file = file_page(asked, path, front=WEB)
     line = _first_line(lines_of(file.page.text), *lines) if lines else None
     return _Found(
         file,
-        around_line(engine, file, line - 1, cancelled, front=WEB) if line is not None else None,
-        history_of(engine, file) if history else None,
+        around_line(asked, file, line - 1, front=WEB) if line is not None else None,
+        history_of(asked, file) if history else None,
     )
 
 
@@ -157,9 +162,7 @@ async def _not_shown(
     if problem.field not in ("path", "folder"):
         raise problem
     holding = (
-        await request.work(lambda engine, _: folders_holding(engine, path))
-        if problem.field == "folder"
-        else ()
+        await request.work(lambda asked: folders_holding(asked, path)) if problem.field == "folder" else ()
     )
     return page(
         request,

@@ -10,9 +10,7 @@ from attrs import frozen
 from markupsafe import Markup
 
 from cairn import protocol
-from cairn.engine.around_line import AroundLine
-from cairn.engine.file_history import FileHistory
-from cairn.engine.file_page import FilePage
+from cairn.engine.file_page import AroundLine, FileHistory, FilePage
 from cairn.text.languages import detect_language
 from cairn.text.verbatim import lines_of
 from cairn.web.addresses import file_address

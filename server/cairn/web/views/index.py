@@ -11,8 +11,8 @@ from typing import Any
 from attrs import frozen
 from starlette.responses import Response
 
-from cairn.engine.engine import Engine
 from cairn.engine.overview import FolderOverview, Overview, Share, overview
+from cairn.engine.request import Request
 from cairn.engine.why_indexed import WhyIndexed, why_indexed
 from cairn.errors import InvalidRequestError
 from cairn.text.counts import counted
@@ -83,18 +83,16 @@ class ShareRow:
 async def index(request: PageRequest) -> Response:
     """Return the page, or only its figures if a script requests these."""
     query = IndexQuery.of(request)
-    seen, answers, problem = await request.work(
-        lambda engine, _: (overview(engine), *_explain(engine, query.path))
-    )
+    seen, answers, problem = await request.work(lambda asked: (overview(asked), *_explain(asked, query.path)))
     return await asyncio.to_thread(_shown, request, query, seen, answers, problem)
 
 
-def _explain(engine: Engine, path: str) -> tuple[tuple[WhyIndexed, ...], str]:
+def _explain(asked: Request, path: str) -> tuple[tuple[WhyIndexed, ...], str]:
     """Return why the path is indexed or not, and an error message about the path."""
-    if path and not engine.folders:
+    if path and not asked.folders:
         return (), "Choose a repository first: you have access to too many to look through all of them."
     try:
-        return why_indexed(engine, path) if path else (), ""
+        return why_indexed(asked, path) if path else (), ""
     except InvalidRequestError as refused:
         return (), sentence_of(refused)
 
