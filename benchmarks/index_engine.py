@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from attrs import frozen
-from engine import changes, crashes, load, opening, resources, transformer
+from engine import changes, crashes, load, opening, resources
 from engine.figures import NOT_AVAILABLE, Figures, Options, conditions, keep, show
 from engine.index_file import UnavailableError
 
@@ -35,7 +35,6 @@ class Row:
 ROWS = {
     "cold": Row(opening.cold, "medium", "first keyword answer of a repository of 2,000 files < 2 s"),
     "static": Row(opening.static, "medium", "20,000 chunks searchable by static vectors < 20 s"),
-    "transformer": Row(transformer.transformer, "medium", "at least 90 % of a bare onnxruntime loop"),
     "reopen": Row(opening.reopen, "wide", "20,000 unchanged files ready < 1 s after the start"),
     "save": Row(changes.save, "large", "100,000 chunks: a save is found, p95 < 150 ms"),
     "switch": Row(

@@ -35,7 +35,7 @@ from cairn.embedding.packaged import load_packaged
 from cairn.index.store.database import DATABASE_NAME
 from cairn.retrieval.languages.lexicon import lexicon
 from cairn.retrieval.languages.recognition import sentences
-from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.meaning import Meaning
 from cairn.text.identifiers import identifier_words
 
 _WORDS_OF_QUERIES = (1, 2, 3)
@@ -51,11 +51,11 @@ def main() -> None:
         answers: list[Answer] = []
         for repository, questions in by_repository(read_sets([folder])):
             place = models.Set(folder.name, folder, options.checkouts, CHECKOUT)
-            data = models.index_of(place, repository, options.data.resolve(), with_model=False)
+            data = models.index_of(place, repository, options.data.resolve())
             with tempfile.TemporaryDirectory(prefix="cairn-languages-") as temporary:
                 copy = copied_index(data, Path(temporary))
                 use_table(copy, table)
-                answers += OpenIndex.at(copy).ranked(questions, StaticMeaning(table))
+                answers += OpenIndex.at(copy).ranked(questions, Meaning(table))
                 identifiers += _identifiers(copy)
         report["sets"][folder.name] = _figures(answers)
     queries = [each.query for each in read_sets(options.english)] if options.english else []

@@ -3,13 +3,12 @@
 question sets.
 
     python benchmarks/models.py --set NAME=SETS,CHECKOUTS,MODE ... --data DIR [--table NAME=FOLDER ...]
-      [--model]
+      [--model FOLDER]
 
 A set is a folder of questions, the folder of its checkouts, and the part to index, `folder` or `checkout`, as
 in `benchmarks/retrieval`. The daemon makes indexes in `--data`, which are copied for each table: files are
 read and cut once. Rows: no vectors; the table that comes with Cairn; each `--table`, a folder of the same
-files; with `--model`, the installed model with all of its vectors, and the first table to find its
-candidates.
+files; with `--model`, the model in ONNX in that folder.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ from attrs import field, frozen
 from engine.daemon import Daemon, all_files_indexed
 from engine.figures import Figures, percentile, run_conditions
 from engine.place import make_data_folder
-from engine.ready import indexed
 from retrieval.asking import Answer
 from retrieval.checkouts import checkout
 from retrieval.in_process import OpenIndex, chunk_ids, copied_index, embedded, use_table
@@ -38,13 +36,13 @@ from retrieval.measurement import MODES, by_repository, workspace_of
 from retrieval.results import commit
 from retrieval.sets import Question, Repository, read_sets
 
-from cairn.embedding.embedder import Embedder
+from cairn.embedding.onnx_model import find_model, load_embedder
 from cairn.embedding.packaged import load_packaged, packaged_model
-from cairn.embedding.shared import SharedModel
+from cairn.embedding.shared import TextEncoder
+from cairn.embedding.static import StaticTable
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.store import ChunkText, VectorStore
-from cairn.retrieval.meaning import Meaning, ModelMeaning, StaticMeaning
-from cairn.settings.tree import EmbeddingSettings
+from cairn.retrieval.meaning import Meaning
 
 WITHOUT = "no vectors"
 _PATIENCE = 3600.0
@@ -79,30 +77,31 @@ class Row:
 
 def main() -> None:
     options = _arguments()
-    sources = [_Table(name, folder) for name, folder in options.tables]
+    table = load_packaged()
+    sources = [_Source(name, folder, load_packaged(folder)) for name, folder in options.tables]
+    if options.model:
+        embedder = load_embedder(find_model(options.model))
+        sources.append(_Source(embedder.model.name, options.model, embedder))
     rows = {WITHOUT: Row(WITHOUT, 0)} | {each.name: Row(each.name, _size(each.folder)) for each in sources}
-    shared = SharedModel(EmbeddingSettings())
-    embedder = shared.embedder() if options.model else None
-    if embedder is not None:
-        rows[embedder.model.name] = Row(embedder.model.name, _size(embedder.model.folder))
     for each in options.sets:
         questions = [question for question in read_sets([each.questions]) if question.answerable]
         for repository, set_questions in by_repository(questions):
             print(
                 f"{each.name}, {repository.name}: {len(set_questions)} questions", file=sys.stderr, flush=True
             )
-            data = index_of(each, repository, options.data.resolve(), with_model=embedder is not None)
-            _measure(data, each.name, set_questions, rows, sources, embedder)
+            data = index_of(each, repository, options.data.resolve())
+            _measure(data, each.name, set_questions, rows, sources, table)
         _write(options.output, rows, options.sets)
     print(_markdown(list(rows.values()), [each.name for each in options.sets]))
 
 
-class _Table:
-    """A static table in a folder of the files that come with Cairn."""
+@frozen
+class _Source:
+    """A static table in a folder of the files that come with Cairn, or another model."""
 
-    def __init__(self, name: str, folder: Path) -> None:
-        self.name, self.folder = name, folder
-        self.table = load_packaged(folder)
+    name: str
+    folder: Path
+    encoder: TextEncoder
 
 
 def _measure(
@@ -110,31 +109,26 @@ def _measure(
     name: str,
     set_questions: Sequence[Question],
     rows: dict[str, Row],
-    sources: Sequence[_Table],
-    embedder: Embedder | None,
+    sources: Sequence[_Source],
+    table: StaticTable,
 ) -> None:
     """Let every row answer the questions of the set `name` about the repository whose index is in `data`."""
     with tempfile.TemporaryDirectory(prefix="cairn-models-") as temporary:
         folder = copied_index(data, Path(temporary))
         for number, source in enumerate(sources):
-            use_table(folder, source.table)
+            use_table(folder, source.encoder)
             index = OpenIndex.at(folder)
             if number == 0:
                 rows[WITHOUT].ranked[name] += _warm(index, set_questions, None)
-            _ask(rows[source.name], name, index, set_questions, StaticMeaning(source.table))
-            _time(rows[source.name], folder, _TIMED_BY_TABLE, partial(embedded, source.table))
-            if number == 0 and embedder is not None:
-                row = rows[embedder.model.name]
-                _ask(row, name, index, set_questions, ModelMeaning(embedder, source.table))
-                _time(row, folder, _TIMED_BY_MODEL, partial(_by_model, embedder))
+            own = source.encoder if isinstance(source.encoder, StaticTable) else None
+            _ask(rows[source.name], name, index, set_questions, Meaning(own or table, source.encoder))
+            count = _TIMED_BY_TABLE if own else _TIMED_BY_MODEL
+            _time(rows[source.name], folder, count, partial(embedded, source.encoder))
 
 
-def index_of(each: Set, repository: Repository, data: Path, *, with_model: bool) -> Path:
-    """Return the data folder of a repository's index: all files, and with the model all of its vectors."""
+def index_of(each: Set, repository: Repository, data: Path) -> Path:
+    """Return the data folder of a repository's index: all files, without vectors."""
     workspace, report = workspace_of(repository, checkout(repository, each.checkouts), each.mode, data)
-    if with_model:
-        with indexed(workspace, report):
-            return report
     if not report.exists():
         make_data_folder(report)
     with Daemon(workspace, report, {"embedding": {"enabled": False}}) as daemon:
@@ -164,12 +158,6 @@ def _time(row: Row, folder: Path, count: int, embed: Callable[[Sequence[ChunkTex
     began = time.perf_counter()
     embed(texts)
     row.rates.append(len(texts) / (time.perf_counter() - began))
-
-
-def _by_model(embedder: Embedder, texts: Sequence[ChunkText]) -> None:
-    settings = EmbeddingSettings()
-    for is_code, tokens in ((True, settings.code_tokens), (False, settings.text_tokens)):
-        embedder.embed([text.text for text in texts if text.is_code == is_code], tokens)
 
 
 # --- figures --------------------------------------------------------------------------------------
@@ -294,7 +282,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--table", dest="tables", type=_table, action="append", default=[], metavar="NAME=FOLDER"
     )
-    parser.add_argument("--model", action="store_true", help="the installed model, too")
+    parser.add_argument("--model", type=Path, metavar="FOLDER", help="a model in ONNX, too")
     parser.add_argument("--output", type=Path, help="write JSON here, and the tables beside it")
     options = parser.parse_args()
     packaged = packaged_model()

@@ -99,7 +99,7 @@ def main() -> None:
     if not browser:
         sys.exit("neither Chromium nor Chrome is installed")
     if not data.exists():  # A new index has the code model that comes with Cairn, as most users have it.
-        make_data_folder(data, with_model=False)
+        make_data_folder(data)
     try:
         with indexed(workspace, data) as (_, index):
             pass

@@ -25,7 +25,7 @@ from engine.figures import Figures, medians, run_conditions
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.composite import composite_text
 from cairn.embedding.packaged import load_packaged, packaged_model
-from cairn.protocol.chunk_type import ChunkType
+from cairn.protocol.places import ChunkType
 from cairn.settings.tree import EmbeddingSettings
 from cairn.text.languages import Category, category, detect_language
 

@@ -13,7 +13,6 @@ one query before any answers the next, so that other load on the machine affects
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import subprocess
 import sys
@@ -38,7 +37,7 @@ from cairn.index.store.database import _connect
 from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors import model_vectors, static_matrix
+from cairn.index.vectors import static_matrix
 from cairn.index.vectors.codes import Codes
 from cairn.index.vectors.static_rows import StaticRows
 from cairn.index.vectors.store import VectorStore
@@ -267,7 +266,7 @@ class _AnyVersion(SqliteReader):
 
 
 def _real_index(data: Path, questions: Int8) -> Figures:
-    """Measure filters, and the comparison by the model's vectors."""
+    """Measure filters."""
     reader = _AnyVersion(index_path(data).parent)
     figures: Figures = {"filters": {}}
     for name, only in _FILTERS.items():
@@ -283,33 +282,8 @@ def _real_index(data: Path, questions: Int8) -> Figures:
                 questions, lambda query, only=only: reader.nearest_static(query, _LIMIT, only, _never)
             ),
         }
-    facts = reader.facts()
-    if facts.model_id:
-        figures["model_vectors_of_400"] = _model_vectors(reader, facts.model_id, questions)
     reader.memory.forget_vectors()
     return figures
-
-
-def _model_vectors(reader: SqliteReader, model: int, questions: Int8) -> Figures:
-    pools = [_ids(reader.nearest_static(query, _LIMIT, ChunkFilter(), _never)) for query in questions]
-    pools = [np.union1d(one, other)[:_COMPARED] for one, other in itertools.pairwise(pools)]
-    db = reader._connection()
-    stored = db.execute(f"SELECT embedding FROM vectors_{model} LIMIT 1").get
-    query = np.frombuffer(stored, np.float32)
-    seconds: dict[str, list[float]] = {"sqlite-vec": [], "blocks": []}
-    ways = {"sqlite-vec": model_vectors._read_by_sqlite_vec, "blocks": model_vectors.chunk_vectors}
-    for _ in range(2):  # The second time counts.
-        seconds = {name: [] for name in ways}
-        for pool in pools:
-            for name, compare in ways.items():
-                began = time.perf_counter()
-                compare(db, model, pool.tolist(), query.size)
-                seconds[name].append(time.perf_counter() - began)
-    chunks = float(np.mean([len(pool) for pool in pools]))
-    return {
-        "chunks": round(chunks),
-        **{f"{name}_ms": round(percentile(s, 50) * 1000, 2) for name, s in seconds.items()},
-    }
 
 
 # --- shared functions -----------------------------------------------------------------------------

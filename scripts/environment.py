@@ -47,11 +47,6 @@ def tool(name: str) -> Path:
     return _BIN / (f"{name}.exe" if os.name == "nt" else name)
 
 
-def install_model() -> bool:
-    """Download and build the larger embedding model if it is missing; return whether it is there now."""
-    return subprocess.run([tool("cairn"), "model", "install"], stdout=subprocess.DEVNULL).returncode == 0
-
-
 def _pip(*arguments: str) -> None:
     # Python compiles what it imports; compiling all installed modules takes a quarter of a set-up.
     quick = ("-qq", "--disable-pip-version-check", "--no-compile")

@@ -1,4 +1,4 @@
-"""Fixtures of all tests: new data folders, with the real model or without any, and a small project."""
+"""Fixtures of all tests: new data folders, and a small project."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ import hypothesis
 import pytest
 from attrs import evolve
 
-from cairn.embedding.model_files import find_model
 from cairn.engine.engine import Engine
 from cairn.engine.methods import Tell
 from cairn.engine.request import Request
 from cairn.engine.runner import answer
 from cairn.index.store.deadline import Cancelled, never
-from cairn.paths import data_dir
-from tests.data_folder import QUICK_STARTS, create_data_dir
+from tests.data_folder import create_data_dir
 from tests.harbour import HARBOUR, write_files
 
 # With these set, pytest prints compared values whole, thousands of lines after the names of the failed tests.
@@ -52,28 +50,10 @@ def no_user_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CAIRN_CONFIG_DIR", str(tmp_path / "no-settings"))
 
 
-@pytest.fixture(scope="session")
-def real_models() -> Path:
-    """The folder of the installed models."""
-    if find_model() is None:
-        pytest.fail("The default model is not installed. Run `cairn model install` before the tests.")
-    return data_dir() / "models"
-
-
 @pytest.fixture
 def bare_data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A new data folder of this process and its children, without index or model, but with quick starts."""
-    return _own_data_dir(tmp_path, monkeypatch, QUICK_STARTS)
-
-
-@pytest.fixture
-def model_data_dir(real_models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A new data folder with the installed model, which costs every process half a second."""
-    return _own_data_dir(tmp_path, monkeypatch, ("models", *QUICK_STARTS))
-
-
-def _own_data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: tuple[str, ...]) -> Path:
-    folder = create_data_dir(tmp_path / "data", shared)
+    """A new data folder of this process and its children, without index, but with quick starts."""
+    folder = create_data_dir(tmp_path / "data")
     monkeypatch.setenv("CAIRN_DATA_DIR", str(folder))
     return folder
 

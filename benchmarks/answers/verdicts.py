@@ -38,7 +38,7 @@ from cairn.index.sqlite.reader import SqliteReader
 from cairn.protocol import Verdict
 from cairn.retrieval.further_passages import passages_of_results
 from cairn.retrieval.matching import term_shares
-from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.scores import Ranked
@@ -150,7 +150,7 @@ def judge_all(place: Workplace, questions: Iterable[TopicQuestion]) -> list[Judg
     judged = []
     for each in questions:
         query = understand(each.text, vocabulary=vocabulary)
-        ranking = rank([reader], [query], StaticMeaning(table), _SETTINGS)
+        ranking = rank([reader], [query], Meaning(table), _SETTINGS)
         found = ranking.results(JUDGED, _SETTINGS.diversity)
         _, search = passages_of_results(ranking, found, table)
         _, discover = rank_passages(ranking, table)

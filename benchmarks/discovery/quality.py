@@ -29,8 +29,7 @@ from engine.daemon import Daemon
 from engine.figures import Figures, run_conditions
 from engine.ready import NotReadyError, indexed
 
-from cairn.embedding.model_files import find_model
-from cairn.embedding.tokenization import load_tokenizer
+from cairn.embedding.packaged import load_vocabulary
 from cairn.settings.discovery import FormatStyle
 from discovery.projects import Project, ProjectError, Question, read_projects, tree_of
 from discovery.scoring import Scored, figures, score, table
@@ -196,10 +195,7 @@ def report(record: Figures) -> str:
 
 def main() -> None:
     options = _arguments()
-    model = find_model()
-    if model is None:
-        sys.exit("No embedding model is installed. Run `cairn model install`.")
-    count = load_tokenizer(model).count
+    count = load_vocabulary().count
     record = (
         nullcontext(str(options.data))
         if options.data

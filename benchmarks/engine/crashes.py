@@ -146,14 +146,12 @@ def _compared(survived: Place, fresh: Place) -> Figures:
     try:
         with opened(survived.data) as one, opened(fresh.data) as other:
             mine, wanted = Contents.read(one), Contents.read(other)
-            keys = one.embedded_keys(), other.embedded_keys()
             return {
                 "rows": {name: [count, wanted.counts[name]] for name, count in mine.counts.items()},
                 "lost": sum(len(wanted.sets[name] - rows) for name, rows in mine.sets.items()),
                 "extra": sum(len(rows - wanted.sets[name]) for name, rows in mine.sets.items()),
                 "repeated": sum(mine.repeated.values()),
                 "unmatched": unmatched(one),
-                "vectors_of_former_texts": len(keys[0] - keys[1]),
             }
     except UnavailableError as problem:
         return {NOT_AVAILABLE: str(problem)}

@@ -194,7 +194,7 @@ class Daemon:
         self.notify("textDocument/didSave", {"textDocument": {"uri": path.as_uri()}})
 
     def pause(self, paused: bool) -> bool:
-        """Pause or resume the transformer; return False if the daemon cannot."""
+        """Pause or resume the vectors; return False if the daemon cannot."""
         try:
             self.request("cairn/pause" if paused else "cairn/resume", {})
         except RequestError:

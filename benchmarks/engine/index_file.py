@@ -93,26 +93,6 @@ class IndexFile:
         sql = "SELECT count(*) FROM json_each(?) e JOIN files f ON f.path = e.key AND f.size = e.value"
         return int(self.value(sql, (json.dumps(sizes),)))
 
-    def last_embedded(self) -> int:
-        """Return a number that rises by one with each text that gets a vector of the transformer."""
-        return int(self.value("SELECT coalesce(max(id), 0) FROM embeddings"))
-
-    def embedded_keys(self) -> set[Any]:
-        """Return the keys of the texts with a vector of the transformer, even if no chunk has them now."""
-        return {row[0] for row in self.rows("SELECT key FROM embeddings")}
-
-    def embedded_chunks(self, after: int, last_id: int) -> Iterator[tuple[Any, ...]]:
-        """Return the texts embedded between two ids: path, collection, and the columns of a chunk."""
-        from cairn.index.store.rows import CHUNK_COLUMNS
-
-        columns = ", ".join(f"c.{name}" for name in CHUNK_COLUMNS)
-        yield from self.rows(
-            f"SELECT f.path, f.collection, {columns} FROM embeddings e"
-            " CROSS JOIN chunks c ON c.embedding_key = e.key CROSS JOIN files f ON f.id = c.file_id"
-            " WHERE e.id > ? AND e.id <= ? GROUP BY e.id",
-            (after, last_id),
-        )
-
     def tables(self, using: str = "") -> list[str]:
         """Return the names of the tables, or of the virtual ones that use the module `using`."""
         rows = self.rows(
@@ -205,12 +185,10 @@ def unmatched(index: IndexFile) -> dict[str, int]:
     pairs = {
         "chunk without keywords": ("chunks", "id", "chunks_fts_docsize", "id"),
         "keywords without chunk": ("chunks_fts_docsize", "id", "chunks", "id"),
-        "chunk without vector": ("chunks", "embedding_key", "embeddings", "key"),
     }
     for table in tables:
-        stored, owner = f"{table}_rowids", "embeddings" if table.startswith("vectors_") else "chunks"
-        pairs[f"row of {owner} without its row of {table}"] = (owner, "id", stored, "rowid")
-        pairs[f"row of {table} without its row of {owner}"] = (stored, "rowid", owner, "id")
+        pairs[f"chunk without its row of {table}"] = ("chunks", "id", f"{table}_rowids", "rowid")
+        pairs[f"row of {table} without its chunk"] = (f"{table}_rowids", "rowid", "chunks", "id")
     counted = {
         what: int(
             index.value(f"SELECT count(*) FROM {one} WHERE {key} NOT IN (SELECT {other_key} FROM {other})")

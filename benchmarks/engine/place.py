@@ -111,17 +111,12 @@ def kept_or_temporary(kept_folder: Path | None) -> Iterator[Path]:
             yield Path(temporary).resolve()
 
 
-def make_data_folder(folder: Path, *, with_model: bool = True) -> None:
-    """Make an empty data folder that shares the unpacked grammars and, with `with_model`, the installed
-    model.
-
-    Without it, the vectors come from the code model that comes with Cairn.
-    """
+def make_data_folder(folder: Path) -> None:
+    """Make an empty data folder that shares the unpacked grammars."""
     folder.mkdir(parents=True)
-    for name in (_MODELS, _GRAMMARS) if with_model else (_GRAMMARS,):
-        real = data_dir().resolve() / name
-        real.mkdir(parents=True, exist_ok=True)
-        (folder / name).symlink_to(real, target_is_directory=True)
+    real = data_dir().resolve() / _GRAMMARS
+    real.mkdir(parents=True, exist_ok=True)
+    (folder / _GRAMMARS).symlink_to(real, target_is_directory=True)
 
 
 def git(folder: Path, *arguments: str) -> str:

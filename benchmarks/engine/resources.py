@@ -18,8 +18,8 @@ _SIZE_RATIO = 1.5
 _HOURS = 3 * 3600.0
 """A long limit: 100,000 texts take half an hour of a fast core."""
 _QUESTIONS = 50
-_VECTORS = re.compile(r"vectors|static|embeddings|sqlite_autoindex_(vectors|static|embeddings)")
-"""Names of the tables that contain vectors and their keys."""
+_VECTORS = re.compile(r"static|sqlite_autoindex_static")
+"""Names of the tables that contain vectors."""
 
 
 def prepare(options: Options) -> Figures:

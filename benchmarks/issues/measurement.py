@@ -22,7 +22,7 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.protocol.search import SearchParams
 from cairn.retrieval.further_passages import by_best_passage, further_passages, passages_of_results
-from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.settings.tree import SearchSettings
@@ -61,7 +61,7 @@ def found(
     `store` is the owner's URL of a team's database, into which the indexes are published for STORED; "" skips
     it.
     """
-    meaning = StaticMeaning(load_packaged())
+    meaning = Meaning(load_packaged())
     for issue in indexes.make_all(issues):
         folder = indexes.folder(issue)
         index = IndexFile(folder / "index.db")
@@ -100,7 +100,7 @@ def _by_store(url: str, issue: Issue, folder: Path, query_reader: Callable[[Inde
 def _by_cairn(
     reader: IndexReader,
     issue: Issue,
-    meaning: StaticMeaning,
+    meaning: Meaning,
     settings: SearchSettings,
     changed: set[Definition],
 ) -> Found:

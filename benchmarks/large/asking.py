@@ -17,7 +17,7 @@ from retrieval.tried_signals import tried_signals
 from cairn.embedding.packaged import load_packaged
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.sqlite.reader import SqliteReader
-from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.signals import SIGNALS
@@ -52,7 +52,7 @@ def answers_in_process(
     `settings.weights` may name tried signals. Times are of the ranking and the SHOWN results alone.
     """
     reader = SqliteReader(index_path(data).parent)
-    meaning = StaticMeaning(load_packaged()) if vectors else None
+    meaning = Meaning(load_packaged()) if vectors else None
     signals = (*SIGNALS, *tried_signals(reader)) if settings.weights else SIGNALS
     vocabulary = IndexVocabulary([reader])
     alpha = None if vectors else 0.0

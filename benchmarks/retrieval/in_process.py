@@ -17,15 +17,14 @@ from attrs import evolve, frozen
 from engine.index_file import index_path
 from numpy.typing import NDArray
 
-from cairn.embedding.static import StaticTable
+from cairn.embedding.shared import TextEncoder
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.recipe import static_vectors
-from cairn.index.vectors.store import ChunkText, VectorStore
-from cairn.retrieval.meaning import Meaning, similarities
+from cairn.index.vectors.store import ChunkText, VectorStore, static_vectors
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.scores import Ranked, score_files
@@ -54,8 +53,8 @@ def copied_index(data: Path, folder: Path) -> Path:
     return folder
 
 
-def use_table(folder: Path, table: StaticTable) -> None:
-    """Replace the static vectors of the index in `folder` with those of a table."""
+def use_table(folder: Path, table: TextEncoder) -> None:
+    """Replace the vectors of the index in `folder` with those of a table or another model."""
     writer = IndexWriter(folder)
     try:
         store = VectorStore(writer.db)
@@ -70,7 +69,7 @@ def use_table(folder: Path, table: StaticTable) -> None:
         writer.close()
 
 
-def embedded(table: StaticTable, texts: Sequence[ChunkText]) -> NDArray[np.int8]:
+def embedded(table: TextEncoder, texts: Sequence[ChunkText]) -> NDArray[np.int8]:
     """Return int8[n, dimension] for the texts, with as many tokens as Cairn gives to their kind."""
     return static_vectors(table, texts, EmbeddingSettings())
 
@@ -134,7 +133,8 @@ class OpenIndex:
         db.close()
         stored = self.reader.chunks(ids)
         began = time.perf_counter()
-        cosines = similarities(meaning.vectors([each.query for each in questions]), self.reader, ids)
+        vectors = meaning.vectors([each.query for each in questions])
+        cosines = [self.reader.static_similarities(ids, vector) for vector in vectors]
         ms = (time.perf_counter() - began) * 1000 / max(1, len(questions))
         answers = []
         for question, known in zip(questions, cosines, strict=True):

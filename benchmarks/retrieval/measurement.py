@@ -15,7 +15,7 @@ from engine.index_file import UnavailableError, index_path, opened
 from engine.ready import indexed
 
 from cairn.embedding.packaged import load_packaged
-from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.meaning import Meaning
 from retrieval import ablation
 from retrieval.ablation import FULL, IN_PROCESS, Variant
 from retrieval.asking import Answer, ask
@@ -93,7 +93,7 @@ def _measure(
         for variant in of_daemon:
             _ask_variant(daemon, questions, variant, answers)
         ranked = OpenIndex.at(index_path(data).parent).ranked_by(
-            [variant.weights for variant in of_signals], questions, StaticMeaning(load_packaged())
+            [variant.weights for variant in of_signals], questions, Meaning(load_packaged())
         )
         answers.by_system.update({each.name: own for each, own in zip(of_signals, ranked, strict=True)})
         if of_daemon:

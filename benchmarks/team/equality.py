@@ -36,7 +36,7 @@ from cairn.index.postgres.connection import Store
 from cairn.index.postgres.reader import PostgresReader
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.database import DATABASE_NAME
-from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.meaning import Meaning
 from team.publication import READER, published
 
 
@@ -54,7 +54,7 @@ def main() -> int:
     options = parser.parse_args()
     questions = read_sets([options.sets], options.only)
     table = load_packaged()
-    meaning = StaticMeaning(table)
+    meaning = Meaning(table)
     made = options.vectors or Path(tempfile.mkdtemp(prefix="cairn-equality-"))
     store = Store([options.store])
     rows: list[dict[str, Any]] = []

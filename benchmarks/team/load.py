@@ -41,7 +41,7 @@ from cairn.index.postgres.reader import PostgresReader
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.reader import SqliteReader
-from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.settings.tree import SearchSettings
@@ -77,7 +77,7 @@ class Serving:
     """The open connections of a serving process."""
 
     place: Place
-    meaning: StaticMeaning = field(factory=lambda: StaticMeaning(load_packaged()))
+    meaning: Meaning = field(factory=lambda: Meaning(load_packaged()))
     settings: SearchSettings = field(factory=lambda: SearchSettings(leg_deadline_ms=60_000.0))
     store: Store | None = None
     memory: SnapshotMemory | None = None

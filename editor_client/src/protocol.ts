@@ -628,11 +628,10 @@ export interface FileCounts {
 
 export interface ModelInfo {
   readonly name: string;
+  /** The length of a vector; 0 for a user's own model whose description does not say it. */
   readonly dimension: number;
   readonly id: string;
-  /**
-   * Whether this is the code model that comes with Cairn. `cairn model install` adds a larger, slower one.
-   */
+  /** Whether this is the code model that comes with Cairn, and not a model of the user's own. */
   readonly packaged: boolean;
 }
 
@@ -755,7 +754,7 @@ export interface StatusAnswer {
   /** How many chunks wait for a vector. */
   readonly queued: number;
   /**
-   * The installed model or, if there is none, the code model that comes with Cairn. It is null if embedding
+   * The user's own model or, if there is none, the code model that comes with Cairn. It is null if embedding
    * is switched off, or if neither can be used.
    */
   readonly model: ModelInfo | null;
@@ -772,7 +771,7 @@ export interface StatusAnswer {
    * `embedding`, `tidying`, `idle` or `paused`.
    */
   readonly activity: string;
-  /** How many chunks have a static vector, by the code model that comes with Cairn. */
+  /** The same as `embedded`. */
   readonly staticEmbedded: number;
   readonly paused: boolean;
   /** How many texts were embedded in a second recently. */

@@ -84,9 +84,7 @@ function modelInWords({ model, phase }: StatusAnswer): string {
 
 function modelInFull({ model }: StatusAnswer): string {
   if (!model) return "none, keywords only";
-  return model.packaged
-    ? `${model.name}, comes with Cairn (cairn model install adds a larger one, slower to index)`
-    : model.name;
+  return model.packaged ? `${model.name}, comes with Cairn` : model.name;
 }
 
 /** All details, one per line. */

@@ -42,7 +42,7 @@ from cairn.embedding.static import StaticTable
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.reader import SqliteReader
-from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.signals import SIGNALS
@@ -115,7 +115,7 @@ def _of_set(each: models.Set, data: Path, table: StaticTable) -> Iterator[Candid
             use_table(folder, table)
             reader = SqliteReader(folder)
             for question in set_questions:
-                yield _found(reader, each.name, question, StaticMeaning(table))
+                yield _found(reader, each.name, question, Meaning(table))
 
 
 def _of_issues(options: argparse.Namespace, table: StaticTable) -> Iterator[Candidate]:
@@ -124,7 +124,7 @@ def _of_issues(options: argparse.Namespace, table: StaticTable) -> Iterator[Cand
     indexes = Indexes(options.clones.resolve(), options.data.resolve())
     for issue in indexes.make_all(issues):
         reader = SqliteReader(indexes.folder(issue))
-        found = _found(reader, _ISSUES, _query_of(issue), StaticMeaning(table))
+        found = _found(reader, _ISSUES, _query_of(issue), Meaning(table))
         code = np.array([is_code(span.path) for span in found.shown], np.bool_)
         shown = tuple(span for span in found.shown if is_code(span.path))
         yield Candidate(_ISSUES, found.question, found.values[code], shown, found.answers[code])
@@ -136,7 +136,7 @@ def _query_of(issue: Issue) -> Question:
     return Question(owner, issue.text, changed, (), "")
 
 
-def _found(reader: IndexReader, name: str, question: Question, meaning: StaticMeaning) -> Candidate:
+def _found(reader: IndexReader, name: str, question: Question, meaning: Meaning) -> Candidate:
     """Return the candidates of a search with the values of the signals."""
     settings = SearchSettings(leg_deadline_ms=60_000.0)
     query = understand(question.query, None, IndexVocabulary([reader]), settings)

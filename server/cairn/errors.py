@@ -8,7 +8,7 @@ class CairnError(Exception):
 
 
 class ModelError(CairnError):
-    """The embedding model could not be fetched, built or loaded."""
+    """The embedding model could not be loaded."""
 
 
 class IndexUnavailableError(CairnError):

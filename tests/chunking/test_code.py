@@ -7,7 +7,7 @@ from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import Chunk
 from cairn.chunking.outline import MAXIMUM
 from cairn.chunking.packing import MINIMUM
-from cairn.protocol.chunk_type import ChunkType
+from cairn.protocol.places import ChunkType
 
 _LANGUAGES = read_samples("definitions.txt")
 

@@ -8,13 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
-from tokenizers.models import BPE
 
 from cairn.context.builder import Assembled, Item, PartName, assemble, part_budgets
-from cairn.discovery.render import estimate_tokens
-from cairn.embedding.model_files import find_model
-from cairn.embedding.tokenization import TextTokenizer, load_tokenizer
+from cairn.embedding.packaged import load_vocabulary
+from cairn.embedding.shared import estimate_tokens
 from cairn.settings.tree import ContextSettings
 
 NOTHING = dict.fromkeys(PartName, 0)
@@ -44,14 +41,6 @@ def passages(*items: Item) -> dict[PartName, Sequence[Item]]:
 
 def budgets(**given: int) -> dict[PartName, int]:
     return NOTHING | {PartName[name.upper()]: tokens for name, tokens in given.items()}
-
-
-@pytest.fixture(scope="module")
-def tokenizer() -> TextTokenizer:
-    model = find_model()
-    if model is None:
-        pytest.fail("The default model is not installed. Run `cairn model install` before the tests.")
-    return load_tokenizer(model)
 
 
 # --- budgets -------------------------------------------------------------------------------------------
@@ -191,20 +180,18 @@ PARTS = st.lists(ITEMS, max_size=25).map(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(parts=PARTS, budget=st.integers(0, 8000))
-@pytest.mark.parametrize("real", [True, False])
+@pytest.mark.parametrize("count", [load_vocabulary().count, estimate_tokens])
 def test_context_never_exceeds_its_budget(
-    tokenizer: TextTokenizer, real: bool, parts: dict[PartName, Sequence[Item]], budget: int
+    count: Callable[[str], int], parts: dict[PartName, Sequence[Item]], budget: int
 ) -> None:
-    count: Callable[[str], int] = tokenizer.count if real else estimate_tokens
-    by_line = real and tokenizer.counts_by_line
     allowed = part_budgets(ContextSettings(), budget)
-    context = assemble(parts, allowed, count, by_line)
+    context = assemble(parts, allowed, count)
     assert count(context.text) <= context.tokens <= budget
     for part in context.parts:
         assert part.tokens <= allowed[part.name] == part.budget
-    assert assemble(parts, allowed, count, by_line) == context
+    assert assemble(parts, allowed, count) == context
     # Every omission is reported, and nothing left out is better than what is shown.
     for name, items in parts.items():
         of_part = [each for each in context.dropped if each.part is name]
@@ -213,19 +200,6 @@ def test_context_never_exceeds_its_budget(
         kept = best_first[: len(best_first) - (len(of_part) - cut)]
         for item in kept[: len(kept) - cut]:
             assert item.text.rstrip("\n") in context.text
-
-
-def test_default_model_counts_by_line(tokenizer: TextTokenizer) -> None:
-    text = "def moor(ship):\n\n    # caf\u00e9 \u4e16\u754c `x_y`\n    return ship\t+ 1\r\n" * 3
-    assert tokenizer.counts_by_line
-    framed, special = (len(tokenizer.framed_ids(each, 1_000)) for each in (text, ""))
-    assert tokenizer.count(text) == framed - special > 0
-
-
-def test_tokenizer_with_tokens_for_line_ends_counts_them() -> None:
-    tokenizer = TextTokenizer(Tokenizer(BPE({"a": 0, "\n": 1}, [])))
-    assert not tokenizer.counts_by_line
-    assert tokenizer.count("a\n\na") == 4
 
 
 def test_tokenizer_that_merges_across_blocks_keeps_the_budget() -> None:

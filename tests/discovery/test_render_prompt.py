@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from functools import lru_cache
 
 import pytest
 from hypothesis import given
@@ -13,8 +12,7 @@ from hypothesis import strategies as st
 from tests.discovery.discovery_builders import bullet
 
 from cairn.discovery.render import build_answer_plan, render_llm_prompt
-from cairn.embedding.model_files import find_model
-from cairn.embedding.tokenization import load_tokenizer
+from cairn.embedding.packaged import load_vocabulary
 from cairn.protocol.evidence import AnswerPlan
 from cairn.settings.discovery import (
     AnswerPlanConfig,
@@ -196,21 +194,12 @@ def read(prompt, style):
     return texts, int(found[1]), int(found[2]), re.findall(r"^(?:- )?\[(.*?)\]", prompt, re.MULTILINE)
 
 
-@lru_cache
-def tokenizer():
-    model = find_model()
-    assert model is not None, (
-        "The default model is not installed. Run `cairn model install` before the tests."
-    )
-    return load_tokenizer(model)
-
-
 COUNTERS = {
     "words": words,
     "four characters": lambda text: math.ceil(len(text) / 4),
     "characters": len,
     "three bytes": lambda text: len(text.encode()) // 3,
-    "the default model": lambda text: tokenizer().count(text),
+    "the code model's words": load_vocabulary().count,
 }
 TEXTS = st.text(alphabet='abc é😀"\\', min_size=1, max_size=300).map(
     lambda text: " ".join(text.split()) or "x"

@@ -11,7 +11,7 @@ import pytest
 
 from cairn.retrieval import scoring, window_signals
 from cairn.retrieval.scores import Signal
-from cairn.retrieval.signals import _FORMER_NAMES, SIGNALS
+from cairn.retrieval.signals import SIGNALS
 
 ROOT = Path(__file__).parents[2]
 RANKING = ROOT / "docs" / "ranking.md"
@@ -84,7 +84,7 @@ def _effects() -> Mapping[str, Mapping[str, Any]]:
         for name, row in rows.items():
             before, _, title = name.partition("without: ")
             if not before:
-                effects[_FORMER_NAMES.get(title, title)] = row
+                effects[title] = row
     return effects
 
 

@@ -10,10 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-import numpy as np
 import sqlite_vec
-
-from cairn.index.store.schema import vectors_table
 
 from .command_line import run_cairn
 
@@ -64,32 +61,6 @@ def differences(data: Path, expected: dict[str, list[tuple[Any, ...]]]) -> dict[
     """Return the rows that only one of the index's contents and `expected` has; nothing if they are equal."""
     now = contents(data)
     return {name: sorted({*now[name]} ^ {*expected[name]}) for name in now if now[name] != expected[name]}
-
-
-def texts_embedded(data: Path) -> tuple[int, int]:
-    """Return the number of texts with a vector, and the latest id of one, which rises with each new one."""
-    with opened(index_path(data)) as db:
-        (row,) = db.execute("SELECT count(*), coalesce(max(id), 0) FROM embeddings")
-        return row
-
-
-def mark_vectors(data: Path) -> None:
-    """Replace every vector by one that no model makes, so that a copied vector can be recognised."""
-    with opened(index_path(data), write=True) as db:
-        for model, dimension in list(db.execute("SELECT id, dimension FROM models")):
-            mark = np.eye(1, int(dimension), dtype=np.float32).tobytes()
-            db.execute(f"UPDATE {vectors_table(int(model))} SET embedding = ?", (mark,))
-
-
-def marked_vectors(path: Path) -> tuple[int, int]:
-    """Return how many vectors of the index at `path` have the mark, and how many there are."""
-    marked, vectors = 0, 0
-    with opened(path) as db:
-        for model, dimension in list(db.execute("SELECT id, dimension FROM models")):
-            mark = np.eye(1, int(dimension), dtype=np.float32).tobytes()
-            found = [row[0] for row in db.execute(f"SELECT embedding FROM {vectors_table(int(model))}")]
-            marked, vectors = marked + found.count(mark), vectors + len(found)
-    return marked, vectors
 
 
 def is_word(data: Path, word: str) -> bool:

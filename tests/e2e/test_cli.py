@@ -106,7 +106,7 @@ def test_reindex_reads_files_that_look_unchanged(
     assert (first["path"], first["symbol"]) == ("src/harbour/tides.py", "deep_water")
 
 
-@pytest.mark.usefixtures("model_data_dir")
+@pytest.mark.usefixtures("bare_data_dir")
 def test_status_says_that_no_process_completes_the_index(workspace: Path) -> None:
     write_wordy_notes(workspace, 300)
     cairn("search", "moor_ship", "-C", str(workspace), "--no-wait")  # ends before the vectors are made

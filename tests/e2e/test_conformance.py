@@ -97,11 +97,11 @@ def over_stdio(daemon: Daemon) -> Ask:
 
 
 @pytest.fixture(scope="module")
-def fronts(real_models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fronts]:
+def fronts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fronts]:
     """Six ways to ask about the small project, over one index."""
     root = write_files(tmp_path_factory.mktemp("shared") / "harbour", HARBOUR)
     with (
-        environment_of(root, ("models", "grammars")),
+        environment_of(root),
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setenv("CAIRN_SEARCH__LEG_DEADLINE_MS", str(PATIENT["legDeadlineMs"]))

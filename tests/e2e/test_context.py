@@ -16,7 +16,7 @@ from tests.serving import PATIENCE_SECONDS
 from .daemon import NO_MODEL, UNWATCHED, Daemon, run_daemon
 from .written_files import SHIP_QUESTION, write_ship_notes
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("model_data_dir")]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("bare_data_dir")]
 
 QUOTED = re.compile(
     r"^### (\S+)#L(\d+)-L(\d+)[^\n]*\n(?:Why: [^\n]*\n)?\n(`{3,})\S*\n(.*?)^\4$", re.MULTILINE | re.DOTALL

@@ -19,7 +19,7 @@ from .command_line import run_cairn_beside
 from .daemon import NO_MODEL, UNWATCHED, Daemon, run_daemon, wait_until
 from .written_files import rename_unnoticed, write_function
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("model_data_dir")]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("bare_data_dir")]
 
 SHOWS_PROGRESS = types.ClientCapabilities(window=types.WindowClientCapabilities(work_done_progress=True))
 

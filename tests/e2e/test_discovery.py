@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from pygls.exceptions import JsonRpcInvalidParams
+from tokenizers import Tokenizer
 
 from cairn.discovery.render import INSTRUCTIONS
-from cairn.embedding.model_files import TOKENIZER_FILE, find_model
-from cairn.embedding.tokenization import load_tokenizer
+from cairn.embedding.packaged import load_vocabulary
 from cairn.text.verbatim import lines_of, stands_in
-from tests.data_folder import QUICK_STARTS
 from tests.harbour import write_files
+from tests.onnx_models import make_onnx_model
 
 from .daemon import UNWATCHED, Daemon, run_daemon
 from .shared import share_daemon
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("model_data_dir")]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("bare_data_dir")]
 
 OVERVIEW = "O que é o vectorizer"
 IN_CODE = "where is a vector inserted into the graph"
@@ -134,10 +134,10 @@ def vectorizer(tmp_path: Path) -> Path:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def cairn(real_models: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Daemon]:
+async def cairn(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Daemon]:
     """A ready daemon on the same project, for tests that change nothing."""
     root = write_files(tmp_path_factory.mktemp("shared") / "vectorizer", VECTORIZER)
-    async with share_daemon(root, shared=("models", *QUICK_STARTS)) as cairn:
+    async with share_daemon(root) as cairn:
         yield cairn
 
 
@@ -415,9 +415,7 @@ async def test_plain_and_json_prompts_say_what_markdown_says(cairn: Daemon) -> N
 
 
 async def test_a_prompt_keeps_its_budget_and_the_best_evidence(cairn: Daemon) -> None:
-    model = find_model()
-    assert model
-    count = load_tokenizer(model).count
+    count = load_vocabulary().count
     numbers_shown: list[int] = []
     every = texts(await cairn.discover(OVERVIEW))
     for budget in (100, 120, 150, 300, 600, 4000):
@@ -434,12 +432,14 @@ async def test_a_prompt_keeps_its_budget_and_the_best_evidence(cairn: Daemon) ->
     assert numbers_shown[0] == 0 < numbers_shown[-3] < numbers_shown[-1] == len(every)
 
 
-async def test_the_tokenizer_setting_counts_the_tokens(vectorizer: Path) -> None:
-    model = find_model()
-    assert model
-    file = model.folder / TOKENIZER_FILE
-    count = load_tokenizer(model).count
+async def test_the_tokenizer_setting_counts_the_tokens(vectorizer: Path, tmp_path: Path) -> None:
+    model = make_onnx_model(tmp_path / "model", "dimension = 3")
+    file = model / "tokenizer.json"
     (vectorizer / "tokenizer.json").write_bytes(file.read_bytes())
+
+    def count(text: str) -> int:
+        return len(Tokenizer.from_file(str(file)).encode(text))
+
     async with run_daemon(vectorizer, options={"discovery": {"render": {"tokenizer": str(file)}}}) as cairn:
 
         async def rendered(tokenizer: str, budget: int) -> tuple[str, int]:
@@ -459,7 +459,7 @@ async def test_the_tokenizer_setting_counts_the_tokens(vectorizer: Path) -> None
             str(vectorizer / "nothing" / "tokenizer.json"),
             str(vectorizer),
             str(vectorizer / "README.md"),
-            str(model.folder / "cairn-model.toml"),
+            str(model / "cairn-model.toml"),
             "../tokenizer.json",
         ):
             with pytest.raises(JsonRpcInvalidParams, match=r"config\.render\.tokenizer") as refused:

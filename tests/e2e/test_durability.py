@@ -21,7 +21,7 @@ from tests.serving import PATIENCE_SECONDS
 from . import daemon
 from .command_line import run_cairn
 from .daemon import NO_MODEL, UNWATCHED, Daemon, is_settled, run_daemon
-from .index_files import differences, faults, fresh_contents, index_path, mark_vectors, marked_vectors, opened
+from .index_files import differences, faults, fresh_contents, index_path, opened
 from .written_files import write_function, write_notes
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="mounts a file system, as Linux does")
@@ -285,26 +285,6 @@ async def test_the_losses_of_a_damaged_log_or_empty_file_are_indexed_again(
         await cairn.settled()
         await cairn.found("later_4", "later4.py")
     assert_rebuilt(workspace, bare_data_dir, tmp_path / "fresh")
-
-
-@pytest.mark.asyncio
-async def test_a_new_index_copies_the_vectors_of_another_version(
-    workspace: Path, model_data_dir: Path
-) -> None:
-    async with run_daemon(workspace) as cairn:
-        before = await cairn.ready()
-    path = index_path(model_data_dir)
-    mark_vectors(model_data_dir)
-    with opened(path, write=True) as db:
-        db.pragma("user_version", 99_999)
-    async with run_daemon(workspace) as cairn:
-        status = await cairn.wait_for(
-            lambda status: status["state"] == "ready" and status["files"]["indexed"]
-        )
-        assert "another version" in status["lastError"]
-        assert (status["embedded"], status["chunks"]) == (before["embedded"], before["chunks"])
-        assert marked_vectors(path) == (before["chunks"], before["chunks"])  # all are copies
-    assert [file.name for file in path.parent.glob("*.db*")] == ["index.db"]
 
 
 # --- the process is killed ---------------------------------------------------------------------------

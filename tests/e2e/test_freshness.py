@@ -17,7 +17,6 @@ import pytest
 from cairn.engine.engine import Engine
 from cairn.engine.host import Host
 from cairn.index.indexing.folder_state import Intervals
-from cairn.paths import workspace_dir
 from cairn.protocol import SearchParams
 from cairn.settings.tree import EmbeddingSettings
 from tests.conftest import ask
@@ -30,10 +29,7 @@ from .index_files import (
     fresh_contents,
     index_path,
     is_word,
-    mark_vectors,
-    marked_vectors,
     opened,
-    texts_embedded,
 )
 from .written_files import write_function
 
@@ -222,27 +218,6 @@ async def test_an_unreported_change_is_found(workspace: Path, bare_data_dir: Pat
 # --- git ---------------------------------------------------------------------------------------------
 
 
-async def test_a_return_to_a_branch_embeds_nothing(repository: Path, model_data_dir: Path) -> None:
-    async with run_daemon(repository) as cairn:
-        await cairn.ready()
-        git(repository, "checkout", "-b", "crew")
-        write_function(repository / "crew.py", "embark_pilot")
-        (repository / "README.md").write_text("# Crew\n\nEvery pilot embarks before the ship enters.\n")
-        (repository / "src/harbour/tides.py").unlink()
-        commit(repository, "Add the crew")
-        await cairn.found("embark_pilot", "crew.py")
-        await cairn.ready()
-        embedded = texts_embedded(model_data_dir)
-        git(repository, "checkout", "main")
-        await cairn.found("high_water", "src/harbour/tides.py")
-        await cairn.found("embark_pilot", None)
-        await cairn.ready()
-        git(repository, "checkout", "crew")
-        await cairn.found("embark_pilot", "crew.py")
-        await cairn.ready()
-        assert texts_embedded(model_data_dir) == embedded
-
-
 @without_model
 async def test_a_rebase_of_many_commits_and_a_stash_are_followed(
     repository: Path, bare_data_dir: Path, tmp_path: Path
@@ -302,35 +277,6 @@ async def test_commits_and_checkouts_refresh_the_history(
         git(folder, "checkout", "-b", "elsewhere")
         git(folder, "reset", "--soft", "HEAD~1")
         await subjects_are("Begin the harbour")
-
-
-# --- vectors of another index ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("second", ["worktree", "clone"])
-async def test_a_worktree_and_a_clone_copy_the_vectors(
-    repository: Path, model_data_dir: Path, tmp_path: Path, second: str
-) -> None:
-    (repository / "pyproject.toml").unlink()  # so that only the folder names the project
-    commit(repository, "Have no manifest")
-    async with run_daemon(repository) as cairn:
-        first = await cairn.ready()
-    mark_vectors(model_data_dir)
-    if second == "worktree":
-        folder = tmp_path / "feature"
-        git(repository, "worktree", "add", "-b", "feature", str(folder))
-    else:
-        folder = tmp_path / "elsewhere" / repository.name
-        git(tmp_path, "clone", str(repository), str(folder))
-    async with run_daemon(folder) as cairn:
-        status = await cairn.wait_for(lambda status: status["state"] == "ready" and status["chunks"])
-        assert status["embedded"] == status["chunks"] == first["chunks"]
-        assert {c["name"] for c in status["collections"]} == {c["name"] for c in first["collections"]}
-        vectors = workspace_dir(folder) / "index.db"
-        assert marked_vectors(vectors) == (first["chunks"], first["chunks"])  # all are copies
-        cairn.save(write_function(folder / "crew.py", "embark_pilot"))
-        await cairn.wait_for(lambda status: status["embedded"] == status["chunks"] > first["chunks"])
-        assert marked_vectors(vectors) == (first["chunks"], first["chunks"] + 1)
 
 
 # --- secrets -----------------------------------------------------------------------------------------

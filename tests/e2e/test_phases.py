@@ -13,7 +13,7 @@ from tests.conftest import STEADY
 
 from .daemon import PATIENT, Daemon, run_daemon
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("model_data_dir")]
+pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("bare_data_dir")]
 
 SWITCH = {"p95Ms": 1500, "minQueries": 3, "windowSeconds": 20, "recoverySeconds": 2, "busyShare": 1}
 """Settings whose limit is far above a search on a busy machine, and far below a search of the drill."""
@@ -29,7 +29,7 @@ def slowed(vectors):
         return vectors(self, queries)
     return slow
 
-meaning.StaticMeaning.vectors = slowed(meaning.StaticMeaning.vectors)
+meaning.Meaning.vectors = slowed(meaning.Meaning.vectors)
 slow_while = pathlib.Path(sys.argv[1])
 sys.argv = ["cairn", "lsp"]
 cairn.__main__.main()

@@ -107,13 +107,11 @@ def test_description_is_read_without_numpy() -> None:
 # --- shared ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("data_dir")
-def test_code_model_needs_no_installed_model_and_loads_once() -> None:
+def test_code_model_loads_once() -> None:
     models = SharedModel(EmbeddingSettings())
-    assert models.installed() is None
     table = models.static_table()
     assert table is not None
-    assert models.static_table() is table
+    assert models.static_table() is models.encoder() is table
     described = models.packaged()
     assert described is not None
     assert table.id == described.id
@@ -122,6 +120,7 @@ def test_code_model_needs_no_installed_model_and_loads_once() -> None:
 def test_disabled_embedding_has_no_code_model() -> None:
     models = SharedModel(EmbeddingSettings(enabled=False))
     assert (models.packaged(), models.static_table()) == (None, None)
+    assert models.count_tokens("a ship") == SharedModel(EmbeddingSettings()).count_tokens("a ship") == 2
 
 
 def test_damaged_code_model_is_logged_once_and_raised_to_callers(
@@ -144,5 +143,6 @@ def test_missing_code_model_is_raised_to_callers(folder: Path) -> None:
     shutil.rmtree(folder)
     models = SharedModel(EmbeddingSettings(), folder)
     assert models.static_table() is None
+    assert models.count_tokens("characters are counted by fours") == 8
     with pytest.raises(ModelError, match="Install Cairn again"):
         models.packaged()

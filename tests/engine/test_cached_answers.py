@@ -187,7 +187,7 @@ def test_an_unreadable_index_is_answered_from_the_cache_while_files_last(
         raise IndexUnavailableError("The index cannot be read.")
 
     before = discover(engine)
-    for read in ("stats", "contents", "facts_with_unsaved"):
+    for read in ("stats", "contents"):
         monkeypatch.setattr(OverlaidReader, read, fail)
     answer = discover(engine)
     assert answer.answer_prompt == before.answer_prompt

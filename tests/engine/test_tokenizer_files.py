@@ -12,8 +12,7 @@ import pytest
 from tests.conftest import ask
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from cairn.embedding.model_files import find_model
-from cairn.embedding.tokenization import load_tokenizer
+from cairn.embedding.packaged import load_vocabulary
 from cairn.engine.engine import Engine
 from cairn.errors import InvalidRequestError
 
@@ -80,13 +79,12 @@ def test_a_request_may_count_characters(engines: list[Engine], root: Path, named
     assert tokens == math.ceil(len(prompt) / 4)
 
 
-def test_an_installed_model_counts_even_without_vectors(
-    engines: list[Engine], tmp_path: Path, model_data_dir: Path
+@pytest.mark.parametrize("embedding", [True, False])
+def test_the_code_model_counts_even_without_vectors(
+    engines: list[Engine], tmp_path: Path, bare_data_dir: Path, embedding: bool
 ) -> None:
-    model = find_model()
-    assert model
-    prompt, tokens = rendered(opened(engines, tmp_path, embedding=True), None)
-    assert tokens == load_tokenizer(model).count(prompt) != math.ceil(len(prompt) / 4)
+    prompt, tokens = rendered(opened(engines, tmp_path, embedding=embedding), None)
+    assert tokens == load_vocabulary().count(prompt) != math.ceil(len(prompt) / 4)
 
 
 def test_a_request_may_name_the_file_of_the_users_settings(engines: list[Engine], root: Path) -> None:

@@ -10,7 +10,6 @@ import subprocess
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import cast
 
 import apsw
 import numpy as np
@@ -19,15 +18,14 @@ from numpy.typing import NDArray
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
-from cairn.embedding.embedder import Embedder
-from cairn.embedding.model_files import InstalledModel
+from cairn.embedding.onnx_model import Description, OnnxModel
 from cairn.embedding.packaged import PackagedModel
-from cairn.embedding.static import StaticTable, entry_type
+from cairn.embedding.shared import SharedModel, TextEncoder
+from cairn.embedding.static import StaticTable, entry_type, to_int8
 from cairn.embedding.word_pieces import WordPieces
-from cairn.errors import ModelError
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import FileRecord, IndexedFile
-from cairn.index.vectors.store import VectorStore
+from cairn.settings.tree import EmbeddingSettings
 from cairn.workspace.collections import file_kind
 
 DIMENSION = 4
@@ -43,12 +41,6 @@ def functions(path: str, count: int, word: str = "ship") -> IndexedFile:
     """Return a source file of `count` chunks."""
     body = "".join(f"    {word}_{line} = rope_{line} + anchor_{line}\n" for line in range(40))
     return indexed(path, "\n\n".join(f"def {word}_{number}():\n{body}" for number in range(count)))
-
-
-def twins(path: str) -> IndexedFile:
-    """Return a source file of two chunks with the same embedded text."""
-    body = "".join(f"    rope_{line} = anchor_{line}\n" for line in range(40))
-    return indexed(path, f"def moor(ship):\n{body}\n\n" * 2)
 
 
 def made_up(text: str, dimension: int = DIMENSION) -> NDArray[np.float32]:
@@ -67,23 +59,15 @@ def small_table(table_id: str = "small", dimension: int = 8) -> StaticTable:
     return StaticTable(table_id, entries, WordPieces(words))
 
 
-class MadeUpModels:
-    """Models that return `made_up` vectors, record the embedded texts, and fail if `broken`."""
+class MadeUpModels(SharedModel):
+    """A user's own model of made-up vectors, which records the texts, and a table; None if there is none."""
 
     def __init__(self, name: str | None = "m", table: StaticTable | None = None) -> None:
+        super().__init__(EmbeddingSettings())
         self.name = name
         self.table = table
-        self.broken = False
         self.embedded: list[str] = []
-        """Every embedded text."""
-
-    def installed(self) -> InstalledModel | None:
-        if self.broken:
-            raise ModelError("The model is broken. Install it again.")
-        return InstalledModel(self.name, Path(), DIMENSION, sha256="0" * 64) if self.name else None
-
-    def embedder(self) -> Embedder | None:
-        return cast(Embedder, self) if self.installed() else None
+        """Every text that the model embedded."""
 
     def packaged(self) -> PackagedModel | None:
         return None
@@ -91,18 +75,33 @@ class MadeUpModels:
     def static_table(self) -> StaticTable | None:
         return self.table
 
-    def embed(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.float32]:
-        self.embedded += texts
-        return np.stack([made_up(f"{self.name} {text}") for text in texts])
+    def own(self) -> OnnxModel | None:
+        name = self.name
+        return OnnxModel(Path(), Description(name, DIMENSION), f"{name}@1") if name else None
+
+    def encoder(self) -> TextEncoder | None:
+        return MadeUpEncoder(self, f"{self.name}@1") if self.name else self.table
 
 
-def embed_rest(store: VectorStore, model_id: int) -> int:
-    """Store a made-up vector for each text without one; return the number of texts."""
-    texts = store.texts([waiting.chunk_id for waiting in store.waiting(model_id)])
-    if texts:
-        vectors = np.stack([made_up(text.text) for text in texts])
-        store.store(model_id, [text.key for text in texts], vectors, queued=0)
-    return len(texts)
+@frozen
+class MadeUpEncoder:
+    """Makes vectors that depend only on the texts."""
+
+    models: MadeUpModels
+    id: str
+    dimension: int = DIMENSION
+
+    def embed_int8(
+        self, texts: Sequence[str], max_tokens: int, bodies: Sequence[str] | None = None
+    ) -> NDArray[np.int8]:
+        self.models.embedded += texts
+        return to_int8(self.embed_queries(texts))
+
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.stack([made_up(text) for text in texts])
+
+    def embed_queries_int8(self, texts: Sequence[str]) -> NDArray[np.int8]:
+        return to_int8(self.embed_queries(texts))
 
 
 def numbers(db: apsw.Connection, sql: str) -> list[int]:
@@ -124,12 +123,9 @@ def violated_invariants(db: apsw.Connection, facts_chunks: int) -> list[str]:
         "files count their chunks": counted == len(chunks),
         "each chunk has its keywords": ids("SELECT id FROM chunks_fts_docsize") == chunks,
         "definitions are of chunks": ids("SELECT chunk_id FROM definitions") <= chunks,
-        "static vectors are of chunks": not has_static or ids(f"SELECT rowid FROM {STATIC_TABLE}") <= chunks,
+        "vectors are of chunks": not has_static or ids(f"SELECT rowid FROM {STATIC_TABLE}") <= chunks,
         "the keyword index is sound": _is_sound(db),
     }
-    for model in numbers(db, "SELECT id FROM models"):
-        keys = ids(f"SELECT id FROM embeddings WHERE model_id = {model}")
-        invariants[f"vectors of model {model} have keys"] = keys == ids(f"SELECT rowid FROM vectors_{model}")
     return [invariant for invariant, holds in invariants.items() if not holds]
 
 

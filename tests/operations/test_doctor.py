@@ -13,6 +13,7 @@ from typing import Any
 import apsw
 import pytest
 from click.testing import CliRunner, Result
+from tests.onnx_models import make_onnx_model
 
 from cairn.commands import cli
 from cairn.embedding import packaged
@@ -63,7 +64,7 @@ def change(database: Path, sql: str) -> None:
     connection.close()
 
 
-@pytest.mark.usefixtures("model_data_dir")
+@pytest.mark.usefixtures("bare_data_dir")
 def test_a_sound_installation_and_index_pass_every_check(workspace: Path) -> None:
     index(workspace)
     done = run("-C", str(workspace), "--json")
@@ -75,7 +76,7 @@ def test_a_sound_installation_and_index_pass_every_check(workspace: Path) -> Non
     assert not_ok - {"extras", "git", "watching"} == {"writer"}
     assert found["Python"]["message"].startswith(".".join(map(str, sys.version_info[:3])))
     assert "sqlite-vec" in found["SQLite"]["message"]
-    assert re.search(r"intact, loaded in \d+ ms, a sentence in [\d.]+ ms", found["model"]["message"])
+    assert re.search(r"intact, loaded in \d+ ms, a sentence in [\d.]+ ms", found["code model"]["message"])
     assert "6 files" in found["index"]["message"]
     assert found["index"]["message"].endswith("complete")
     assert "quick_check took" in found["index is sound"]["message"]
@@ -107,19 +108,15 @@ def test_problems_come_with_a_remedy_and_exit_code_one(
     assert ".cairn.toml" in found["folder's settings"].remedy
 
 
-def test_an_altered_model_is_a_problem(model_data_dir: Path, real_models: Path, workspace: Path) -> None:
-    (model_data_dir / "models").unlink()
-    (model_data_dir / "models").mkdir()
-    for original in real_models.glob("*/*"):
-        copy = model_data_dir / "models" / original.relative_to(real_models)
-        copy.parent.mkdir(exist_ok=True)
-        copy.write_bytes(original.read_bytes())
-    tokenizer = next((model_data_dir / "models").glob("*/tokenizer.json"))
-    tokenizer.write_text(tokenizer.read_text() + "\n")
-    model = checks(workspace)["model"]
-    assert model.level is Level.PROBLEM
-    assert "not as it was installed" in model.message
-    assert "cairn model install" in model.remedy
+def test_a_model_of_the_users_own_is_checked(
+    harbour: Path, config_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CAIRN_EMBEDDING__MODEL", str(tmp_path / "colours"))
+    assert "colours cannot be used: it has no model.onnx" in checks(harbour)["model"].message
+    make_onnx_model(tmp_path / "colours")
+    model = checks(harbour)["model"]
+    assert model.level is Level.OK
+    assert re.match(r"colours@\w+ in .*, 3 dimensions, intact, loaded in \d+ ms", model.message)
 
 
 def test_a_model_that_the_settings_switch_off_is_a_note(harbour: Path, config_dir: Path) -> None:
@@ -133,27 +130,19 @@ def test_a_model_that_the_settings_switch_off_is_a_note(harbour: Path, config_di
 def test_the_bundled_model_suffices(harbour: Path) -> None:
     index(harbour)
     found = checks(harbour)
-    assert {found[name].level for name in ("code model", "model", "vectors")} == {Level.OK}
+    assert {found[name].level for name in ("code model", "vectors")} == {Level.OK}
+    assert "model" not in found
     assert re.search(r"intact, loaded in \d+ ms, a sentence in [\d.]+ ms", found["code model"].message)
-    assert "`cairn model install` adds a larger one" in found["model"].message
     assert re.match(r"(\d+) of \1 chunks, cairn-code@", found["vectors"].message)
 
 
-@pytest.mark.parametrize(
-    ("lacking", "level", "says"),
-    [
-        ("mcp", Level.NOTE, '`cairn serve` and `cairn mcp` need it: `pip install "cairn-ls[serve]"`'),
-        ("onnx", Level.OK, '`cairn model install` needs it: `pip install "cairn-ls[model]"`'),
-    ],
-)
-def test_missing_extras_are_named_with_what_needs_them(
-    harbour: Path, monkeypatch: pytest.MonkeyPatch, lacking: str, level: Level, says: str
-) -> None:
+def test_a_missing_extra_is_named_with_what_needs_it(harbour: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == lacking else find(name))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "mcp" else find(name))
     extras = checks(harbour)["extras"]
-    assert extras.level is level
-    assert f"{lacking} not installed; {says}" in extras.message.replace(", safetensors", "")
+    assert extras.level is Level.NOTE
+    says = '`cairn serve` and `cairn mcp` need it: `pip install "cairn-ls[serve]"`'
+    assert f"mcp not installed; {says}" in extras.message
 
 
 # --- the folder ------------------------------------------------------------------------------------
@@ -213,17 +202,9 @@ def test_counts_that_differ_are_a_problem(harbour: Path, sql: str, message: str)
     assert step.remedy == "Run `cairn reindex`."
 
 
-@pytest.mark.usefixtures("model_data_dir")
-def test_missing_vectors_and_those_of_another_model_are_reported(workspace: Path) -> None:
-    database = index(workspace)
-    change(database, "UPDATE models SET model = 'former@0123456789ab:64/128'")
-    vectors = checks(workspace)["vectors"]
-    assert vectors.level is Level.NOTE
-    assert "of former@0123456789ab" in vectors.message
-    change(database, "DELETE FROM embeddings WHERE id = 1")
-    step = checks(workspace)["index is in step"]
-    assert "chunks that have or await a vector" in step.message
-    assert "vectors listed and there" in step.message
+def test_missing_vectors_are_reported(harbour: Path) -> None:
+    change(index(harbour), "DELETE FROM static_vectors_rowids WHERE rowid = 1")
+    assert "chunks that have or await a vector" in checks(harbour)["index is in step"].message
 
 
 def test_an_index_of_another_version_is_a_note(harbour: Path) -> None:

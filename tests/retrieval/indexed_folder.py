@@ -6,10 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
+from tests.index.index_builders import MadeUpModels
 
-from cairn.embedding.embedder import Embedder
-from cairn.embedding.model_files import InstalledModel
-from cairn.embedding.packaged import PackagedModel
 from cairn.embedding.static import StaticTable, entry_type
 from cairn.embedding.word_pieces import WordPieces
 from cairn.index.indexing.folder_state import Progress
@@ -20,8 +18,7 @@ from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.intake import StaticIntake
-from cairn.index.vectors.store import VectorStore
+from cairn.index.vectors.intake import VectorIntake
 from cairn.settings.tree import EmbeddingSettings, Settings
 
 MEANINGS = ({"ship", "vessel", "boat"}, {"tide", "water", "moon"}, {"crane", "lift", "hoist"})
@@ -38,25 +35,6 @@ def _table() -> StaticTable:
     return StaticTable("small", entries, WordPieces(words))
 
 
-class _StaticAlone:
-    """Provides a static table and no model."""
-
-    def __init__(self, table: StaticTable | None) -> None:
-        self.table = table or _table()
-
-    def installed(self) -> InstalledModel | None:
-        return None
-
-    def embedder(self) -> Embedder | None:
-        return None
-
-    def packaged(self) -> PackagedModel | None:
-        return None
-
-    def static_table(self) -> StaticTable | None:
-        return self.table
-
-
 class IndexedFolder:
     """A folder, its index, and an editor with documents open over it."""
 
@@ -66,10 +44,10 @@ class IndexedFolder:
         self.root.mkdir()
         (base / "data").mkdir()
         self.settings = Settings()
-        self.models = _StaticAlone(table)
+        self.models = MadeUpModels(None, table or _table())
         self.writer = IndexWriter(base / "data")
-        self.static = StaticIntake(self.writer, self.models, lambda: ())
-        self.static.select_table(EmbeddingSettings())
+        self.static = VectorIntake(self.writer, self.models, lambda: ())
+        self.static.select(EmbeddingSettings())
         self.overlay = Overlay(self.root, lambda: self.settings, self.models)
         self.reader = OverlaidReader(SqliteReader(base / "data"), self.overlay)
         self.save(files)
@@ -96,17 +74,6 @@ class IndexedFolder:
             pass
         GitHistory(self.writer.db, self.root).update(lambda: False)
         store_links(self.writer.db, count_links(self.writer.db))
-
-    def give_model_vectors(self, axes: Mapping[str, int]) -> None:
-        """Store vectors of a model `m@1`, along the axis (0 to 3) of a chunk's first word in `axes`."""
-        store = VectorStore(self.writer.db)
-        model = store.use_model("m@1", 4)
-        texts = store.texts([waiting.chunk_id for waiting in store.waiting(model)])
-        vectors = np.full((len(texts), 4), 0.01, np.float32)
-        for row, text in enumerate(texts):
-            axis = next((axis for word, axis in axes.items() if word in text.text), 3)
-            vectors[row, axis] = 1
-        store.store(model, [text.key for text in texts], vectors, queued=0)
 
     def type(self, path: str, text: str) -> None:
         """Open the document with unsaved text."""

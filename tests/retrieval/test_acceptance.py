@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from tests import conftest
+from tests.data_folder import create_data_dir
 
 from cairn import protocol
 from cairn.engine.engine import Engine
@@ -76,15 +76,12 @@ LINKS = "widgets/quick-links.md"
 
 
 @pytest.fixture(scope="module", params=["with vectors", "without vectors"])
-def engine(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, real_models: Path
-) -> Iterator[Engine]:
-    folder, data = tmp_path_factory.mktemp("help"), tmp_path_factory.mktemp("data")
+def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    folder = tmp_path_factory.mktemp("help")
+    data = create_data_dir(folder.with_name("data"))
     for path, text in DOCUMENTS.items():
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text("\n".join(map(str.strip, text.strip().splitlines())) + "\n", "utf-8")
-    for shared in ("models", "grammars"):
-        (data / shared).symlink_to(real_models.parent / shared, target_is_directory=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CAIRN_DATA_DIR", str(data))
         patch.setenv("CAIRN_CONFIG_DIR", str(data / "no-settings"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
 
-from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.scores import FIRST_FILES
@@ -30,7 +30,7 @@ def folder(folder_of: FolderOf) -> IndexedFolder:
 def values(folder: IndexedFolder, signal: str, query: str = QUESTION) -> dict[str, float]:
     """Return the signal's value of each file."""
     settings = SearchSettings(leg_deadline_ms=60_000)
-    ranking = rank([folder.reader], [understand(query)], StaticMeaning(folder.models.table), settings)
+    ranking = rank([folder.reader], [understand(query)], Meaning(folder.models.table), settings)
     return {
         file.path: reason.value
         for place, file in enumerate(ranking.candidates.files)

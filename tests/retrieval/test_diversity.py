@@ -1,4 +1,4 @@
-"""Near-duplicates come last; a repeated directory, name or file is damped."""
+"""Near-duplicates come last; a repeated file is damped."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from cairn.chunking.model import Chunk
 from cairn.index.reader.records import StoredChunk
-from cairn.protocol.chunk_type import ChunkType
+from cairn.protocol.places import ChunkType
 from cairn.retrieval.diversity import diversify
 from cairn.retrieval.scores import Ranked
 from cairn.settings.tree import DiversitySettings
 
-DAMPED = DiversitySettings(directory=0.8, file_name=0.85, file=0.85)
-OFF = DiversitySettings(directory=1.0, file_name=1.0, file=1.0, near_duplicate=1.0)
+DAMPED = DiversitySettings(file=0.85)
+OFF = DiversitySettings(file=1.0, near_duplicate=1.0)
 TEXT = "the harbour master assigns each arriving ship to the shortest berth that is free and long enough"
 LONG = " ".join(f"word{n}" for n in range(60))
 
@@ -39,25 +39,14 @@ def paths_of(results: list[Ranked]) -> list[str]:
     return [each.stored.path for each in results]
 
 
-@pytest.mark.parametrize(
-    ("paths", "scores"),
-    [
-        (("a/1.py", "a/2.py", "a/3.py", "a/4.py", "b/5.py"), [1.0, 1.0, 0.8, 0.8, 1.0]),
-        (("a/mod.rs", "b/mod.rs", "c/lib.rs", "c/lib.rs"), [1.0, 0.85, 1.0, 0.85]),
-    ],
-    ids=["third file of a directory", "repeated name and file"],
-)
-def test_repetitions_are_damped(paths: tuple[str, ...], scores: list[float]) -> None:
-    assert by_key(diversify(ranked(*paths), DAMPED)) == dict(enumerate(scores))
+def test_further_results_of_a_file_are_damped_and_fall_below_others() -> None:
+    found = diversify(ranked("a/1.py", "a/1.py", "b/1.py", "a/1.py", scores=(1.0, 0.9, 0.8, 0.7)), DAMPED)
+    assert paths_of(found) == ["a/1.py", "b/1.py", "a/1.py", "a/1.py"]
+    assert by_key(found) == {0: 1.0, 2: 0.8, 1: 0.765, 3: 0.595}
 
 
-def test_damped_results_fall_below_others() -> None:
-    found = ranked("a/1.py", "a/2.py", "a/3.py", "b/4.py", scores=(1.0, 0.9, 0.8, 0.7))
-    assert paths_of(diversify(found, DAMPED)) == ["a/1.py", "a/2.py", "b/4.py", "a/3.py"]
-
-
-def test_directories_of_two_folders_are_different() -> None:
-    found = [result(1.0, f"a/{n}.py", f"t {n}", key=n, folder=n % 2) for n in range(4)]
+def test_files_of_two_folders_are_different() -> None:
+    found = [result(1.0, "a/1.py", f"t {n}", key=n, folder=n) for n in range(2)]
     assert set(by_key(diversify(found, DAMPED)).values()) == {1.0}
 
 

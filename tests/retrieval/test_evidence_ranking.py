@@ -12,7 +12,7 @@ from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
 
 from cairn.errors import QueryCancelledError
 from cairn.index.reader.filters import ChunkFilter
-from cairn.retrieval.meaning import Meaning, StaticMeaning
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import EVERYTHING, Ranking
 from cairn.retrieval.ranking import rank as rank_all
@@ -67,7 +67,7 @@ def found(
 
 @pytest.mark.parametrize("by_meaning", [False, True])
 def test_variations_add_results_and_keep_the_first(folder: IndexedFolder, by_meaning: bool) -> None:
-    meaning = StaticMeaning(folder.models.table) if by_meaning else None
+    meaning = Meaning(folder.models.table) if by_meaning else None
     alone = rank(folder, QUESTION, meaning=meaning)
     varied = rank(folder, QUESTION, VARIATION, "water of the moon", meaning=meaning)
     own = found(folder, alone)
@@ -151,7 +151,7 @@ def test_unknown_words_find_nothing(folder: IndexedFolder) -> None:
 @pytest.mark.parametrize("after", [0, 1, 3])
 def test_a_cancelled_request_ends_soon(folder: IndexedFolder, after: int) -> None:
     calls = count()
-    queries, meaning = [understand(QUESTION), understand(VARIATION)], StaticMeaning(folder.models.table)
+    queries, meaning = [understand(QUESTION), understand(VARIATION)], Meaning(folder.models.table)
     with pytest.raises(QueryCancelledError):
         rank_all(
             [folder.reader],

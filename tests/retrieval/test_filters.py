@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,9 +15,9 @@ from cairn.engine.search import chunk_filter
 from cairn.errors import InvalidRequestError
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import StoredChunk
-from cairn.protocol.chunk_type import ChunkType
+from cairn.protocol.places import ChunkType
 from cairn.retrieval.legs import Legs
-from cairn.retrieval.meaning import ModelVector, StaticMeaning, StaticVector
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.settings.tree import SearchSettings
 from cairn.workspace.ignore_patterns import Selection
@@ -47,7 +46,6 @@ GLOBS = ["port/", "*.py", "docs/**", "web/*.ts", "/ship.toml", "tests", "!*.md",
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IndexedFolder]:
     folder = IndexedFolder(tmp_path_factory.mktemp("filters"), FILES)
-    folder.give_model_vectors({"ship": 0})
     for path, text in UNSAVED.items():
         folder.type(path, text)
     yield folder
@@ -77,15 +75,10 @@ def passes(stored: StoredChunk, only: ChunkFilter) -> bool:
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(only=filters, text=st.sampled_from(QUERIES), by_model=st.booleans())
-def test_every_leg_respects_the_filter(
-    folder: IndexedFolder, only: ChunkFilter, text: str, by_model: bool
-) -> None:
+@given(only=filters, text=st.sampled_from(QUERIES))
+def test_every_leg_respects_the_filter(folder: IndexedFolder, only: ChunkFilter, text: str) -> None:
     query = understand(text)
-    static = StaticMeaning(folder.models.table).vectors(["ship"])[0]
-    vector: ModelVector | StaticVector = static
-    if by_model:
-        vector = ModelVector(np.array([1, 0, 0, 0], np.float32), "m@1")
+    (vector,) = Meaning(folder.models.table).vectors(["ship"])
     legs = Legs([folder.reader], query, only, SearchSettings(), lambda: False)
     legs.by_keywords()
     legs.by_files()
@@ -93,18 +86,17 @@ def test_every_leg_respects_the_filter(
     assert not legs.problems
     found = folder.reader.chunks(legs.pools[0].chunks())
     assert all(passes(stored, only) for stored in found.values())
-    # The filter loses nothing: each chunk has a static vector, and all are within the leg's limit.
+    # The filter loses nothing: each chunk has a vector, and all are within the leg's limit.
     every = [stored for path in (*FILES, "docs/new.md") for stored in folder.reader.page(path)]
-    with_vector = {stored.id for stored in every if passes(stored, only)} if not by_model else set()
-    assert with_vector <= set(found)
-    results = search([folder.reader], query, meaning=StaticMeaning(folder.models.table), limit=50, only=only)
+    assert {stored.id for stored in every if passes(stored, only)} <= set(found)
+    results = search([folder.reader], query, meaning=Meaning(folder.models.table), limit=50, only=only)
     assert all(passes(result.stored, only) for result in results)
 
 
 def test_a_filter_for_code_finds_only_code(folder: IndexedFolder) -> None:
     only = chunk_filter(protocol.SearchFilter(type=(ChunkType.CODE,)), [folder.reader])
     for query in QUERIES:
-        meaning = StaticMeaning(folder.models.table)
+        meaning = Meaning(folder.models.table)
         found = search([folder.reader], query, meaning=meaning, limit=50, only=only)
         assert found
         assert {result.stored.chunk.type for result in found} == {ChunkType.CODE}

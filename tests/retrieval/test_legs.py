@@ -21,7 +21,7 @@ from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.writer import IndexWriter
 from cairn.retrieval import legs
 from cairn.retrieval.legs import Legs, literals
-from cairn.retrieval.meaning import Meaning, QueryVector, StaticVector
+from cairn.retrieval.meaning import Meaning, QueryVector
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import Ranking, rank, wait_for_meaning
 from cairn.retrieval.scores import Ranked
@@ -190,7 +190,7 @@ class SlowMeaning:
     def vectors(self, queries: Sequence[str]) -> Sequence[QueryVector]:
         self.thread = threading.current_thread().name
         self.ready()
-        return [StaticVector(np.zeros(1, np.int8)) for _ in queries]
+        return [np.zeros(1, np.int8) for _ in queries]
 
 
 def failing() -> None:

@@ -16,10 +16,9 @@ from cairn.engine.status import status_of
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.query import understand
 from cairn.retrieval.scores import Signal, SignalInputs
-from cairn.retrieval.signals import _FORMER_NAMES, SIGNALS, weight_warnings, weighted
+from cairn.retrieval.signals import SIGNALS, weight_warnings, weighted
 from cairn.settings.tree import SearchSettings
 
-FORMER_NAME = next(iter(_FORMER_NAMES))
 REPORT = f"Cranes stop at noon\n{'A crane that lifts a crate stops without a word. ' * 6}"
 
 PAIRS = [
@@ -219,16 +218,10 @@ def test_weights_of_the_settings_reach_a_search(folder_of: FolderOf) -> None:
         ("is test", "no signal is called so; did you mean 'is a test'?"),
         ("Commit subject", "no signal is called so; did you mean 'commit subjects'?"),
         ("recently changed", "no signal is called so"),
-        (FORMER_NAME, "this signal is called 're-exports the symbol' now"),
     ],
 )
-def test_an_unknown_or_former_name_of_a_weight_causes_a_warning(name: str, problem: str) -> None:
+def test_an_unknown_name_of_a_weight_causes_a_warning(name: str, problem: str) -> None:
     assert weight_warnings({name: 2.0, "is a test": 0.0}) == [f"search.weights.{name}: {problem}"]
-
-
-def test_a_former_name_still_weighs_its_signal() -> None:
-    weights = {signal.title: signal.weight for signal in weighted({FORMER_NAME: 0.5})}
-    assert weights["re-exports the symbol"] == 0.5
 
 
 def test_the_status_warns_once_of_unknown_weights(bare_data_dir: Path, tmp_path: Path) -> None:

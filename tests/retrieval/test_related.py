@@ -168,12 +168,6 @@ def test_unsaved_text_is_related(folder: IndexedFolder) -> None:
     assert DEFINES in related(folder, "port/new.py")["port/berths.py"]
 
 
-def test_model_vectors_are_used_if_present(folder: IndexedFolder) -> None:
-    folder.give_model_vectors({"moor": 0, "moon": 0})  # the static vectors are unrelated
-    reasons = related(folder, "port/berths.py")["notes/tides.md"]
-    assert SIMILAR in reasons
-
-
 def test_a_common_name_relates_nothing(folder: IndexedFolder) -> None:
     folder.save({f"copies/copy{n}.py": f"def moor(ship):\n    return {n}\n" for n in range(4)})
     folder.save({"port/schedule.cfg": "first = moor\n"})

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
-import numpy as np
 import pytest
-from attrs import frozen
-from tests.index.index_builders import indexed
+from tests.index.index_builders import indexed, small_table
 from tests.retrieval.searching import search
 
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.store import VectorStore
-from cairn.retrieval.candidates import _similarity
-from cairn.retrieval.meaning import ModelVector, QueryVector
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import Ranking, rank
 from cairn.settings.tree import SearchSettings
 
-
-@frozen
-class MadeUpMeaning:
-    """Gives every query the same vector of the model `m@1`."""
-
-    table: None = None
-    dimension: int = 2
-
-    def vectors(self, queries: Sequence[str]) -> Sequence[QueryVector]:
-        return [ModelVector(np.array([1, 0], np.float32), "m@1") for _ in queries]
+TABLE = small_table()
 
 
 @pytest.fixture
@@ -49,55 +37,26 @@ def writer(tmp_path: Path) -> Iterator[IndexWriter]:
 def ranked(folder: Path, query: str) -> tuple[Ranking, list[str]]:
     """Return the ranking and the paths of its results."""
     settings = SearchSettings()
-    ranking = rank([SqliteReader(folder)], [understand(query)], MadeUpMeaning(), settings)
+    ranking = rank([SqliteReader(folder)], [understand(query)], Meaning(TABLE), settings)
     return ranking, [result.stored.path for result in ranking.results(5, settings.diversity)]
 
 
 def test_a_vector_is_no_advantage_while_others_lack_one(writer: IndexWriter, tmp_path: Path) -> None:
     store = VectorStore(writer.db)
-    model = store.use_model("m@1", 2)
-    texts = store.texts([waiting.chunk_id for waiting in store.waiting(model)])
-    early = [text.key for text in texts if "other" in text.text]
-    store.store(model, early, np.array([[1, 0]], np.float32), queued=1)
-    assert ranked(tmp_path, "when to dock")[1] == ["src/best.py", "src/other.py"]
+    store.use_static(TABLE.id, TABLE.dimension)
+    (early,) = writer.chunk_ids(["src/other.py"])
+    store.store_static([early], TABLE.embed_queries_int8(["ship"]), queued=1)
+    assert ranked(tmp_path, "when to dock a ship")[1] == ["src/best.py", "src/other.py"]
 
 
 def test_a_failed_leg_is_reported_and_the_others_answer(writer: IndexWriter, tmp_path: Path) -> None:
-    VectorStore(writer.db).use_model("m@1", 2)
+    VectorStore(writer.db).use_static(TABLE.id, TABLE.dimension)
     database = apsw.Connection(str(tmp_path / DATABASE_NAME))
     database.execute("DROP TABLE definitions")
     ranking, paths = ranked(tmp_path, "moor")
     assert paths[0] == "src/best.py"
     assert "definitions" in str(ranking.problem)
     database.close()
-
-
-def expected(known: Sequence[tuple[float, float]], static: float) -> float:
-    """Return the similarity of a chunk without a vector; `known` pairs static with model similarities."""
-    statics, cosines = np.array([*known, (static, np.nan)]).T
-    return float(_similarity(cosines.copy(), np.full(len(cosines), np.nan), statics.copy())[-1])
-
-
-RISING = [(0.3 + step / 100, 0.1 + step / 50) for step in range(20)]
-FALLING = [(step / 100, 1 - step / 50) for step in range(20)]
-
-
-@pytest.mark.parametrize(
-    ("known", "static", "similarity"),
-    [
-        (RISING, 0.4, 0.3),
-        (RISING, 0.7, 0.9),  # a text saved just now may be nearer than all others
-        (RISING, np.nan, sum(cosine for _, cosine in RISING) / len(RISING)),
-        ([], 0.9, 0.0),
-        ([(0.1, 0.5)], 0.9, 0.5),
-        (FALLING, 0.9, 0.81),
-    ],
-    ids=["predicted", "beyond the others", "no static vector", "alone", "too few", "unrelated"],
-)
-def test_a_missing_similarity_is_predicted(
-    known: list[tuple[float, float]], static: float, similarity: float
-) -> None:
-    assert expected(known, static) == pytest.approx(similarity)
 
 
 @pytest.mark.parametrize(

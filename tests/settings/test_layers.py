@@ -58,8 +58,11 @@ def test_lists_become_typed_tuples() -> None:
         ({"index": {"maxFileBytes": "3"}}, "cairn.index.maxFileBytes: expected a whole number"),
         ({"index": {"maxFileBytes": -3}}, "cairn.index.maxFileBytes: expected zero or more, got -3"),
         ({"index": []}, "cairn.index: expected a table"),
-        ({"search": {"verdict": {"minLead": 1}}}, "cairn.search.verdict.minLead: has no effect any more; use min_evidence"),  # noqa: E501
-        ({"retrieval": {"drill_ms": 0}}, "cairn.retrieval.drill_ms: has no effect any more"),
+        # These were settings of earlier versions.
+        ({"search": {"verdict": {"minLead": 1}}}, "cairn.search.verdict.minLead: unknown setting"),
+        ({"search": {"diversity": {"fileName": 1}}}, "cairn.search.diversity.fileName: unknown setting"),
+        ({"index": {"keep_vectors_mb": 9}}, "cairn.index.keep_vectors_mb: unknown setting"),
+        ({"embedding": {"batchSize": 16}}, "cairn.embedding.batchSize: unknown setting"),
         (
             {"discovery": {"render": {"formatStyle": "html"}}},
             "cairn.discovery.render.formatStyle: expected one of",

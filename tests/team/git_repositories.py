@@ -27,7 +27,7 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.deadline import never
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.intake import StaticIntake
+from cairn.index.vectors.intake import VectorIntake
 from cairn.settings.layers import Layers
 from cairn.settings.tree import EmbeddingSettings
 from cairn.team.indexing import IndexResult, index_repository
@@ -251,12 +251,12 @@ def _index_of(checkout: Path, folder: Path) -> SqliteReader:
     folder.mkdir(exist_ok=True)
     embedding = EmbeddingSettings()
     writer = IndexWriter(folder)
-    static = StaticIntake(writer, SharedModel(embedding), frozenset)
+    static = VectorIntake(writer, SharedModel(embedding), frozenset)
     static.announce(embedding)
     Intake(checkout, writer, Progress(), lambda: False, lambda: None).reconcile(
         Layers().of(checkout).settings.index
     )
-    static.select_table(embedding)
+    static.select(embedding)
     while static.step(embedding):
         pass
     store_links(writer.db, count_links(writer.db))

@@ -37,7 +37,7 @@ from cairn.index.remote.server import TeamServer, TeamUnavailableError
 from cairn.index.remote.wire import dumps, loads
 from cairn.index.store.database import create
 from cairn.index.store.keyword_columns import path_words
-from cairn.protocol.chunk_type import ChunkType
+from cairn.protocol.places import ChunkType
 
 Reply = Callable[[str], bytes]
 """Returns the answer to a request to a path."""

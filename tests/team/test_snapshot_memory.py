@@ -9,7 +9,7 @@ from tests.team.git_repositories import GitRepository, index, snapshot_reader
 
 from cairn.embedding.packaged import load_packaged
 from cairn.index.queries.known_words import IndexVocabulary
-from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.settings.tree import SearchSettings
@@ -20,9 +20,7 @@ def test_no_cache_keeps_an_evicted_snapshot(store: str, repository: GitRepositor
     settings = SearchSettings()
     with snapshot_reader(store, "harbour", "main") as reader:
         query = understand("moor a ship at a free berth", None, IndexVocabulary([reader]), settings)
-        found = rank([reader], [query], StaticMeaning(load_packaged()), settings).results(
-            5, settings.diversity
-        )
+        found = rank([reader], [query], Meaning(load_packaged()), settings).results(5, settings.diversity)
         assert found
         memory = ref(reader.memory)
     del reader, found, query

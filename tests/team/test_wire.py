@@ -39,7 +39,7 @@ from cairn.index.remote.reads import READS
 from cairn.index.remote.wire import dumps, loads
 from cairn.index.text.bm25 import Statistics
 from cairn.index.text.literals import ExactMatches, Literal, TextHit
-from cairn.protocol.chunk_type import ChunkType
+from cairn.protocol.places import ChunkType
 
 # --- values --------------------------------------------------------------------------------------------
 

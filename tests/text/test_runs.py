@@ -7,8 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.text.identifiers import identifier_words
-from cairn.text.runs import RunCache, ascii_runs
+from cairn.text.identifiers import RunCache, ascii_runs, identifier_words
 
 _ASCII = st.text(st.characters(max_codepoint=127))
 _NAMES = st.text("aAbBsS19_- .", max_size=40)

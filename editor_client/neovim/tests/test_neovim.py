@@ -16,9 +16,9 @@ from typing import Any
 
 import psutil
 import pytest
+from cairn.embedding.model_files import find_model
 from tests.harbour import HARBOUR
 
-from cairn.embedding.model_files import find_model
 from cairn.paths import data_dir
 
 PLUGIN = Path(__file__).resolve().parent.parent

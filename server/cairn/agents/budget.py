@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from attrs import frozen
-
-from cairn.errors import ModelError
-
-if TYPE_CHECKING:
-    from cairn.engine.request import Request
 
 _BYTES_PER_TOKEN = 3
 """The number of bytes per token of a language model, for code with line numbers. With a vocabulary of 65,000
@@ -23,18 +17,6 @@ LEAST_TOKENS, MOST_TOKENS = 100, 50_000
 def estimated_tokens(text: str) -> int:
     """Return an estimate of how many tokens a language model needs for `text`, rounded up."""
     return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_PER_TOKEN)
-
-
-def token_counter(request: Request) -> Callable[[str], int]:
-    """Return a function that counts tokens: the larger of the estimate and the installed model's count."""
-    try:
-        tokenizer = request.host.model.tokenizer()
-    except ModelError:  # `status` reports this error.
-        tokenizer = None
-    if tokenizer is None:
-        return estimated_tokens
-    count = tokenizer.count
-    return lambda text: max(count(text), estimated_tokens(text))
 
 
 @frozen

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from cairn.agents.budget import LEAST_TOKENS, Budget, token_counter
+from cairn.agents.budget import LEAST_TOKENS, Budget, estimated_tokens
 from cairn.agents.cursor import Steps, cursor_of
 from cairn.agents.places import Paths
 from cairn.engine.methods import CLI
@@ -34,7 +34,7 @@ class ToolCall:
         """Return the answer's budget: `wanted` tokens, else the number in the settings, else `usual`."""
         tokens = wanted or self.asked.settings.agents.max_tokens or usual
         option = "--max-tokens" if self._is_command else "max_tokens"
-        return Budget(max(LEAST_TOKENS, tokens), token_counter(self.asked), option)
+        return Budget(max(LEAST_TOKENS, tokens), estimated_tokens, option)
 
     # An answer advises only what its front can do: commands have options, and tools have arguments.
 

@@ -1,7 +1,7 @@
 """The tools that agents call, each with its name, manual, schemas and answer function.
 
 The manuals are all that an agent knows about Cairn: they say by examples when and how to use a tool. A client
-is shown the tools that `listed` returns. It can call every other tool too, by its name or a former name.
+is shown the tools that `listed` returns. It can call every other tool too, by its name.
 """
 
 from __future__ import annotations
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 INSTRUCTIONS = manuals.INSTRUCTIONS
 
-_FORMER_PREFIX = "cairn_"
-_FORMER = {"fetch_page": "read", "fetchpage": "read"}
 ALL, STAGES = "all", "stages"
 """Names that stand for several tools: for all, and for the stages of discovery."""
 
@@ -188,16 +186,14 @@ def listed(names: Sequence[str]) -> tuple[Tool, ...]:
 
 
 def tool_named(name: str, others: Sequence[str] = ()) -> Tool:
-    """Return the tool with this name or former name. For an unknown name, raise InvalidRequestError with
-    the nearest name.
+    """Return the tool with this name, however it is spelled. For an unknown name, raise InvalidRequestError
+    with the nearest name.
 
     `others` are further names that the caller accepts. The error may suggest them.
     """
-    bare = snake_case(name).removeprefix(_FORMER_PREFIX)
-    tool = TOOLS.get(name) or TOOLS.get(_FORMER.get(bare, bare))
+    tool = TOOLS.get(name) or TOOLS.get(snake_case(name))
     if tool is not None:
         return tool
-    match = nearest(bare, [*TOOLS, *_FORMER, *others])
-    meant = _FORMER.get(match, match)
+    meant = nearest(name, [*TOOLS, *others])
     hint = f"did you mean {meant}?" if meant else f"the tools are {', '.join([*TOOLS, *others])}"
     raise InvalidRequestError("", f"there is no tool {name[:100]!r}; {hint}")

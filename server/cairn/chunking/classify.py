@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cairn.protocol.chunk_type import ChunkType
+from cairn.protocol.places import ChunkType
 from cairn.text.languages import Category, category
 
 # Languages that only describe interfaces.

@@ -6,7 +6,7 @@ import hashlib
 
 from attrs import frozen
 
-from cairn.protocol.chunk_type import ChunkType
+from cairn.protocol.places import ChunkType
 
 
 def content_key(text: str) -> str:

@@ -11,7 +11,7 @@ from cairn.chunking.classify import file_type
 from cairn.chunking.lines import Lines
 from cairn.chunking.model import Chunk
 from cairn.chunking.outline import MAXIMUM
-from cairn.protocol.chunk_type import ChunkType
+from cairn.protocol.places import ChunkType
 
 # The patterns of the keys or section headers by which chunks of configuration are named.
 _SECTIONS = {

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cairn.cli.console import escape, warn, write
-from cairn.embedding.packaged import LARGER_MODEL
 from cairn.engine import progress_text
 from cairn.text.counts import counted, listed
 
 if TYPE_CHECKING:
-    from cairn.embedding.model_files import InstalledModel
     from cairn.operations.examination import Examination
     from cairn.operations.feedback import FileChoices
     from cairn.operations.why import Why
@@ -37,8 +35,6 @@ def print_status(answer: StatusAnswer, *, everything: bool = False) -> None:
     files = f"{answer.files.indexed:,} of {counted(max(answer.files.total, answer.files.indexed), 'file')}"
     state = "paused" if answer.paused and answer.state == "indexing" else answer.state
     vectors = f"{answer.embedded:,} with vectors"
-    if answer.model is not None and not answer.model.packaged:
-        vectors = f"{answer.static_embedded:,} with static vectors, {vectors}"
     write(f"[bold]{state}[/]  {files}, {counted(answer.chunks, 'chunk')}, {vectors}")
     if answer.paused:
         warn("Indexing is paused; `cairn resume` continues it.")
@@ -75,7 +71,7 @@ def _print_contents(answer: StatusAnswer, *, everything: bool) -> None:
 def _model(model: ModelInfo | None) -> str:
     if model is None:
         return "none, answers use keywords alone"
-    return f"{model.id}, which comes with Cairn; {LARGER_MODEL}" if model.packaged else model.id
+    return f"{model.id}, which comes with Cairn" if model.packaged else model.id
 
 
 def print_retrieval(retrieval: RetrievalStatus) -> None:
@@ -124,11 +120,6 @@ def print_paused(answer: PausedAnswer) -> None:
 
 def print_forgotten(answer: ResetFeedbackAnswer) -> None:
     write(f"forgotten: {counted(answer.forgotten, 'choice')}")
-
-
-def print_installed(model: InstalledModel) -> None:
-    dimensions = counted(model.dimension, "dimension")
-    write(f"{escape(model.name)}, {dimensions}, is ready in {escape(str(model.folder))}")
 
 
 def print_why(answer: Why) -> None:

@@ -1,4 +1,4 @@
-"""Commands that maintain an installation: doctor, feedback, the phase, and the embedding model."""
+"""Commands that maintain an installation: doctor, feedback and the phase."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from cairn.cli.completion import directories
 from cairn.cli.folders import folder_argument, folder_option, opened
-from cairn.cli.output import FAILED, answers, remark, report, show
+from cairn.cli.output import FAILED, answers, report, show
+from cairn.errors import CairnError
 from cairn.operations.places import require_directory
 
 
@@ -89,24 +89,11 @@ def doctor(path: Path | None, folder: Path, as_json: bool) -> None:
         sys.exit(FAILED)
 
 
-@click.group()
-def model() -> None:
-    """The embedding model."""
-
-
-@model.command()
-@click.argument(
-    "folder", required=False, type=click.Path(path_type=Path, readable=False), shell_complete=directories
-)
-@answers
-def install(folder: Path | None, as_json: bool) -> None:
-    """Install a larger embedding model than the one that comes with Cairn.
-
-    It takes longer to index. Installs the default one, or the one in FOLDER (model.onnx and tokenizer.json).
-    """
-    from cairn.cli.state_text import print_installed
-    from cairn.embedding.install import install_default, install_folder
-
-    model = install_folder(folder, remark) if folder else install_default(remark)
-    answer = {"name": model.name, "dimension": model.dimension, "id": model.id, "folder": str(model.folder)}
-    report(answer, lambda _: print_installed(model), as_json)
+@click.command(hidden=True, context_settings={"ignore_unknown_options": True})
+@click.argument("given", nargs=-1)
+def model(given: tuple[str, ...]) -> None:
+    """Say what replaced `cairn model install` of Cairn 0.2."""
+    raise CairnError(
+        "Cairn installs no further model any more: the code model that comes with it ranks as well. To use a"
+        " model of your own, set `embedding.model` to a folder with model.onnx and tokenizer.json."
+    )

@@ -175,19 +175,17 @@ def assemble(
     parts: Mapping[PartName, Sequence[Item]],
     budgets: Mapping[PartName, int],
     count: TokenCounter,
-    counts_by_line: bool = False,
 ) -> Assembled:
     """Return the parts as one text, of at most as many tokens (by `count`) as all budgets together.
 
     Within a part, the best items come first. If a part exceeds its budget, the items with the lowest scores
     are left out; a very long item is cut after a whole line instead, and gets a mark. Equal input gives equal
-    bytes. `counts_by_line` says that the count of a text is the sum of the counts of its lines, so that the
-    whole text need not be counted again (2 ms).
+    bytes.
     """
     sections = [_fit(name, items, budgets[name], count) for name, items in parts.items()]
     total = sum(budgets.values())
     text = _joined(sections)
-    tokens = sum(fitted.tokens for fitted in sections) if counts_by_line else count(text)
+    tokens = count(text)
     while tokens > total:
         # Tokenizers that merge across lines may count more for the whole than for its blocks.
         _drop_lowest(sections, total)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
-import numpy as np
 from attrs import define, evolve, field
-from numpy.typing import NDArray
 
 from cairn.discovery.searching import merge
 from cairn.index.queries.files import collections_within
@@ -16,7 +14,7 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.protocol.evidence import ChunkMetadata, ScoredChunk
 from cairn.retrieval.feedback_values import Learned
-from cairn.retrieval.meaning import Meaning, ModelMeaning, table_of
+from cairn.retrieval.meaning import Meaning, table_of
 from cairn.retrieval.packages import package_relevance
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import EVERYTHING, Ranking, neighbours, rank
@@ -150,21 +148,6 @@ class IndexedSearcher:
             [self._scored(Ranked(result.folder, stored, 0.0, "keyword", ())) for stored in around]
             for result, around in zip(results, neighbours(results, self._readers, window), strict=True)
         ]
-
-    def vectors(self, chunks: Sequence[ScoredChunk]) -> NDArray[np.float32] | None:
-        if not isinstance(self._meaning, ModelMeaning):
-            return None
-        embedder = self._meaning.embedder
-        rows = np.zeros((len(chunks), embedder.model.dimension), np.float32)
-        for number, reader in enumerate(self._readers):
-            wanted = {
-                ranked.stored.id: row
-                for row, chunk in enumerate(chunks)
-                if (ranked := self.found.get(chunk.doc_id)) and ranked.folder == number
-            }
-            ids, vectors = reader.vectors(list(wanted), embedder.model.dimension, embedder.model.id)
-            rows[[wanted[chunk_id] for chunk_id in ids]] = vectors
-        return rows
 
     def passages(self) -> Sequence[Passage]:
         return self._passages[0]

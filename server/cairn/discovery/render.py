@@ -4,7 +4,6 @@ model, within a token budget."""
 from __future__ import annotations
 
 import json
-import math
 import re
 from bisect import bisect_left
 from collections import defaultdict
@@ -14,6 +13,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
+from cairn.embedding.shared import CHARACTERS_PER_TOKEN, estimate_tokens
 from cairn.protocol.evidence import AnswerPlan, Bullet, Excerpt, Section
 from cairn.settings.discovery import (
     AnswerPlanConfig,
@@ -78,8 +78,6 @@ EXCERPT_INSTRUCTIONS = (
     "If the excerpts do not hold the answer, say so."
 )
 ASK_INSTEAD = "There is no evidence for this question here. Do not answer it; ask the user:"
-CHARACTERS_PER_TOKEN = 4
-"""The estimated number of characters per token, for callers without a tokenizer."""
 
 NEAREST_INSTRUCTIONS = (
     "There is no clear evidence for this question here; these are only the nearest excerpts. "
@@ -92,11 +90,6 @@ _QUESTION_SHARE = 4
 _FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 TokenCounter = Callable[[str], int]
-
-
-def estimate_tokens(text: str) -> int:
-    """Return the estimated number of tokens of `text`: one for four characters, rounded up."""
-    return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
 
 
 def render_llm_prompt(

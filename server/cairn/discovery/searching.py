@@ -35,9 +35,6 @@ class Searcher(Protocol):
     def neighbours(self, chunks: Sequence[ScoredChunk], window: int) -> list[list[ScoredChunk]]:
         """Return, for each chunk, up to `window` chunks before and after it in its file, in order."""
 
-    def vectors(self, chunks: Sequence[ScoredChunk]) -> NDArray[np.float32] | None:
-        """Return float32[n, dimension]: unit vectors, and zeros for chunks without one; None if all are."""
-
     def passages(self) -> Sequence[Passage]:
         """Return the passages that answer the first query of the first search, best first."""
 
@@ -125,8 +122,8 @@ def broad_discovery(
 
     One batched search requests `config.k_per_query` chunks for each query. A chunk that is found several
     times has its best score. Chunks with scores below `config.similarity_threshold` are dropped. Of chunks
-    with word sets more similar than `config.dedup_threshold` (Jaccard), the best is kept. MMR compares the
-    chunks' vectors, or their word sets if the searcher has no vectors.
+    with word sets more similar than `config.dedup_threshold` (Jaccard), the best is kept. MMR compares word
+    sets, too.
     """
     if not queries or not collections or k <= 0:
         return []
@@ -139,10 +136,8 @@ def broad_discovery(
     if config.enable_deduplication:
         kept = distinct(overlap, config.dedup_threshold)
         chunks, overlap = [chunks[i] for i in kept], overlap[kept][:, kept]
-    vectors = searcher.vectors(chunks) if len(chunks) > k else None
-    similarity = overlap if vectors is None else vectors @ vectors.T
     scores = [chunk.score for chunk in chunks]
-    order = maximal_marginal_relevance(scores, similarity, k, config.mmr_lambda)
+    order = maximal_marginal_relevance(scores, overlap, k, config.mmr_lambda)
     return [chunks[i] for i in order]
 
 

@@ -10,6 +10,7 @@ The name and id can be read without numpy. Loading compares the files with their
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import tomllib
@@ -18,7 +19,6 @@ from typing import TYPE_CHECKING, Literal
 
 from attrs import frozen
 
-from cairn.embedding.model_files import files_digest
 from cairn.errors import ModelError
 
 if TYPE_CHECKING:
@@ -26,13 +26,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cairn.embedding.static import StaticTable
+    from cairn.embedding.word_pieces import WordPieces
 
 FOLDER = Path(__file__).with_name("code_model")
 VECTORS_FILE, VOCABULARY_FILE, DESCRIPTION_FILE = "vectors.npy", "vocabulary.txt", "cairn-model.toml"
 NAME = "cairn-code"
-
-LARGER_MODEL = "`cairn model install` adds a larger one, which takes longer to index"
-"""The advice that follows every message that the code model is in use."""
 
 _RECIPE = 1
 """Increase this number with each change to how texts become vectors that the files do not show."""
@@ -65,6 +63,17 @@ def packaged_model(folder: Path = FOLDER) -> PackagedModel:
         )
     except (KeyError, TypeError) as problem:
         raise _unusable(f"{DESCRIPTION_FILE} is incomplete") from problem
+    except (OSError, ValueError) as problem:
+        raise _unusable(problem) from problem
+
+
+def load_vocabulary(folder: Path = FOLDER) -> WordPieces:
+    """Return the code model's vocabulary alone, with which tokens are counted where vectors are switched off
+    or damaged. Raise ModelError with a remedy if the file is missing."""
+    from cairn.embedding.word_pieces import WordPieces
+
+    try:
+        return WordPieces(_read_pieces(folder))
     except (OSError, ValueError) as problem:
         raise _unusable(problem) from problem
 
@@ -118,7 +127,12 @@ def _read_entries(folder: Path, size: int) -> NDArray[np.void]:
 
 
 def _digest(folder: Path) -> str:
-    return files_digest(folder / name for name in (VECTORS_FILE, VOCABULARY_FILE))
+    """Return the SHA-256, in hex, of the digests of the files."""
+    digest = hashlib.sha256()
+    for name in (VECTORS_FILE, VOCABULARY_FILE):
+        with (folder / name).open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
 
 
 def _unusable(problem: object) -> ModelError:

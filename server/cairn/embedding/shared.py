@@ -1,83 +1,73 @@
-"""The models that indexing and queries share: the packaged code model and the installed one, if any.
+"""The models that indexing and queries share: the code model that comes with Cairn, and a user's own.
 
 Each model is loaded once, on first use.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import math
 import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from cairn.embedding.model_files import InstalledModel, find_model
-from cairn.embedding.packaged import FOLDER, PackagedModel, load_packaged, packaged_model
-from cairn.embedding.tokenization import TextTokenizer, load_tokenizer
+from cairn.embedding.packaged import FOLDER, PackagedModel, load_packaged, load_vocabulary, packaged_model
 from cairn.errors import ModelError
 from cairn.settings.tree import EmbeddingSettings
 
+# Modules that need numpy are imported on use: opening a complete index does not need it.
 if TYPE_CHECKING:
-    from cairn.embedding.embedder import Embedder
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from cairn.embedding.onnx_model import OnnxEmbedder, OnnxModel
     from cairn.embedding.static import StaticTable
+    from cairn.embedding.word_pieces import WordPieces
 
 logger = logging.getLogger(__name__)
 
+CHARACTERS_PER_TOKEN = 4
+
+
+class TextEncoder(Protocol):
+    """Makes the vectors of an index and of queries: the code model's table, or the user's own model."""
+
+    id: str
+    """Vectors of encoders with different ids are never compared."""
+
+    @property
+    def dimension(self) -> int: ...
+
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return float32[n, dimension] of unit-length rows."""
+
+    def embed_int8(
+        self, texts: Sequence[str], max_tokens: int, bodies: Sequence[str] | None = None
+    ) -> NDArray[np.int8]:
+        """Return int8[n, dimension], 127 times the unit vectors of the first `max_tokens` tokens."""
+
+    def embed_queries_int8(self, texts: Sequence[str]) -> NDArray[np.int8]: ...
+
 
 class SharedModel:
-    """The loaded models, which all threads share."""
+    """The loaded models, which all threads share. The files of an unusable model are not read again: the
+    error persists until the next start."""
 
     def __init__(self, settings: EmbeddingSettings, code_model: Path = FOLDER) -> None:
         self._settings = settings
         self._code_model = code_model
-        self._embedder: Embedder | None = None
-        self._failure: tuple[tuple[str, int], ModelError] | None = None
-        """The version of a model that failed to load, and the error. A new installation is tried again."""
         self._packaged: PackagedModel | None = None
         self._table: StaticTable | None = None
+        self._pieces: WordPieces | None = None
         self._packaged_failure: ModelError | None = None
-        """The error of an unusable code model. It persists until the next start."""
+        self._own: OnnxModel | None = None
+        self._embedder: OnnxEmbedder | None = None
+        self._own_failure: ModelError | None = None
         self._loading = threading.Lock()
 
-    def installed(self) -> InstalledModel | None:
-        """Return the installed model without loading it; None if there is none or embedding is off. Raise
-        ModelError if it is damaged."""
-        if self._embedder is not None:
-            return self._embedder.model
-        model = find_model() if self._settings.enabled else None
-        if model is not None and self._failure is not None and self._failure[0] == _version(model):
-            raise self._failure[1]
-        return model
-
-    def embedder(self) -> Embedder | None:
-        """Return the loaded model. The first call takes about 0.2 s. Raise ModelError if it is damaged."""
-        # This imports numpy, so it is imported only when needed.
-        from cairn.embedding.embedder import load_embedder
-
-        with self._loading:
-            model = self.installed()
-            if self._embedder is None and model is not None:
-                try:
-                    self._embedder = load_embedder(model, self._settings)
-                except ModelError as problem:
-                    self._failure = (_version(model), problem)
-                    raise
-            return self._embedder
-
-    def tokenizer(self) -> TextTokenizer | None:
-        """Return the installed model's tokenizer without loading the model; None without a usable model."""
-        try:
-            model = self.installed()
-            return None if model is None else load_tokenizer(model)
-        except ModelError:
-            return None
-
-    def version(self) -> tuple[str, int] | None:
-        """Return a value that changes with the model and with each installation; None without a model."""
-        try:
-            model = self.installed()
-            return None if model is None else _version(model)
-        except (ModelError, OSError):
-            return None
+    # --- the code model ----------------------------------------------------------------------------
 
     def packaged(self) -> PackagedModel | None:
         """Return the code model's description; None with embedding off. Raise ModelError if it is damaged."""
@@ -109,7 +99,67 @@ class SharedModel:
             logger.warning("%s", problem)
             self._packaged_failure = problem
 
+    def count_tokens(self, text: str) -> int:
+        """Return about how many tokens a language model needs for `text`, by the code model's vocabulary; if
+        that is damaged, one for four characters."""
+        if (table := self.static_table()) is not None:
+            return table.count_tokens(text)
+        try:
+            if self._pieces is None:
+                self._pieces = load_vocabulary(self._code_model)
+        except ModelError:
+            return estimate_tokens(text)
+        return self._pieces.count(text)
 
-def _version(model: InstalledModel) -> tuple[str, int]:
-    """Return a value that changes when the model is installed again."""
-    return (model.id, model.folder.stat().st_mtime_ns)
+    # --- the user's own model ----------------------------------------------------------------------
+
+    def own(self) -> OnnxModel | None:
+        """Return the model that the settings name, without loading it; None if they name none. Raise
+        ModelError with a remedy if it cannot be used."""
+        if not self._settings.enabled or not self._settings.model:
+            return None
+        if self._own_failure is not None:
+            raise self._own_failure
+        if self._own is None:
+            from cairn.embedding.onnx_model import find_model
+
+            try:
+                self._own = find_model(Path(self._settings.model))
+            except ModelError as problem:
+                self._note_own_failure(problem)
+                raise
+        return self._own
+
+    def encoder(self) -> TextEncoder | None:
+        """Return the model that makes vectors, loaded on first use: the user's own, or the code model's table
+        if there is none or it cannot be used; None if neither can."""
+        try:
+            with self._loading:
+                own = self.own()
+                if own is not None and self._embedder is None:
+                    from cairn.embedding.onnx_model import load_embedder
+
+                    self._embedder = load_embedder(own, self._settings.threads)
+                    self._own = self._embedder.model
+        except ModelError as problem:  # `own` raises this error to its callers.
+            self._note_own_failure(problem)
+        return self._embedder or self.static_table()
+
+    def _note_own_failure(self, problem: ModelError) -> None:
+        if self._own_failure is None:
+            logger.warning("%s", problem)
+            self._own_failure = problem
+
+    def made_by(self, is_maker: Callable[[str], bool]) -> TextEncoder | None:
+        """Return the model whose id satisfies `is_maker`, loaded on first use; None if there is none."""
+        with contextlib.suppress(ModelError):
+            own = self.own()
+            if own is not None and is_maker(own.id) and (encoder := self.encoder()) and is_maker(encoder.id):
+                return encoder
+        table = self.static_table()
+        return table if table is not None and is_maker(table.id) else None
+
+
+def estimate_tokens(text: str) -> int:
+    """Return the estimated number of tokens of `text`: one for four characters, rounded up."""
+    return math.ceil(len(text) / CHARACTERS_PER_TOKEN)

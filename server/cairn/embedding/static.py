@@ -59,10 +59,13 @@ class StaticTable:
         self, texts: Sequence[str], max_tokens: int, bodies: Sequence[str] | None = None
     ) -> NDArray[np.int8]:
         """Return int8[n, dimension]: `embed` × 127, rounded. A product of rows is about 16,129 × cosine."""
-        return _rounded(self.embed(texts, max_tokens, bodies))
+        return to_int8(self.embed(texts, max_tokens, bodies))
 
     def embed_queries_int8(self, texts: Sequence[str]) -> NDArray[np.int8]:
-        return _rounded(self.embed_queries(texts))
+        return to_int8(self.embed_queries(texts))
+
+    def count_tokens(self, text: str) -> int:
+        return self._pieces.count(text)
 
     def pieces(self, words: Iterable[str], limit: int) -> list[int]:
         """Return the ids of the first `limit` tokens of a text's words, from `word_pieces.words_of`."""
@@ -72,7 +75,7 @@ class StaticTable:
         """Return int8[n, dimension], like `embed_int8`, for texts given by their `pieces`."""
         vectors = np.zeros((len(rows), self.dimension), np.float32)
         self._add_up(rows, None, "scale", vectors)
-        return _rounded(_normalized(vectors))
+        return to_int8(_normalized(vectors))
 
     def nearness(self, query: str, texts: Sequence[Sequence[int]]) -> NDArray[np.float64]:
         """Return float64[texts], about 0 to 1: the mean similarity of query tokens to a text's nearest token.
@@ -156,6 +159,7 @@ def _unit(vectors: NDArray[np.int8]) -> NDArray[np.float32]:
     return rows
 
 
-def _rounded(vectors: NDArray[np.float32]) -> NDArray[np.int8]:
+def to_int8(vectors: NDArray[np.float32]) -> NDArray[np.int8]:
+    """Return rows of unit length × 127, rounded, as an index stores them."""
     rounded: NDArray[np.int8] = np.rint(vectors * _INT8_SCALE).astype(np.int8)
     return rounded

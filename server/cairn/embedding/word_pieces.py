@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from collections.abc import Callable, Iterable
 
-from cairn.text.identifiers import identifier_words
-from cairn.text.runs import RunCache, ascii_runs
+from cairn.text.identifiers import RunCache, ascii_runs, identifier_words
 
 CONTINUES = "##"
 """The prefix of a piece that continues a word."""
@@ -23,6 +23,11 @@ _CHARACTERS_PER_TOKEN = 16
 # The maximum length of a word. Longer runs of letters are digests, encoded images and the like. Of 7 million
 # words, 72 were longer.
 _MOST_CHARACTERS = 40
+_NO_PUNCTUATION = {code: " " for code in range(128) if chr(code).isalnum() or chr(code) in "_ \t\n\r\f\v"}
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+# Longer runs of letters and digits count as one token for this many characters, besides their pieces, which
+# are those of the first `_MOST_CHARACTERS` of a word.
+_LONGEST_TOKEN = 16
 # The maximum number of cached words that are not a single piece, and of cached runs (150 bytes each).
 _MOST_REMEMBERED = 16_384
 _MOST_RUNS = 30_000
@@ -56,6 +61,20 @@ class WordPieces:
         """Return the first `limit` ids of words in lower case, as `words_of` returns them."""
         ids = map(self._starting.__getitem__, words)
         return list(itertools.islice(itertools.chain.from_iterable(ids), limit))
+
+    def count(self, text: str) -> int:
+        """Return about how many tokens a language model needs for `text`, in 0.6 ms for 12,000 characters.
+
+        The pieces of words, runs of punctuation, line ends and characters outside ASCII count. For 408
+        prompts, contexts and pieces of code this is 0.91 to 0.94 of the tokens of a language model's own
+        tokenizer in total, and 0.83 to 1.00 for nine of ten texts. Four characters to a token are 0.84 to
+        0.89 of them, and 0.67 to 1.09 for nine of ten texts.
+        """
+        ascii_text, others = _NOT_ASCII.subn(" ", text)
+        runs = ascii_runs(ascii_text)
+        pieces = sum(map(len, map(self._ids_of_run.__getitem__, runs)))
+        cut = sum(len(run) // _LONGEST_TOKEN for run in runs if len(run) > _MOST_CHARACTERS)
+        return pieces + cut + len(ascii_text.translate(_NO_PUNCTUATION).split()) + others + text.count("\n")
 
     def _ids_of(self, run: str) -> tuple[int, ...]:
         return tuple(itertools.chain.from_iterable(map(self._starting.__getitem__, identifier_words(run))))

@@ -14,7 +14,7 @@ from cairn import protocol
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.composite import composite_text
 from cairn.chunking.model import content_key
-from cairn.context.builder import Item, PartName, TokenCounter, assemble, part_budgets
+from cairn.context.builder import Item, PartName, assemble, part_budgets
 from cairn.context.grouped_passages import Grouped, passage_item, related_passages, with_query
 from cairn.context.place_items import (
     CursorPassage,
@@ -25,7 +25,6 @@ from cairn.context.place_items import (
     readmes_above,
     touched_lines,
 )
-from cairn.discovery.render import estimate_tokens
 from cairn.engine.completeness import index_state
 from cairn.engine.context_memory import ContextMemory
 from cairn.engine.folders import path_of_uri, places_of_uri
@@ -39,9 +38,8 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import StoredChunk
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.references.model import Place
-from cairn.index.vectors.recipe import static_vectors
-from cairn.index.vectors.store import ChunkText
-from cairn.protocol.chunk_type import ChunkType
+from cairn.index.vectors.store import ChunkText, static_vectors
+from cairn.protocol.places import ChunkType
 from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.meaning import table_of
 from cairn.retrieval.query import Query, understand
@@ -76,7 +74,7 @@ def context(
     found = time.perf_counter()
     request.check_cancelled()
     budgets = part_budgets(request.settings.context, params.budget)
-    assembled = assemble(asked.parts(passages), budgets, *asked.counter())
+    assembled = assemble(asked.parts(passages), budgets, request.host.model.count_tokens)
     answer = protocol.ContextAnswer(
         passages=asked.shown(passages),
         context=assembled.text,
@@ -279,14 +277,14 @@ class _Asked:
         ]
 
     def _vector(self) -> PassageVector:
-        """Return the vector of text that is not indexed: a static one, which is fast to compute."""
-        table = self.request.host.model.static_table()
-        if table is None:
+        """Return the vector of text that is not indexed."""
+        meaning = self.request.meaning
+        if meaning is None:
             return PassageVector()
         chunks = [stored.chunk for stored in self.passage.chunks]
         texts = [ChunkText.of(chunk, composite_text(self.passage.path, "", chunk)) for chunk in chunks]
-        vectors = static_vectors(table, texts, self.request.settings.embedding)
-        return vector_of_texts(table.id, vectors)
+        vectors = static_vectors(meaning.encoder, texts, self.request.settings.embedding)
+        return vector_of_texts(meaning.encoder.id, vectors)
 
     def parts(self, passages: Sequence[Grouped]) -> dict[PartName, Sequence[Item]]:
         """Return every candidate item for each part of the context."""
@@ -334,14 +332,6 @@ class _Asked:
         return [next((path for _, path in places_of_uri(folders, uri)), _name(uri)) for uri in given]
 
     # --- the answer ------------------------------------------------------------------------------------
-
-    def counter(self) -> tuple[TokenCounter, bool]:
-        """Return the installed model's token counter or an estimate, and whether it counts by line."""
-        model = self.request.host.model
-        tokenizer = model.tokenizer()
-        if tokenizer is None:
-            return estimate_tokens, False
-        return self.memory.counting(model.version(), tokenizer.count), tokenizer.counts_by_line
 
     def shown(self, passages: Sequence[Grouped]) -> tuple[protocol.ContextPassage, ...]:
         query, used, defined = self.query, self.passage.used, self.passage.defined

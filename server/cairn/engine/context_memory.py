@@ -1,14 +1,12 @@
-"""Caches for `cairn/context`: related passages, core concepts, token counts and recent queries."""
+"""Caches for `cairn/context`: related passages, core concepts and recent queries."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from cairn.chunking.model import content_key
 from cairn.operations.answer_cache import AnswerCache
 
 if TYPE_CHECKING:
@@ -18,10 +16,6 @@ if TYPE_CHECKING:
 
 _MOST_PAGES = 32
 _MOST_PAGE_CHARACTERS = 4_000_000
-_MOST_COUNTS = 5_000
-"""The most token counts to cache. Each takes some 150 bytes."""
-_SHORT = 64
-"""Texts of up to this many characters are their own cache key."""
 _MOST_RECENT = 5
 
 
@@ -58,8 +52,6 @@ class ContextMemory:
     """
 
     recent: QueryHistory = field(factory=QueryHistory)
-    counts: AnswerCache[int] = field(factory=lambda: AnswerCache(_MOST_COUNTS))
-    """Token counts by text. The same passages appear again and again while a cursor moves."""
     passages: AnswerCache[tuple[Grouped, ...]] = field(factory=AnswerCache)
     concepts: AnswerCache[tuple[Item, ...]] = field(factory=AnswerCache)
     readmes: AnswerCache[list[str]] = field(factory=AnswerCache)
@@ -67,15 +59,6 @@ class ContextMemory:
         factory=lambda: AnswerCache(_MOST_PAGES, _MOST_PAGE_CHARACTERS)
     )
     """A document's folder number, path in that folder, and chunks."""
-
-    def counting(self, tokenizer: Hashable, count: Callable[[str], int]) -> Callable[[str], int]:
-        """Return a function that caches the results of `count`, which counts tokens of this `tokenizer`."""
-
-        def counted(text: str) -> int:
-            key = (tokenizer, text if len(text) <= _SHORT else content_key(text))
-            return self.counts.get_or_make(key, lambda: count(text), lambda _: 0)
-
-        return counted
 
     def clear(self) -> None:
         """Drop everything that was read from indexes. Call this when a folder was removed."""

@@ -40,9 +40,9 @@ class Host:
         """Protects `shared` and its leases."""
 
     def model_in_use(self) -> tuple[protocol.ModelInfo | None, str | None]:
-        """Return the installed model, or else the bundled code model; and any problem with them."""
+        """Return the user's own model, or else the code model that comes with Cairn; and any problem."""
         found, problem = None, None
-        for look, packaged in ((self.model.packaged, True), (self.model.installed, False)):
+        for look, packaged in ((self.model.packaged, True), (self.model.own, False)):
             try:
                 model = look()
             except ModelError as error:

@@ -5,7 +5,6 @@ Index readers, vocabulary and vectors are loaded on first use.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -14,19 +13,20 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from attrs import define, evolve, field, frozen
 
 from cairn import protocol
-from cairn.embedding.embedder import Embedder
+from cairn.embedding.shared import estimate_tokens
 from cairn.engine.caller import Caller
 from cairn.engine.folders import Folder, readers_with_unsaved
 from cairn.engine.host import Host
 from cairn.engine.methods import Tell
-from cairn.errors import InvalidRequestError, ModelError, QueryCancelledError
+from cairn.errors import InvalidRequestError, QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.files import collections_within
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.store.deadline import Cancelled, never
-from cairn.settings.contained import contained
 from cairn.settings.layers import CHARACTERS
+from cairn.settings.sources import contained
 from cairn.settings.tree import Leg, Settings
+from cairn.text.unicode import well_formed
 from cairn.text.uris import path_below
 from cairn.workspace.builtin_rules import may_contain_secrets
 from cairn.workspace.collections import TAGS
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from cairn.retrieval.feedback_values import Learned
     from cairn.retrieval.meaning import Meaning
     from cairn.retrieval.query import Query
-
-logger = logging.getLogger(__name__)
 
 CACHE, GENERIC = "cache", "generic"
 """The kinds of fallback answers: an earlier answer, or only a message."""
@@ -132,15 +130,7 @@ class Request:
             return None
         from cairn.retrieval.meaning import choose_meaning
 
-        facts = [reader.facts_with_unsaved() for reader in self.readers]
-        return choose_meaning(facts, self._embedder, self.host.model.static_table)
-
-    def _embedder(self) -> Embedder | None:
-        try:
-            return self.host.model.embedder()
-        except ModelError as problem:  # `status` reports the problem, and searches go on without vectors.
-            logger.warning("%s", problem)
-            return None
+        return choose_meaning([reader.facts() for reader in self.readers], self.host.model)
 
     @cached_property
     def vocabulary(self) -> IndexVocabulary:
@@ -159,7 +149,7 @@ class Request:
         return {number: learned for number, learned in every.items() if learned}
 
     def state(self, learned: Mapping[int, Learned]) -> Hashable:
-        """Return a cache key for the state of indexes, unsaved text, model, settings and feedback.
+        """Return a cache key for the state of indexes, unsaved text, settings and feedback.
 
         If the index changes after this call, the answer is newer than its key. That does no harm: the key is
         never used again, because generations only rise.
@@ -173,7 +163,7 @@ class Request:
             for folder, reader in zip(self.folders, self.readers, strict=True)
         )
         choices = tuple((number, known.version) for number, known in learned.items())
-        return self.settings, self.host.model.version(), indexes, choices
+        return self.settings, indexes, choices
 
     def understood(self, text: str) -> Query:
         """Parse a query that asks for evidence."""
@@ -207,7 +197,7 @@ class Request:
 
     def collections(self, places: ChunkFilter = _EVERYTHING) -> list[protocol.CollectionRef]:
         """Return the collections of all folders within `places`. Collections of the same name are merged."""
-        dimension = self.meaning.dimension if self.meaning else 0
+        dimension = self.meaning.encoder.dimension if self.meaning else 0
         refs: dict[str, protocol.CollectionRef] = {}
         for reader in self.readers:
             for stats in collections_within(reader, places):
@@ -239,12 +229,9 @@ class Request:
                 raise InvalidRequestError(
                     "config.render.tokenizer",
                     f"{tokenizer!r} cannot be used: {problem}; give the path of a tokenizer.json,"
-                    f" {CHARACTERS!r}, or nothing for the installed model's",
+                    f" {CHARACTERS!r}, or nothing for the code model's words",
                 ) from problem
-        from cairn.discovery.render import estimate_tokens
-
-        installed = None if tokenizer == CHARACTERS else self.host.model.tokenizer()
-        return installed.count if installed else estimate_tokens
+        return estimate_tokens if tokenizer == CHARACTERS else self.host.model.count_tokens
 
     def _tokenizer_file(self, named: str) -> Path:
         """Return the path. Raise ValueError if it is neither in the workspace nor in the user's settings, and
@@ -278,8 +265,8 @@ class Request:
 
 @lru_cache(maxsize=4)
 def _counter_of(path: Path, _modified: int) -> TokenCounter:
-    from tokenizers import Tokenizer  # Imported only for a tokenizer file.
+    from cairn.embedding.onnx_model import load_tokenizer  # Imported only for a tokenizer file.
 
-    from cairn.embedding.tokenization import TextTokenizer
-
-    return TextTokenizer(Tokenizer.from_file(str(path))).count
+    tokenizer = load_tokenizer(path)
+    tokenizer.no_truncation()
+    return lambda text: len(tokenizer.encode(well_formed(text), add_special_tokens=False))

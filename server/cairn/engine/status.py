@@ -158,7 +158,7 @@ def status_of(request: Request) -> protocol.StatusAnswer:
     retrieval = caller.switch.state()
     missing = remaining(folders, facts)
     waits = awaited(folders, facts)
-    state = _state(folders, facts, waits, phase, wanted, None if model_problem else model)
+    state = _state(folders, facts, waits, phase, wanted, model)
     abandoned = waits and not all(folder.is_kept for folder in folders)
     problems = [
         *(folder.problem for folder in folders),
@@ -261,22 +261,20 @@ def _state(
 
 
 def _compares(facts: Facts, model: protocol.ModelInfo) -> bool:
-    return facts.static_key == static_key(model.id) if model.packaged else bool(facts.model_id)
+    return facts.static_key == static_key(model.id)
 
 
 def _is_of_another_version(facts: Facts, model: protocol.ModelInfo) -> bool:
-    """Return whether an index has static vectors that were made with another version's table."""
-    return bool(model.packaged and facts.has_static and not _compares(facts, model))
+    """Return whether an index has vectors of another model, such as another version's."""
+    return bool(facts.has_static and not _compares(facts, model))
 
 
 def _embedded(facts: Facts) -> int:
-    """Return the number of chunks with a vector of the installed model or, without one, a static vector."""
-    return facts.chunks - _queued(facts) if facts.model_id or facts.has_static else 0
+    """Return the number of chunks with a vector."""
+    return facts.chunks - facts.static_queued if facts.has_static else 0
 
 
 def _queued(facts: Facts) -> int:
-    if facts.model_id:
-        return facts.queued
     return facts.static_queued if facts.has_static else 0
 
 

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import cairn
-from cairn.errors import ModelError
 from cairn.operations.examination import REINSTALL, Check, Examination, megabytes, note, problem, run_checks
 from cairn.operations.folder_checks import folder_checks
 from cairn.paths import data_dir, private_folder
@@ -26,13 +25,9 @@ from cairn.settings.layers import Layers
 from cairn.settings.sources import user_file
 
 _NO_ROOM, _LITTLE_ROOM = 50_000_000, 1_000_000_000
-"""The limits of free space in bytes. An index of 40,000 chunks takes about 60 MB. The model all-MiniLM-L6-v2
-takes 90 MB, and its vectors for 40,000 chunks take 61 MB."""
-_EXTRAS = {
-    "serve": ("`cairn serve` and `cairn mcp` need it", "mcp", "starlette", "uvicorn", "prometheus_client"),
-    "model": ("`cairn model install` needs it", "onnx", "safetensors"),
-}
-"""The optional packages of each extra, as in `pyproject.toml`. The first text says what needs them."""
+"""The limits of free space in bytes. An index of 40,000 chunks takes about 60 MB."""
+_SERVE = ("mcp", "starlette", "uvicorn", "prometheus_client")
+"""Optional packages of the extra `serve`, as in `pyproject.toml`."""
 _SENTENCE = "where are ships assigned to berths"
 
 
@@ -46,7 +41,6 @@ def examine(folder: Path) -> Examination:
         ("SQLite", _sqlite),
         ("code model", _code_model),
         ("model", _model),
-        ("tokenizer", _tokenizer),
         ("grammars", _grammars),
         ("git", _git),
         ("extras", _extras),
@@ -124,22 +118,14 @@ def _code_model() -> Check | str:
 
 
 def _model() -> Check | str | None:
-    from cairn.embedding.model_files import find_model, remedy
-    from cairn.embedding.packaged import LARGER_MODEL
+    from cairn.embedding.onnx_model import find_model, load_embedder
 
-    if not _embeds():
+    settings = Layers().without_workspace().settings.embedding
+    if not settings.enabled or not settings.model:
         return None
-    model = find_model()
-    if model is None:
-        return f"none is installed beside the code model that comes with Cairn; {LARGER_MODEL}"
-    from cairn.embedding.embedder import load_embedder
-    from cairn.embedding.install import fingerprint
-    from cairn.settings.tree import EmbeddingSettings
-
-    if fingerprint(model) != model.sha256:
-        return problem(f"{model.folder} is not as it was installed", remedy(model.name))
-    _, text = _timed(lambda: load_embedder(model, EmbeddingSettings()))
-    return f"{model.id}, {text}"
+    model = find_model(Path(settings.model))
+    _, text = _timed(lambda: load_embedder(model, settings.threads))
+    return f"{model.id} in {model.folder}, {text}"
 
 
 def _timed(load: Callable[[], Any]) -> tuple[Any, str]:
@@ -152,22 +138,6 @@ def _timed(load: Callable[[], Any]) -> tuple[Any, str]:
     load_ms, sentence_ms = (loaded - began) * 1000, (ended - loaded) * 1000
     text = f"{len(vector)} dimensions, intact, loaded in {load_ms:.0f} ms, a sentence in {sentence_ms:.1f} ms"
     return model, text
-
-
-def _tokenizer() -> Check | str | None:
-    from cairn.embedding.model_files import TOKENIZER_FILE, find_model, remedy
-    from cairn.embedding.tokenization import load_tokenizer
-
-    try:
-        model = find_model() if _embeds() else None
-    except ModelError:  # The check of the model reports the error.
-        return None
-    if model is None:
-        return None
-    count = load_tokenizer(model).count(_SENTENCE)
-    if not count:
-        return problem(f"{model.folder / TOKENIZER_FILE} finds no token in a sentence", remedy(model.name))
-    return f"{count} tokens in {len(_SENTENCE.split())} words"
 
 
 def _embeds() -> bool:
@@ -190,9 +160,8 @@ def _git() -> Check | str:
 
 
 def _extras() -> Check | str:
-    lines = {}
-    for extra, (need, *names) in _EXTRAS.items():
-        if missing := ", ".join(name for name in names if importlib.util.find_spec(name) is None):
-            lines[extra] = f'{missing} not installed; {need}: `pip install "cairn-ls[{extra}]"`'
-    found = "; ".join(lines.values())
-    return note(found) if "serve" in lines else found or ", ".join(_EXTRAS)  # Few users need the others.
+    missing = ", ".join(name for name in _SERVE if importlib.util.find_spec(name) is None)
+    if missing:
+        need = "`cairn serve` and `cairn mcp` need it"
+        return note(f'{missing} not installed; {need}: `pip install "cairn-ls[serve]"`')
+    return "serve"

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import apsw
 
-from cairn.errors import IndexUnavailableError, ModelError
+from cairn.errors import IndexUnavailableError
 from cairn.index.store.database import DAMAGE, DATABASE_NAME, connect_read_only, open_reader
 from cairn.index.store.lock import holder, is_locked
-from cairn.index.store.meta import Facts, read_facts
-from cairn.index.store.schema import SCHEMA_VERSION, STATIC_TABLE, vectors_table
+from cairn.index.store.meta import read_facts
+from cairn.index.store.schema import SCHEMA_VERSION, STATIC_TABLE
 from cairn.operations.examination import Check, CheckFunction, megabytes, note, problem
 from cairn.paths import workspace_dir
 from cairn.settings.layers import Layers
@@ -252,45 +252,17 @@ def _pairs(db: apsw.Connection) -> Iterator[tuple[str, int, int]]:
     yield "chunks and their keywords", chunks, count("SELECT count(*) FROM chunks_fts_docsize")
     files = count("SELECT count(*) FROM files")
     yield "files and the words of their paths", files, count("SELECT count(*) FROM paths_fts_docsize")
-    if facts.model_id:
-        rows = count(f"SELECT count(*) FROM {vectors_table(facts.model_id)}_rowids")
-        listed = count("SELECT count(*) FROM embeddings WHERE model_id = ?", facts.model_id)
-        yield "vectors listed and there", listed, rows
-        embedded = count(
-            """SELECT count(*) FROM chunks c JOIN embeddings e
-                ON e.model_id = ? AND e.key = c.embedding_key""",
-            facts.model_id,
-        )
-        yield "chunks that have or await a vector", chunks, embedded + facts.queued
     if facts.has_static:
         static = count(f"SELECT count(*) FROM {STATIC_TABLE}_rowids")
-        yield "chunks that have or await a static vector", chunks, static + facts.static_queued
+        yield "chunks that have or await a vector", chunks, static + facts.static_queued
 
 
 def _vectors(db: apsw.Connection) -> Check | str:
-    from cairn.embedding.model_files import find_model
-
-    try:
-        installed = find_model()
-    except ModelError:  # The check of the model reports the error.
-        installed = None
     facts = read_facts(db)
-    used = db.execute("SELECT model FROM models WHERE id = ?", (facts.model_id,)).get
-    static = str(db.execute("SELECT value FROM meta WHERE key = 'static_table'").get or "")
-    if used is None:
-        if installed is not None:
-            return note(f"none yet of {installed.id}", "Run `cairn index`.")
-        if not facts.has_static:
-            return note("none; answers use keywords only")
-        return _vectors_left(facts, facts.static_queued, static.partition(" ")[0])
-    if installed is not None and not str(used).startswith(f"{installed.id}:"):  # The token limits follow.
-        return note(
-            f"of {used}, but {installed.id} is installed", "Run `cairn index`: vectors are made anew."
-        )
-    return _vectors_left(facts, facts.queued, str(used))
-
-
-def _vectors_left(facts: Facts, queued: int, model: str) -> Check | str:
+    if not facts.has_static:
+        return note("none; answers use keywords only")
+    queued = facts.static_queued
+    model = str(db.execute("SELECT value FROM meta WHERE key = 'static_table'").get or "").partition(" ")[0]
     made = f"{facts.chunks - queued} of {facts.chunks} chunks, {model}"
     if facts.paused and queued:
         return note(f"{made}; paused", "Run `cairn resume`.")

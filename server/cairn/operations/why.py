@@ -32,7 +32,7 @@ class IndexedFiles:
     files: int
     chunks: int
     embedded: int
-    """The number of chunks with a vector of the installed model or, without one, a static vector."""
+    """The number of chunks with a vector."""
     indexed_at: str | None
     """The time when a file was last read for the index (ISO 8601, UTC)."""
     changed_since: bool
@@ -133,12 +133,7 @@ def _in_index(reader: IndexReader, absolute: Path, path: str, directory: bool) -
         if not rows:
             return None
         facts = read_facts(db)
-        has_vector = "false"
-        if facts.model_id:
-            has_vector = f"""EXISTS (SELECT 1 FROM embeddings e
-                WHERE e.key = c.embedding_key AND e.model_id = {facts.model_id})"""
-        elif facts.has_static:
-            has_vector = f"c.id IN (SELECT rowid FROM {STATIC_TABLE}_rowids)"
+        has_vector = f"c.id IN (SELECT rowid FROM {STATIC_TABLE}_rowids)" if facts.has_static else "false"
         chunks, embedded = db.execute(
             f"""SELECT count(*), coalesce(sum({has_vector}), 0) FROM files f JOIN chunks c ON c.file_id = f.id
                 WHERE f.id IN (SELECT id FROM files WHERE {where})""",

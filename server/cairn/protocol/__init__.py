@@ -14,24 +14,16 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cairn.protocol.chunk_type import *  # noqa: F403
     from cairn.protocol.context import *  # noqa: F403
     from cairn.protocol.discover import *  # noqa: F403
     from cairn.protocol.evidence import *  # noqa: F403
-    from cairn.protocol.feedback import *  # noqa: F403
-    from cairn.protocol.indexing import *  # noqa: F403
-    from cairn.protocol.page import *  # noqa: F403
     from cairn.protocol.places import *  # noqa: F403
     from cairn.protocol.references import *  # noqa: F403
-    from cairn.protocol.related import *  # noqa: F403
     from cairn.protocol.search import *  # noqa: F403
     from cairn.protocol.stages import *  # noqa: F403
     from cairn.protocol.status import *  # noqa: F403
 else:
-    _MODULES = (
-        *("search", "places", "status", "page", "indexing", "feedback", "related", "context"),
-        *("references", "evidence", "discover", "stages"),
-    )
+    _MODULES = ("search", "places", "status", "context", "references", "evidence", "discover", "stages")
     """The modules in the order in which a name is looked up; those that most processes need are first."""
 
     def __getattr__(name: str) -> object:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from attrs import field, frozen
 
-from cairn.protocol.chunk_type import ChunkType
-from cairn.protocol.places import Range
+from cairn.protocol.places import ChunkType, Range
 from cairn.schema.bounds import at_most, within
 
 LIMIT = within(1, 200)

@@ -224,7 +224,7 @@ class PromptAnswer:
     prompt: str
     """The prompt; empty if there is no evidence."""
     tokens: int
-    """The number of tokens in the prompt, by the installed model's tokenizer or else by an estimate."""
+    """The number of tokens in the prompt, counted as the setting `discovery.render.tokenizer` says."""
 
 
 def _valid_chunks(name: str, chunks: Sequence[ScoredChunk]) -> None:

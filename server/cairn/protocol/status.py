@@ -1,10 +1,15 @@
-"""`cairn/status`, `cairn/collections` and `cairn.setPhase`."""
+"""`cairn/status`, `cairn/collections`, and what changes the state: `cairn.setPhase`, `cairn/reindex`,
+`cairn/pause`, `cairn/resume`, `cairn/feedback` and `cairn.resetFeedback`."""
 
 from __future__ import annotations
 
+import enum
+import re
+
 from attrs import field, frozen
 
-from cairn.schema.bounds import within
+from cairn.errors import InvalidRequestError
+from cairn.schema.bounds import NOT_BLANK, at_most, within
 
 
 @frozen
@@ -22,10 +27,10 @@ class FileCounts:
 class ModelInfo:
     name: str
     dimension: int
+    """The length of a vector; 0 for a user's own model whose description does not say it."""
     id: str
     packaged: bool = False
-    """Whether this is the code model that comes with Cairn. `cairn model install` adds a larger, slower
-    one."""
+    """Whether this is the code model that comes with Cairn, and not a model of the user's own."""
 
 
 @frozen
@@ -149,8 +154,8 @@ class StatusAnswer:
     queued: int
     """How many chunks wait for a vector."""
     model: ModelInfo | None
-    """The installed model or, if there is none, the code model that comes with Cairn. It is null if embedding
-    is switched off, or if neither can be used."""
+    """The user's own model or, if there is none, the code model that comes with Cairn. It is null if
+    embedding is switched off, or if neither can be used."""
     collections: tuple[CollectionInfo, ...]
     last_error: str | None
     latency: Latency
@@ -163,7 +168,7 @@ class StatusAnswer:
     """The current step of indexing: `checking`, `scanning`, `reading`, `static`, `history`, `counting`,
     `embedding`, `tidying`, `idle` or `paused`."""
     static_embedded: int = 0
-    """How many chunks have a static vector, by the code model that comes with Cairn."""
+    """The same as `embedded`."""
     paused: bool = False
     texts_per_second: float = 0.0
     """How many texts were embedded in a second recently."""
@@ -178,3 +183,75 @@ class StatusAnswer:
 class SetPhaseParams:
     phase: int | None = field(default=None, metadata=within(0, 3))
     """The phase; 0 switches retrieval off, and null returns control to the settings and the kill switch."""
+
+
+@frozen
+class ReindexParams:
+    path: str | None = None
+    """A file or folder, relative to its workspace folder; if absent, everything is indexed again."""
+    folder: str = ""
+    """The URI of the workspace folder; if absent, all folders."""
+
+
+@frozen
+class ReindexAnswer:
+    scheduled: bool
+
+
+@frozen
+class PausedAnswer:
+    """The result of `cairn/pause` and `cairn/resume`."""
+
+    paused: bool
+
+
+_HASH = re.compile(r"^[0-9a-f]{32}$")
+
+
+class FeedbackAction(enum.StrEnum):
+    """What a user did with a result."""
+
+    OPEN = "open"
+    COPY = "copy"
+    HELPFUL = "helpful"
+    NOT_HELPFUL = "notHelpful"
+
+
+@frozen
+class FeedbackParams:
+    query: str = field(metadata=at_most(pattern=NOT_BLANK))
+    """The query of the result. Only the stems of its words are stored."""
+    content_hash: str = field(metadata=at_most(pattern=_HASH.pattern))
+    """The content hash of the result."""
+    action: FeedbackAction
+    path: str = ""
+    """The path of the result, which distinguishes it from copies."""
+    folder: str = ""
+    """The URI of the result's workspace folder."""
+
+    def __attrs_post_init__(self) -> None:
+        if not self.query.strip():
+            raise InvalidRequestError("query", "is empty; give the question that the result answered")
+        if not _HASH.fullmatch(self.content_hash):
+            raise InvalidRequestError(
+                "contentHash",
+                f"{self.content_hash!r} is not a content hash; give the `contentHash` of a result",
+            )
+
+
+@frozen
+class FeedbackAnswer:
+    kept: bool
+    """Whether the feedback was stored; false if the settings switch feedback off."""
+
+
+@frozen
+class ResetFeedbackParams:
+    folder: str = ""
+    """The URI of the workspace folder; if absent, all folders."""
+
+
+@frozen
+class ResetFeedbackAnswer:
+    forgotten: int
+    """How many stored choices were deleted."""

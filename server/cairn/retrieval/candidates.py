@@ -70,12 +70,10 @@ class Pool:
 Floats = NDArray[np.float64]
 
 _SCORED_LEGS = ("symbol", "exact", "reexport", "named")
-_COSINES = ("similarity", "compared", "static")
+_COSINES = ("similarity", "compared")
 _NOT_FOUND: Mapping[str, float] = {**dict.fromkeys(_SCORED_LEGS, 0.0), **dict.fromkeys(_COSINES, math.nan)}
 """The score that each leg gives a chunk that it did not find."""
 _NOTHING = np.empty(0)
-_FEWEST_COMPARED = 10
-"""How many chunks must have both kinds of vectors before one similarity is predicted from the other."""
 _CHUNKS_OF_A_FILE = 3
 """How many chunks are added for a file that was found as a whole, by its path or its commits."""
 
@@ -269,23 +267,15 @@ def _word_coverage(pool: Pool, chunks: Mapping[str, Sequence[Outline]]) -> list[
     return cast("list[float]", (covered / possible).tolist())
 
 
-def _similarity(found: Floats, compared: Floats, static: Floats) -> Floats:
+def _similarity(found: Floats, compared: Floats) -> Floats:
     """Return each chunk's cosine similarity to the query. A chunk without a vector gets the mean of the
-    others, or a linear prediction from its similarity by static vectors."""
+    others."""
     cosines = np.where(np.isnan(found), compared, found)
     unknown = np.isnan(cosines)
     if unknown.all():
         return np.zeros_like(cosines)
     if unknown.any():
-        known = ~unknown
-        usual = cosines[known].mean()
-        cosines[unknown] = usual
-        both = known & ~np.isnan(static)
-        if len(np.unique(static[both])) >= _FEWEST_COMPARED:
-            x, y = static[both] - static[both].mean(), cosines[both]
-            slope = max(0.0, float(x @ (y - y.mean()) / (x @ x)))
-            expected = unknown & ~np.isnan(static)
-            cosines[expected] = y.mean() + slope * (static[expected] - static[both].mean())
+        cosines[unknown] = cosines[~unknown].mean()
     return np.maximum(cosines, 0.0)
 
 
@@ -309,7 +299,7 @@ def shortlist(reader: IndexReader, pool: Pool) -> list[int]:
         return cast("list[int]", ids.tolist())
     keyword = share(pool.keywords.scores(ids))
     cosines: dict[int, float] = {}
-    for leg in ("static", "compared", "similarity"):
+    for leg in ("compared", "similarity"):
         cosines |= pool.found.get(leg, {})
     near = np.fromiter(map(cosines.get, ids.tolist(), repeat(0.0)), np.float64, len(ids))
     meaning = share(np.maximum(near, 0.0))

@@ -1,9 +1,8 @@
-"""Diversify ranked results: demote near-duplicates, and damp repeated folders and file names."""
+"""Diversify ranked results: demote near-duplicates, and damp further results of a file."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
@@ -13,17 +12,14 @@ from cairn.retrieval.scores import Ranked
 from cairn.settings.tree import DiversitySettings
 
 _WORD = re.compile(r"\w+")
-_FREE_FILES = 2
-"""How many files of one directory keep their full score: two files of a package may well answer together."""
 _FEWEST_WORDS = 8
 """Texts of fewer words are similar by chance: they are copies only if they are equal."""
 _COMPARED_WORDS = 2_000
 
 
 def diversify(ranked: Sequence[Ranked], settings: DiversitySettings) -> list[Ranked]:
-    """Damp the scores of repeated files, directories and file names in `ranked`, which is best first. Return
-    the results, best first, near-duplicates last. A factor in `settings`, 0 to 1, applies once for each rule
-    that a result breaks: a file's tenth result is damped like its second. Equal scores keep their order."""
+    """Damp the scores of repeated files in `ranked`, which is best first. Return the results, best first,
+    near-duplicates last. A file's tenth result is damped like its second. Equal scores keep their order."""
     copies = _copies(ranked, settings)
     distinct = _damped([result for place, result in enumerate(ranked) if place not in copies], settings)
     lowest = distinct[-1].score if distinct else 0.0
@@ -45,7 +41,7 @@ def first_of_files(ranked: Iterable[Ranked]) -> list[Ranked]:
 def is_diverse(ranked: Sequence[Ranked], settings: DiversitySettings) -> bool:
     """Return whether `diversify` would leave `ranked` unchanged, whatever results follow."""
     files = {(result.folder, result.stored.path) for result in ranked}
-    if min(settings.directory, settings.file_name) < 1 or (settings.file < 1 and len(files) < len(ranked)):
+    if settings.file < 1 and len(files) < len(ranked):
         return False
     return not _copies(ranked, settings)
 
@@ -55,21 +51,12 @@ def _copies(ranked: Sequence[Ranked], settings: DiversitySettings) -> set[int]:
 
 
 def _damped(ranked: Sequence[Ranked], settings: DiversitySettings) -> list[Ranked]:
-    directories: Counter[tuple[int, str]] = Counter()
-    names: Counter[str] = Counter()
     files: set[tuple[int, str]] = set()
     damped = []
     for result in ranked:
-        directory, _, name = result.stored.path.rpartition("/")
-        if (result.folder, result.stored.path) in files:
-            factor = settings.file
-        else:
-            factor = settings.directory if directories[result.folder, directory] >= _FREE_FILES else 1.0
-            factor *= settings.file_name if names[name] else 1.0
-            directories[result.folder, directory] += 1
-            names[name] += 1
-            files.add((result.folder, result.stored.path))
-        damped.append(evolve(result, score=result.score * factor))
+        file = (result.folder, result.stored.path)
+        damped.append(evolve(result, score=result.score * settings.file) if file in files else result)
+        files.add(file)
     return sorted(damped, key=lambda result: -result.score)
 
 

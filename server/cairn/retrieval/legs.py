@@ -34,7 +34,7 @@ from cairn.retrieval.anchors import named_definitions, named_files
 from cairn.retrieval.candidates import Pool, QueryWord
 from cairn.retrieval.introductions import subject_of
 from cairn.retrieval.keyword_plan import KeywordPlan, plan_keywords
-from cairn.retrieval.meaning import QueryVector, finder, similarities
+from cairn.retrieval.meaning import QueryVector
 from cairn.retrieval.mentions import MAX_LITERAL_CHARS
 from cairn.retrieval.query import Query, is_plain_word
 from cairn.settings.tree import Leg, SearchSettings
@@ -284,18 +284,18 @@ class Legs:
                             pool.found["reexport"][chunk_id] = 1.0
 
     def by_meaning(self, vector: QueryVector) -> None:
-        nearest, name = finder(vector)
         for reader, pool, leg in self._run("similarity"):
             with leg:
-                pool.add(name, nearest.nearest(reader, self.settings.neighbours, self.only, leg.deadline))
+                hits = reader.nearest_static(vector, self.settings.neighbours, self.only, leg.deadline)
+                pool.add("similarity", hits)
 
     def compare(self, every: Sequence[Legs], vectors: Sequence[QueryVector]) -> None:
         """Compute the similarity of all chunks in these pools to each query, for its legs in `every`."""
         for place, (reader, pool, leg) in enumerate(self._run("compared")):
             with leg:
                 ids = pool.chunks()
-                for legs, cosines in zip(every, similarities(vectors, reader, ids), strict=True):
-                    legs.pools[place].found["compared"].update(cosines)
+                for legs, vector in zip(every, vectors, strict=True):
+                    legs.pools[place].found["compared"].update(reader.static_similarities(ids, vector))
 
     def merge(self, other: Legs, *, leg: str = "") -> None:
         """Add the results of `other`, which has the same indexes. With `leg`, all get this name."""

@@ -15,7 +15,6 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from cairn.embedding.static import StaticTable
 from cairn.errors import CairnError, OutOfTimeError, QueryCancelledError
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
@@ -201,7 +200,7 @@ def rank(
         candidates = gather(readers, question.pools, outlines)
 
         # Signals
-        inputs = _inputs(question, candidates, vectors, table_of(meaning), learned)
+        inputs = _inputs(question, candidates, vectors, meaning, learned)
         scores = score_files(inputs, weighted(settings.weights, signals))
 
         # Passages
@@ -246,7 +245,7 @@ def _inputs(
     question: Legs,
     candidates: Candidates,
     vectors: Sequence[QueryVector],
-    table: StaticTable | None,
+    meaning: Meaning | None,
     learned: Mapping[int, Learned],
 ) -> SignalInputs:
     query, readers = question.query, question.readers
@@ -256,12 +255,14 @@ def _inputs(
         learned=learned,
         idf=_idf(question),
         # For searches, packages lowered NDCG@10 by 0.009 (60 questions, workspaces of 4 to 7 packages).
-        packages=package_relevance(readers, query, table) if vectors and query.for_evidence else (),
+        packages=package_relevance(readers, query, table_of(meaning))
+        if vectors and query.for_evidence
+        else (),
         folders=folder_likelihoods(question.pools, [reader.facts().chunks for reader in readers])
         if len(readers) > 1
         else (),
-        look=CloserLook(readers, query, candidates, table)
-        if vectors and table and not query.is_symbol
+        look=CloserLook(readers, query, candidates, meaning)
+        if vectors and meaning and not query.is_symbol
         else None,
     )
 
@@ -317,7 +318,7 @@ def source_of(legs: Set[str]) -> str:
     if legs & {"symbol", "exact", "reexport"}:
         return "exact"
     by_words = bool(legs & {"keyword", "definition", "file"})
-    if by_words and legs & {"similarity", "static", "varied"}:
+    if by_words and legs & {"similarity", "varied"}:
         return "hybrid"
     return "keyword" if by_words else "embedding"
 

@@ -22,7 +22,6 @@ from cairn.index.reader.records import ColumnWeights, FoundName, Hit, StoredChun
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.diversity import near_duplicates
-from cairn.retrieval.meaning import ModelVector, QueryVector, StaticVector
 from cairn.retrieval.referrals import (
     CALLEE,
     CALLER,
@@ -234,19 +233,21 @@ class Relations:
         """Find similar chunks, rate the chunks found before, and add a chunk of each related file."""
         here = self.passage.folder
         for folder, (reader, pool) in enumerate(zip(self.readers, self._pools, strict=True)):
-            vector = _query_vector(self.vector, reader.static_table())
+            is_comparable = self.vector.static_table == reader.static_table()
+            vector = self.vector.static if is_comparable else None
             looked_into = self._chunks_of_files(reader) if folder == here else []
             hits: list[Hit] = []
             similar: dict[int, float] = {}
             background = 0.0
             if vector is not None:
-                hits = vector.nearest(reader, _NEAREST, _ALL, self.cancelled)
+                hits = reader.nearest_static(vector, _NEAREST, _ALL, self.cancelled)
                 if self.besides is not None:
-                    hits += vector.nearest(reader, _NEAREST_BESIDES, self.besides, self.cancelled)
+                    hits += reader.nearest_static(vector, _NEAREST_BESIDES, self.besides, self.cancelled)
                 similar = {hit.chunk_id: hit.score for hit in hits}
                 unknown = pool.keys() | set(chain.from_iterable(looked_into))
                 sample = indexed.spread_ids(reader, _SAMPLE)
-                compared = vector.similarities(reader, sorted((unknown - similar.keys()).union(sample)))
+                wanted = sorted((unknown - similar.keys()).union(sample))
+                compared = reader.static_similarities(wanted, vector)
                 by_chance = [compared[chunk] for chunk in sample if chunk in compared]
                 background = fmean(by_chance) if by_chance else 0.0
                 similar = compared | similar
@@ -290,14 +291,6 @@ def _files_defining(definitions: Iterable[FoundName]) -> defaultdict[str, set[st
     for each in definitions:
         files[each.name].add(each.path)
     return files
-
-
-def _query_vector(own: indexed.PassageVector, static_table: str) -> QueryVector | None:
-    """Return the vector to compare with an index that uses `static_table`, or None."""
-    static = StaticVector(own.static) if own.static is not None and own.static_table == static_table else None
-    if own.vector is not None:
-        return ModelVector(own.vector, own.model, static)
-    return static
 
 
 def _is_distinctive(name: str) -> bool:

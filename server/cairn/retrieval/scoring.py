@@ -15,10 +15,10 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from cairn.embedding.static import StaticTable
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.candidates import Candidates, Floats, coverage, share
 from cairn.retrieval.legs import Legs
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import Query
 from cairn.retrieval.scores import CloserScores, Scores, Signal
 from cairn.retrieval.signals import definitions
@@ -66,20 +66,20 @@ def _matching(candidates: Candidates, query: Query) -> Floats:
 
 @frozen(eq=False)
 class CloserLook:
-    """Compares the most promising files with the query by static vectors, which takes too long for every
+    """Compares the most promising files with the query by vectors, which takes too long for every
     candidate. It reads the text of each file's best chunk, and adds up the vectors of all its chunks."""
 
     readers: Sequence[IndexReader]
     query: Query
     candidates: Candidates
-    table: StaticTable
+    meaning: Meaning
 
     def __call__(self, files: NDArray[np.intp]) -> CloserScores:
         text = self.query.meant or self.query.text
         best = best_chunks(self.candidates, self.query)[files]
         pieces: list[Sequence[int]] = [()] * len(files)
         cosines = np.zeros(len(files))
-        vector = self.table.embed_queries([text])[0]
+        vector = self.meaning.encoder.embed_queries([text])[0]
         for folder, reader in enumerate(self.readers):
             here = np.flatnonzero(self.candidates.folders[best] == folder).tolist()
             stored = reader.chunks(self.candidates.ids[best[here]].tolist())
@@ -88,13 +88,13 @@ class CloserLook:
                 outline = self.candidates.outlines[best[place]]
                 if outline.id in stored:
                     pieces[place] = list(
-                        chain.from_iterable(read_chunk(stored[outline.id], self.table).pieces)
+                        chain.from_iterable(read_chunk(stored[outline.id], self.meaning.table).pieces)
                     )
                 if outline.path in sums:
                     total = sums[outline.path]
                     cosines[place] = total @ vector / (np.linalg.norm(total) or 1.0)
         nearness, whole = (np.zeros(len(self.candidates.files)) for _ in range(2))
-        nearness[files] = self.table.nearness(text, pieces)
+        nearness[files] = self.meaning.table.nearness(text, pieces)
         whole[files] = np.maximum(cosines - np.median(cosines), 0.0)
         return CloserScores(nearness, whole)
 
@@ -160,7 +160,7 @@ def evidence(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -> Fl
         worth = np.sum([signal.weight * signal.value(inputs) for signal in SIGNALS], axis=0)
         worth = np.maximum(worth - penalties, _LEAST_LEFT * worth)
         if not inputs.is_question:
-            is_found = sum(map(inputs.found, ("static", "similarity", "keyword"))) > 0
+            is_found = sum(map(inputs.found, ("similarity", "keyword"))) > 0
             worth = np.where(is_found, _VARIATION * worth, 0.0)
         values.append(worth)
     return np.stack(values)

@@ -293,36 +293,21 @@ SIGNALS: tuple[FileSignal, ...] = (
 """The signals with their default weights. `benchmarks/results/retrieval-folder.md` has the effect of each."""
 
 
-_FORMER_NAMES: Mapping[str, str] = {
-    "hands on the symbol": "re-exports the symbol",
-    "words of the question that it holds": "words of the question that it contains",
-    "contains the very text": "contains the literal text",
-    "names it defines": "names that it defines",
-    "is named by its path": "path in the question",
-    "the package asked about": "relevance of its package",
-    "documents what was asked": "requested document",
-    "chosen for such questions": "chosen for similar questions",
-    "is of an older version": "is an older version",
-}
-"""The present name of each signal by its former name. Settings may use former names until version 0.3."""
-
-
 def weighted(weights: Mapping[str, float], signals: Sequence[FileSignal] = SIGNALS) -> tuple[FileSignal, ...]:
     """Return the signals with these weights by title. A given weight applies to queries and reports alike."""
     if not weights:
         return tuple(signals)
-    now = {_FORMER_NAMES.get(name, name): weight for name, weight in weights.items()}
-    return tuple(evolve(s, weight=now[s.title], in_reports=None) if s.title in now else s for s in signals)
+    return tuple(
+        evolve(s, weight=weights[s.title], in_reports=None) if s.title in weights else s for s in signals
+    )
 
 
 def weight_warnings(weights: Mapping[str, float]) -> list[str]:
-    """Return a warning for each name in `weights` that is unknown or a former name."""
+    """Return a warning for each name in `weights` that is unknown."""
     known = [signal.title for signal in SIGNALS]
     warnings = []
     for name in weights:
-        if name in _FORMER_NAMES:
-            warnings.append(f"search.weights.{name}: this signal is called {_FORMER_NAMES[name]!r} now")
-        elif name not in known:
+        if name not in known:
             meant = nearest(name, known)
             hint = f"; did you mean {meant!r}?" if meant else ""
             warnings.append(f"search.weights.{name}: no signal is called so{hint}")

@@ -14,11 +14,10 @@ from cairn.embedding.static import StaticTable
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.index.text.bm25 import odds
-from cairn.protocol.chunk_type import ChunkType
+from cairn.protocol.places import ChunkType
 from cairn.retrieval.candidates import Floats, coverage, share
 from cairn.retrieval.introductions import OPENING_LINES, TOP_LINES, OverviewSubject, introduces, subject_of
 from cairn.retrieval.matching import TermMatcher, matcher
-from cairn.retrieval.meaning import similarities
 from cairn.retrieval.query import Query
 from cairn.retrieval.question_kinds import QuestionKind, question_kinds
 from cairn.retrieval.ranking import Ranking
@@ -276,7 +275,7 @@ def _of_first_files(ranking: Ranking, totals: Floats, files: NDArray[np.intp]) -
             continue
         outlines = reader.outlines(ids)
         ids = list(outlines)
-        similar = similarities(ranking.vectors[:1], reader, ids)[0] if ranking.vectors else {}
+        similar = reader.static_similarities(ids, ranking.vectors[0]) if ranking.vectors else {}
         covered = coverage(np.array(ids, np.int64), np.full(len(ids), folder), ranking.legs.pools)
         for chunk_id, words in zip(ids, covered.tolist(), strict=True):
             file = here[outlines[chunk_id].path]
@@ -294,7 +293,7 @@ def _additional(
     found = []
     for folder, reader in enumerate(ranking.readers):
         new = reader.outlines([each for each in ids_of(folder, reader) if (folder, each) not in here])
-        similar = similarities(ranking.vectors[:1], reader, list(new))[0] if ranking.vectors and new else {}
+        similar = reader.static_similarities(list(new), ranking.vectors[0]) if ranking.vectors and new else {}
         for chunk_id, outline in new.items():
             near = max(0.0, similar.get(chunk_id, 0.0))
             found.append(_Chunk(folder, chunk_id, places.get((folder, outline.path), -1), 0.0, near, 0.0))

@@ -144,8 +144,8 @@ class PromptRenderConfig:
     """How many tokens the prompt has at most. Fewer than 100 would leave no room for evidence."""
     tokenizer: str = field(default="", metadata=NAMES_A_FILE)
     """How tokens are counted: the path of a `tokenizer.json` file, or `characters` for an estimate of four
-    characters to a token. If empty, the tokenizer of the installed larger model counts, or the estimate if
-    there is none. A workspace's settings file and a request can only name files in the workspace."""
+    characters to a token. If empty, the code model's vocabulary counts words, and punctuation and line ends
+    are added. A workspace's settings file and a request can only name files in the workspace."""
 
 
 @frozen

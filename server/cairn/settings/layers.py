@@ -20,11 +20,11 @@ import attrs
 from attrs import define, evolve, field, frozen
 
 from cairn.schema.convert import snake_case, structure_value
-from cairn.settings.contained import contained
 from cairn.settings.marks import JOINED, NAMES_A_FILE, USER_ONLY, is_marked, limits_of
 from cairn.settings.sources import (
     SHOWN_CHARACTERS,
     Layer,
+    contained,
     environment_layers,
     meant,
     named_layer,
@@ -32,7 +32,7 @@ from cairn.settings.sources import (
     user_file,
     variable,
 )
-from cairn.settings.tree import RETIRED, WORKSPACE_FILE, Keys, Settings
+from cairn.settings.tree import WORKSPACE_FILE, Keys, Settings
 from cairn.text.nearest import nearest
 
 T = TypeVar("T")
@@ -187,8 +187,6 @@ class _Laying:
         return {**current, **taken} if isinstance(taken, Mapping) else (*current, *taken)
 
     def _unknown(self, names: Keys, name: str, known: Sequence[str]) -> str:
-        if retired := RETIRED.get((*names, name)):
-            return retired
         near = nearest(name, known)
         return f"unknown setting{meant(near and self.layer.spelled((*names, near)))}"
 

@@ -1,9 +1,15 @@
-"""The sources of settings, each read into a layer: files, the editor, the environment."""
+"""The sources of settings, each read into a layer: files, the editor, the environment.
+
+A workspace's file and a request are not trusted: paths in them may only name files in the workspace.
+"""
 
 from __future__ import annotations
 
+import ntpath
+import os
+import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -83,8 +89,6 @@ def toml_layer(path: Path, origin: str, folder: Path | None = None) -> Layer:
 
     @cache
     def lines() -> Mapping[Keys, int]:
-        from cairn.settings.toml_places import key_lines  # Only needed for a warning.
-
         return key_lines(text)
 
     def place(keys: Keys) -> str:
@@ -105,8 +109,6 @@ def _text_of(path: Path) -> str:
         raise ValueError(f"it is larger than {_MAX_FILE_BYTES:,} bytes")
     text = content.decode("utf-8-sig").replace("\r\n", "\n")
     if text.count(".") >= _MAX_KEY_PARTS:
-        from cairn.settings.toml_places import deep_key_line  # Only needed for a warning.
-
         if line := deep_key_line(text, _MAX_KEY_PARTS):
             raise ValueError(f"the key on line {line} has more than {_MAX_KEY_PARTS} parts")
     return text
@@ -162,3 +164,90 @@ def dotted(keys: Keys) -> str:
     """Return a key path for display."""
     most = SHOWN_CHARACTERS
     return ".".join(key if len(key) <= most else key[: most - 1] + "…" for key in keys)
+
+
+_PART = r"""[A-Za-z0-9_-]+|(?!\"{3}|'{3})(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
+_TOKEN = re.compile(
+    rf"""
+      (?P<key>(?:{_PART})(?:[ \t]*\.[ \t]*(?:{_PART}))*+)
+    | \#[^\n]* | \"{{3}}(?:[^\\]|\\.)*?\"{{3}}(?!") | '{{3}}.*?'{{3}}(?!')
+    | ["'].*  # an unclosed string, where tomllib stops, too
+    | [\[\]{{}}\n]
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""Whatever decides where a key begins and where a value ends, since a value may look like a key."""
+
+
+def deep_key_line(text: str, most: int) -> int | None:
+    """Return the 1-based line of the first key with more than `most` parts, or None: `tomllib` hangs on very
+    long keys."""
+    for token in _TOKEN.finditer(text):
+        if token["key"] and len(re.findall(_PART, token["key"])) > most:
+            return 1 + text.count("\n", 0, token.start())
+    return None
+
+
+def key_lines(text: str) -> Mapping[tuple[str, ...], int]:
+    """Return the first 1-based line of each table and key of a valid text, without keys in inline tables.
+    `tomllib` does not give them."""
+    lines: dict[tuple[str, ...], int] = {}
+    table: tuple[str, ...] = ()
+    line, depth, is_after_key = 1, 0, False
+    for token in _TOKEN.finditer(text):
+        written = token[0]
+        if token["key"] and not is_after_key:
+            is_after_key = True
+            key = tuple(map(_unquoted, re.findall(_PART, written)))
+            if depth:  # A key has no brackets, so this is a table's header.
+                table = key
+            whole = key if depth else (*table, *key)
+            for length in range(1, len(whole) + 1):
+                lines.setdefault(whole[:length], line)
+        elif written in "[{":
+            depth += 1
+        elif written in "]}":
+            depth -= 1
+        elif written == "\n" and not depth:
+            is_after_key = False
+        line += written.count("\n")
+    return lines
+
+
+def _unquoted(written: str) -> str:
+    return str(tomllib.loads(f"key = {written}")["key"]) if written[0] in "\"'" else written
+
+
+def contained(named: str, roots: Iterable[Path]) -> Path:
+    """Return the real path of the file `named` in one of the folders `roots`.
+
+    Relative paths are relative to the folders; `~` has no special meaning. Cairn does not access anything
+    outside of the folders, not even to see whether it exists: on Windows, access to a file of another machine
+    (`\\\\host\\share`) would reveal the user to that machine. Raise ValueError saying what is wrong.
+    """
+    real: Path | None = None
+    for root in roots:
+        real = _inside(named, root)
+        if real is not None and os.path.isfile(real):  # noqa: PTH113 - Path's raises for a name that is too long
+            return real
+    if real is None:
+        raise ValueError("it is not in the workspace folder")
+    raise ValueError("it is not a regular file")
+
+
+def _inside(named: str, root: Path) -> Path | None:
+    """Return the real path of `named` if it is in the folder, else None."""
+    drive = ntpath.splitdrive(named)[0].replace("/", "\\")
+    is_remote = drive.startswith("\\\\")  # Windows reads this as another machine or a device.
+    if "\0" in named or is_remote:
+        return None
+    # normpath resolves `..` without access to the file system.
+    written = Path(os.path.normpath(root / named))
+    places = {root, root.resolve()}
+    if not any(written.is_relative_to(place) for place in places):
+        return None
+    try:
+        real = written.resolve()
+    except (OSError, RuntimeError):  # The links form a circle.
+        return None
+    return real if real.is_relative_to(root.resolve()) else None

@@ -56,33 +56,23 @@ class IndexSettings:
     that."""
     history: bool = True
     """Whether to read from git which commits touched which file."""
-    keep_vectors_days: int = field(default=30, metadata=within(0, _TEN_YEARS))
-    """How many days to keep vectors that no file uses any more. Switching back to a branch then needs no new
-    vectors."""
-    keep_vectors_mb: int = 500
-    """How many MB of unused vectors to keep; the oldest are deleted first. 500 MB are 325,000 vectors of
-    all-MiniLM-L6-v2. Vectors of the code model are deleted with their chunks."""
 
 
 @frozen
 class EmbeddingSettings:
-    """How text becomes vectors. `cairn model install` adds a larger model than the one that comes with
-    Cairn."""
+    """How text becomes vectors."""
 
     enabled: bool = True
     """Whether to make vectors. Without them, Cairn searches by names and keywords."""
+    model: str = field(default="", metadata=USER_ONLY)
+    """The folder of an embedding model of your own, with `model.onnx` and `tokenizer.json`, which makes the
+    vectors instead of the code model that comes with Cairn. It takes minutes or hours instead of seconds."""
     threads: int = field(default=1, metadata=within(0, 256))
-    """How many threads a call of the installed larger model uses. Two are much slower than one on a small,
-    busy machine."""
-    batch_size: int = field(default=16, metadata=within(1, 1_000))
-    """How many texts a call of the installed larger model embeds at most. Batches of more than 256 tokens are
-    no faster."""
+    """How many threads your own model uses. Two are much slower than one on a small, busy machine."""
     code_tokens: int = field(default=64, metadata=within(1, 8_192))
-    """How many tokens of a code chunk the installed larger model embeds. Values from 32 to 128 rank equally
-    well."""
+    """How many tokens of a code chunk's outline are embedded. Values from 32 to 128 rank equally well."""
     text_tokens: int = field(default=128, metadata=within(1, 8_192))
-    """How many tokens of a prose chunk the installed larger model embeds. Values from 64 to 256 rank equally
-    well; 256 takes twice the time."""
+    """How many tokens of a prose chunk are embedded. Values from 64 to 256 rank equally well."""
 
 
 @frozen
@@ -156,12 +146,6 @@ class DiversitySettings:
     """Factors by which the score of a result is multiplied if it resembles better ones. A factor of 1 changes
     nothing."""
 
-    directory: float = field(default=1.0, metadata=SHARE)
-    """The factor for the third and each further file of a directory. Every factor below 1 made ranking
-    worse."""
-    file_name: float = field(default=1.0, metadata=SHARE)
-    """The factor for the second and each further file of the same name, such as `mod.rs`. Every factor below
-    1 made ranking worse."""
     file: float = field(default=0.85, metadata=SHARE)
     """The factor for the second and each further result of a file."""
     near_duplicate: float = field(default=0.5, metadata=SHARE)
@@ -328,20 +312,6 @@ class Settings:
     agents: AgentsSettings = field(factory=AgentsSettings)
     serve: ServeSettings = field(factory=ServeSettings)
     team: TeamSettings = field(factory=TeamSettings)
-
-
-_BY_EVIDENCE = "has no effect any more; use min_evidence and sure_evidence"
-RETIRED: Mapping[Keys, str] = {
-    **{
-        ("search", "verdict", name): _BY_EVIDENCE
-        for name in (
-            *("min_lead", "min_similarity", "sure_similarity"),
-            *("min_static_similarity", "sure_static_similarity"),
-        )
-    },
-    ("retrieval", "drill_ms"): "has no effect any more",
-}
-"""Settings of 0.1.0 that no longer exist, and what a warning says of each."""
 
 
 def leaves(settings: Any, above: Keys = ()) -> dict[Keys, Any]:

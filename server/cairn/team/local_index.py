@@ -7,14 +7,14 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from cairn.embedding.shared import SharedModel
 from cairn.index.indexing.reading import ReadRequest, ReadResult
 from cairn.index.indexing.workers.process import prepare
 from cairn.index.store.writer import IndexedFile, IndexWriter
-from cairn.index.vectors.intake import StaticIntake
-from cairn.index.vectors.recipe import StaticRecipe
+from cairn.index.vectors.intake import VectorIntake
+from cairn.index.vectors.store import StaticRecipe
 from cairn.settings.tree import EmbeddingSettings
 
 _BATCH_CHUNKS = 2_000
@@ -45,12 +45,14 @@ def index_files(
     folder.mkdir(parents=True)
     writer = IndexWriter(folder)
     try:
-        static = StaticIntake(writer, SharedModel(embedding), frozenset)
+        # Every clone has the code model, and makes the vectors of its own changes by it.
+        embedding = evolve(embedding, model="")
+        static = VectorIntake(writer, SharedModel(embedding), frozenset)
         static.announce(embedding)
-        static.select_table(embedding)
+        static.select(embedding)
         with writer.in_bulk():
             unreadable = _write_all(root, requests, writer, static.recipe(embedding), workers, progress)
-        static.select_table(embedding)
+        static.select(embedding)
         while static.step(embedding):
             pass
         writer.note(scanned=1, files_total=len(requests), static=1, static_queued=0)

@@ -88,15 +88,3 @@ def test_a_cancelled_comparison_raises(subject: Subject, vector: NDArray[np.int8
     for only in (ALL, ChunkFilter(languages=("go",))):
         with pytest.raises(QueryCancelledError):
             subject.reader.nearest_static(vector, 5, only, lambda: True)
-
-
-def test_an_index_without_a_model_has_no_model_vectors(subject: Subject) -> None:
-    reader, ids = subject.reader, list(subject.ids.values())[:3]
-    vector = np.ones(4, np.float32)
-    assert reader.model_in_use() == ("", 0)
-    assert reader.nearest(vector, "m@1", 5, ALL, never) == []
-    assert reader.vectors(ids, 4, "m@1")[0] == []
-    assert reader.vectors(ids, 4, "m@1")[1].shape == (0, 4)
-    assert reader.similarities(ids, vector, "m@1") == {}
-    assert reader.key_vectors(["00" * 16], 4, "m@1") == {}
-    assert reader.lacking_vectors([]) == 0

@@ -13,7 +13,7 @@ from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
-from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.settings.tree import SearchSettings
@@ -54,11 +54,11 @@ QUESTIONS: dict[str, tuple[str, ChunkFilter]] = {
 
 
 @pytest.fixture(scope="module")
-def meaning(table: StaticTable) -> StaticMeaning:
-    return StaticMeaning(table)
+def meaning(table: StaticTable) -> Meaning:
+    return Meaning(table)
 
 
-def results(reader: IndexReader, kind: str, meaning: StaticMeaning | None) -> list[tuple[str, int, float]]:
+def results(reader: IndexReader, kind: str, meaning: Meaning | None) -> list[tuple[str, int, float]]:
     text, only = QUESTIONS[kind]
     query = understand(text, None if meaning else 0.0, IndexVocabulary([reader]), SETTINGS)
     ranking = rank([reader], [query], meaning, SETTINGS, only=only)
@@ -72,7 +72,7 @@ def assert_same(one: list[tuple[str, int, float]], other: list[tuple[str, int, f
 
 
 @pytest.mark.parametrize("kind", QUESTIONS)
-def test_rankings_are_the_same(sqlite: Subject, snapshot: Subject, meaning: StaticMeaning, kind: str) -> None:
+def test_rankings_are_the_same(sqlite: Subject, snapshot: Subject, meaning: Meaning, kind: str) -> None:
     one = results(sqlite.reader, kind, meaning)
     assert one or kind == "nothing"
     assert_same(one, results(snapshot.reader, kind, meaning))
@@ -102,12 +102,12 @@ def edited(
 
 @pytest.mark.parametrize("kind", QUESTIONS)
 def test_rankings_with_unsaved_text_are_the_same(
-    edited: dict[str, OverlaidReader], snapshot: Subject, meaning: StaticMeaning, kind: str
+    edited: dict[str, OverlaidReader], snapshot: Subject, meaning: Meaning, kind: str
 ) -> None:
     assert_same(results(edited["sqlite"], kind, meaning), results(edited[snapshot.name], kind, meaning))
 
 
-def test_the_expected_passages_come_first(subject: Subject, meaning: StaticMeaning) -> None:
+def test_the_expected_passages_come_first(subject: Subject, meaning: Meaning) -> None:
     expected = {
         "symbol": "src/harbour/berth.py",
         "error code": "src/harbour/crane.py",
@@ -121,6 +121,6 @@ def test_the_expected_passages_come_first(subject: Subject, meaning: StaticMeani
         assert results(subject.reader, kind, meaning)[0][0] == path, kind
 
 
-def test_each_result_contains_the_quoted_text(subject: Subject, meaning: StaticMeaning) -> None:
+def test_each_result_contains_the_quoted_text(subject: Subject, meaning: Meaning) -> None:
     holding = {path for path, text in TEXTS.items() if "water is too shallow" in text}
     assert {path for path, _, _ in results(subject.reader, "quotes", meaning)} == holding

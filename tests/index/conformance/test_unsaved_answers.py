@@ -236,13 +236,12 @@ def test_limits_apply_to_saved_and_unsaved_text_together(editor: OverlaidReader,
     assert [each.name.lower() for each in found] == ["lift"] * 2 + ["handler"] * 6
 
 
-def test_typing_raises_the_generation_and_counts(editor: OverlaidReader, typing: Type) -> None:
+def test_typing_raises_the_generation(editor: OverlaidReader, typing: Type) -> None:
     before = editor.generation()
     typing({NEW: SLUICE})
     once = editor.generation()
     typing({NEW: SLUICE + "\n\nzzmore = 1\n"})
     assert before < once < editor.generation()
-    assert editor.facts_with_unsaved().chunks >= editor.facts().chunks + len(editor.page(NEW))
     assert editor.contents([CRANE_PATH]).keys() == {CRANE_PATH}
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import apsw
 import pytest
 from attrs import evolve
-from tests.index.index_builders import MadeUpModels, Repository, numbers, small_table
+from tests.index.index_builders import MadeUpEncoder, MadeUpModels, Repository, numbers, small_table
 
 from cairn.index.indexing import background, intake
 from cairn.index.indexing import indexer as indexer_module
@@ -321,16 +321,16 @@ def test_interrupted_request_is_left_to_the_next_writer(folder: Folder) -> None:
 
 def test_paused_indexer_indexes_saves_without_vectors(folder: Folder) -> None:
     indexer = folder.run(EMBEDDING)
-    wait_until(lambda: folder.facts().embedded)
+    wait_until(lambda: folder.facts().static)
     pause(indexer)
     assert folder.facts().paused
     done = len(folder.models.embedded)
     indexer.queue.changed([folder.write("crane.md", "# Crane\n\nA crane lifts.\n")])
     wait_until(lambda: indexer.idle and indexer.progress.activity is Activity.PAUSED)
     assert "crane.md" in folder.paths()
-    assert (len(folder.models.embedded), folder.facts().embedded, folder.facts().queued) == (done, 0, 1)
+    assert (len(folder.models.embedded), folder.facts().static, folder.facts().static_queued) == (done, 0, 1)
     indexer.request(RequestKind.RESUME)
-    wait_until(lambda: folder.facts().embedded)
+    wait_until(lambda: folder.facts().static)
     assert len(folder.models.embedded) == done + 1
     wait_until(lambda: not folder.facts().paused)
 
@@ -356,7 +356,7 @@ def test_indexer_continues_after_many_pauses(folder: Folder) -> None:
             wait_until(lambda: indexer.progress.activity is Activity.PAUSED)
         indexer.request(RequestKind.RESUME)
         indexer.queue.changed([folder.write("crane.md", f"# Crane {number}\n")])
-    wait_until(lambda: indexer.idle and folder.facts().embedded and not folder.facts().paused)
+    wait_until(lambda: indexer.idle and folder.facts().static and not folder.facts().paused)
 
 
 # --- failures --------------------------------------------------------------------------------------
@@ -488,17 +488,19 @@ def test_indexer_stops_while_it_reads_and_continues_later(
     assert folder.facts().scanned
 
 
-def test_indexer_stops_while_it_embeds_and_continues_later(folder: Folder) -> None:
+def test_indexer_stops_while_it_embeds_and_continues_later(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(200):
         folder.write(f"{number}.md", f"# Part {number}\n")
-    embed, steps = folder.models.embed, threading.Event()
+    embed, steps = MadeUpEncoder.embed_int8, threading.Event()
 
-    def slowly(texts: list[str], max_tokens: int) -> object:
+    def slowly(encoder: MadeUpEncoder, *texts: Any) -> object:
         steps.set()
         time.sleep(0.02)
-        return embed(texts, max_tokens)
+        return embed(encoder, *texts)
 
-    folder.models.embed = slowly  # type: ignore[assignment,method-assign]
+    monkeypatch.setattr(MadeUpEncoder, "embed_int8", slowly)
     indexer = folder.indexer(EMBEDDING)
     indexer.start()
     assert steps.wait(60)
@@ -530,7 +532,7 @@ def test_indexer_stops_as_a_reader_and_after_a_failure(folder: Folder) -> None:
 
 def test_background_work_completes_the_index(folder: Folder) -> None:
     folder.intervals = evolve(folder.intervals, tidy_after=0.0, tidy_every=0.0, count_after=0.0)
-    folder.models.table = small_table()
+    folder.models.name, folder.models.table = None, small_table()
     Repository(folder.root).commit("Build the port", {"port.py": "SIZE = 1\n", "ship.py": "import port\n"})
     indexer = folder.run(evolve(EMBEDDING, index=IndexSettings(watch=False)))
 
@@ -545,11 +547,7 @@ def test_background_work_completes_the_index(folder: Folder) -> None:
     (folder.root / "ships.md").unlink()
     indexer.queue.changed(["ships.md"])
 
-    def is_tidied() -> bool:
-        with folder.database() as db:
-            return numbers(db, "SELECT count(*) FROM embeddings WHERE unreferenced NOT NULL") == [1]
-
-    wait_until(is_tidied)
+    wait_until(lambda: folder.facts().tidied == folder.facts().content)
     wait_until(lambda: indexer.progress.activity is Activity.IDLE)
 
 
@@ -557,9 +555,9 @@ def test_next_process_does_not_repeat_maintenance(folder: Folder, monkeypatch: p
     runs: list[None] = []
     run = Maintenance.run
 
-    def counted(self: Maintenance, settings: IndexSettings, interrupted: Callable[[], bool]) -> bool:
+    def counted(self: Maintenance, interrupted: Callable[[], bool]) -> bool:
         runs.append(None)
-        return run(self, settings, interrupted)
+        return run(self, interrupted)
 
     monkeypatch.setattr(Maintenance, "run", counted)
     folder.intervals = evolve(folder.intervals, tidy_after=0.0)
@@ -623,16 +621,6 @@ def test_unreadable_history_is_a_problem_that_passes(folder: Folder, monkeypatch
     wait_until(lambda: indexer.problem is None)
 
 
-def test_indexer_finds_a_model_installed_later(folder: Folder) -> None:
-    folder.intervals = evolve(folder.intervals, model=0.02)
-    folder.models.name = None
-    indexer = folder.run(EMBEDDING)
-    wait_until(lambda: indexer.progress.activity is Activity.IDLE)
-    assert not folder.facts().model_id
-    folder.models.name = "m"
-    wait_until(lambda: folder.facts().embedded)
-
-
 def test_changed_settings_apply_from_the_next_step(folder: Folder) -> None:
     settings = EMBEDDING
     indexer = Indexer(folder.root, lambda: settings, folder.models, lambda: None, QueryGate(), QUICK)
@@ -641,11 +629,11 @@ def test_changed_settings_apply_from_the_next_step(folder: Folder) -> None:
     wait_until(lambda: folder.facts().complete)
     settings = evolve(EMBEDDING, embedding=EmbeddingSettings(text_tokens=16))
     indexer.queue.changed([folder.write("crane.md", "# Crane\n")])
-    wait_until(lambda: folder.facts().model_id == 2 and folder.facts().complete)
+    wait_until(lambda: len(folder.models.embedded) >= 5 and folder.facts().complete)
     assert len(folder.models.embedded) == 5
     settings = BARE
     indexer.queue.changed([folder.write("crane.md", "# Crane\n\nA crane lifts.\n")])
-    wait_until(lambda: not folder.facts().model_id)
+    wait_until(lambda: not folder.facts().has_static)
 
 
 def test_background_work_ends_in_spite_of_queries(folder: Folder) -> None:

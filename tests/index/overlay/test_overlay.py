@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from tests.index.index_builders import MadeUpModels
 from tests.retrieval import searching
 
@@ -33,8 +32,7 @@ from cairn.index.reader.records import ColumnWeights, Hit, StoredChunk
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.deadline import Deadline, never
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.intake import StaticIntake
-from cairn.index.vectors.store import VectorStore
+from cairn.index.vectors.intake import VectorIntake
 from cairn.settings.tree import EmbeddingSettings, IndexSettings, Settings
 
 ALL = ChunkFilter()
@@ -68,8 +66,8 @@ class Desk:
         self.table = small_table()
         self.models = MadeUpModels(None, self.table)
         self.writer = IndexWriter(base / "data")
-        self.static = StaticIntake(self.writer, self.models, lambda: ())
-        self.static.select_table(EmbeddingSettings())
+        self.static = VectorIntake(self.writer, self.models, lambda: ())
+        self.static.select(EmbeddingSettings())
         self.intake = Intake(
             self.root,
             self.writer,
@@ -332,12 +330,8 @@ def test_many_hidden_chunks_do_not_displace_neighbours(desk: Desk, hidden: int) 
     desk.save("few.md", "# Few\n\nmoon crane ship\n")
     desk.index()
     assert len(desk.reader.page("many.py")) >= hidden
-    chunks = embed(desk)
-    nearest_of_all = next(stored for stored in chunks if stored.path == "few.md")
-    wanted = unit(0.0)
-    assert {s.path for s in desk.stored(desk.reader.nearest(wanted, MODEL, 1, ALL, never))} == {"many.py"}
+    assert desk.meaning("moon")[0] == "many.py"
     desk.type("many.py", "nothing = 1\n")
-    assert [h.chunk_id for h in desk.reader.nearest(wanted, MODEL, 1, ALL, never)] == [nearest_of_all.id]
     assert desk.meaning("moon") == ["few.md"]
 
 
@@ -408,45 +402,6 @@ def test_unsaved_text_is_found_without_an_index(tmp_path: Path) -> None:
 # --- vectors ----------------------------------------------------------------------------------------
 
 
-def unit(angle: float) -> NDArray[np.float32]:
-    return np.array([np.cos(angle), np.sin(angle)], np.float32)
-
-
-def embed(desk: Desk) -> list[StoredChunk]:
-    """Give every chunk a vector, those of `few.md` nearest after those of `many.py`."""
-    store = VectorStore(desk.writer.db)
-    model = store.use_model(MODEL, 2)
-    chunks = [s for path in sorted(desk.writer.files(), reverse=True) for s in desk.reader.page(path)]
-    chunks.sort(key=lambda s: (s.path != "many.py", s.path != "few.md", s.path))
-    keys = [text.key for text in store.texts([s.id for s in chunks], model)]
-    angles = np.linspace(0, 1, len(keys))
-    store.store(model, keys, np.stack([unit(angle) for angle in angles]), 0)
-    return chunks
-
-
-def test_chunks_with_unchanged_embedded_text_keep_their_vector(desk: Desk) -> None:
-    embed(desk)
-    (ships,) = desk.reader.page("ships.py")
-    wanted = unit(0.2)
-    similarity = desk.reader.similarities([ships.id], wanted, MODEL)[ships.id]
-    desk.type("ships.py", SHIPS.replace("rope", "line"))
-    (typed,) = desk.reader.page("ships.py")
-    assert desk.reader.similarities([typed.id], wanted, MODEL) == {typed.id: pytest.approx(similarity)}
-    near = {hit.chunk_id: hit.score for hit in desk.reader.nearest(wanted, MODEL, 10, ALL, never)}
-    assert near[typed.id] == pytest.approx(similarity)
-    assert ships.id not in near
-
-
-def test_chunks_with_new_embedded_text_are_queued(desk: Desk) -> None:
-    embed(desk)
-    desk.type("ships.py", "def unload_cargo(): pass\n")
-    (typed,) = desk.reader.page("ships.py")
-    assert desk.reader.similarities([typed.id], unit(0), MODEL) == {}
-    assert typed.id not in [hit.chunk_id for hit in desk.reader.nearest(unit(0), MODEL, 10, ALL, never)]
-    assert desk.reader.facts().queued == 0
-    assert desk.reader.facts_with_unsaved().queued == 1
-
-
 def test_static_similarities_cover_saved_and_unsaved_chunks(desk: Desk) -> None:
     desk.type("ships.py", "'''moon water'''\n")
     vector = desk.table.embed_queries_int8(["tide"])[0]
@@ -458,10 +413,10 @@ def test_static_similarities_cover_saved_and_unsaved_chunks(desk: Desk) -> None:
 
 
 def test_a_later_static_table_applies_to_unsaved_text(desk: Desk) -> None:
-    desk.static.select_table(None)
+    desk.static.select(None)
     desk.type("ships.py", "'''moon water'''\n")
     assert desk.meaning("tide") == []
-    desk.static.select_table(EmbeddingSettings())
+    desk.static.select(EmbeddingSettings())
     desk.index()
     desk.reader.show_unsaved()
     assert desk.meaning("tide") == ["ships.py"]
@@ -514,7 +469,6 @@ def test_threads_see_complete_documents_during_changes(desk: Desk) -> None:
             desk.reader.chunks(hit.chunk_id for hit in hits)
             desk.reader.nearest_static(vector, 5, ALL, never)
             desk.reader.static_similarities([hit.chunk_id for hit in hits], vector)
-            desk.reader.facts_with_unsaved()
         return problems
 
     desk.type("guide.md", versions[0])

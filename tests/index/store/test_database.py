@@ -12,17 +12,14 @@ from cairn.errors import IndexUnavailableError
 from cairn.index.store import database
 from cairn.index.store.database import (
     DATABASE_NAME,
-    PREVIOUS_NAME,
-    connect_read_only,
     open_for_request,
     open_reader,
     open_writer,
-    remove_previous,
     set_aside,
 )
 from cairn.index.store.maintenance import today
 from cairn.index.store.requests import RequestKind, leave_request
-from cairn.index.store.schema import SCHEMA_VERSION
+from cairn.index.store.schema import SCHEMA, SCHEMA_VERSION, schema_version
 from cairn.index.store.writer import IndexWriter
 
 NO_DATABASE = b"no database at all" * 500
@@ -38,10 +35,10 @@ def written(folder: Path, chunks: int, *, sql: str = "") -> IndexWriter:
 
 
 def damage_a_page(path: Path) -> None:
-    """Overwrite half a page in the middle, as a failing disk does."""
+    """Overwrite half a page of chunks in the last third, as a failing disk does."""
     content = bytearray(path.read_bytes())
-    middle = len(content) // 2 // 4096 * 4096
-    content[middle : middle + 2048] = bytes(2048)
+    start = len(content) * 3 // 4 // 4096 * 4096
+    content[start : start + 2048] = bytes(2048)
     path.write_bytes(content)
 
 
@@ -126,39 +123,30 @@ def test_latest_damaged_index_is_kept_with_its_log(tmp_path: Path) -> None:
     assert kept == [b"log of second", b"second"]
 
 
-def test_index_of_another_version_is_kept_for_its_vectors(tmp_path: Path) -> None:
-    for path in ("old.md", "newer.md"):
-        writer = IndexWriter(tmp_path)
-        writer.write([indexed(path, "# A\n")], ())
-        writer.db.execute("INSERT INTO models VALUES (1, 'a model', 3)")
-        writer.db.execute("INSERT INTO embeddings(model_id, key) VALUES (1, x'00')")
-        writer.db.pragma("user_version", 7)
-        writer.close()
-    writer = IndexWriter(tmp_path)
-    assert "another version" in str(writer.remark)
-    assert writer.files() == {}
-    previous = connect_read_only(tmp_path / PREVIOUS_NAME)
-    assert previous.execute("SELECT path FROM files").get == "newer.md"
-    previous.close()
-    writer.close()
-    remove_previous(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == [DATABASE_NAME]
-
-
-def test_index_of_another_version_without_vectors_is_deleted(tmp_path: Path) -> None:
+def test_index_of_another_version_is_deleted(tmp_path: Path) -> None:
     writer = IndexWriter(tmp_path)
     writer.write([indexed("secret.yaml", "password: mountain\n")], ())
     writer.db.pragma("user_version", 7)
     writer.close()
-    IndexWriter(tmp_path).close()
+    (tmp_path / "previous.db").touch()  # Cairn 0.2 could leave it.
+    writer = IndexWriter(tmp_path)
+    assert "another version" in str(writer.remark)
+    assert writer.files() == {}
+    writer.close()
     assert [path.name for path in tmp_path.iterdir()] == [DATABASE_NAME]
+
+
+def test_only_a_change_of_the_tables_changes_the_schema_version() -> None:
+    assert schema_version(SCHEMA) == SCHEMA_VERSION
+    for same in (f"-- A remark.\n{SCHEMA}", SCHEMA.replace("\n", "\r\n").replace(" ", "  ")):
+        assert schema_version(same) == SCHEMA_VERSION
+    assert schema_version(SCHEMA.replace("size INTEGER", "size REAL")) != SCHEMA_VERSION
 
 
 def test_empty_file_becomes_an_index(tmp_path: Path) -> None:
     (tmp_path / DATABASE_NAME).write_bytes(b"")
     connection, remark = open_writer(tmp_path, check=True)
     assert (remark, connection.pragma("user_version")) == (None, SCHEMA_VERSION)
-    assert not (tmp_path / PREVIOUS_NAME).exists()
     connection.close()
 
 

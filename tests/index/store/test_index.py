@@ -13,7 +13,6 @@ import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from tests.index.index_builders import indexed, violated_invariants
 
 from cairn.errors import QueryCancelledError
@@ -37,19 +36,16 @@ def paths(reader: IndexReader, *words: str, only: ChunkFilter = ALL) -> list[str
     return [stored[hit.chunk_id].path for hit in hits]
 
 
-def unit(*numbers: float) -> NDArray[np.float32]:
-    vector = np.array(numbers, np.float32)
-    return vector / np.linalg.norm(vector)
+QUERY = np.array([100, 10, 0, 0], np.int8)
 
 
-def embed_all(writer: IndexWriter, name: str = "m@1", dimension: int = 2) -> tuple[VectorStore, int]:
-    """Store a different made-up vector for each text."""
+def embed_all(writer: IndexWriter) -> None:
+    """Store a different made-up vector for each chunk."""
     store = VectorStore(writer.db)
-    model = store.use_model(name, dimension)
-    texts = store.texts([waiting.chunk_id for waiting in store.waiting(model)])
-    vectors = np.stack([unit(*([1.0] * (dimension - 1)), 1 + number) for number in range(len(texts))])
-    store.store(model, [text.key for text in texts], vectors, queued=0)
-    return store, model
+    store.use_static("small", QUERY.size)
+    ids = [waiting.chunk_id for waiting in store.without_static()]
+    rows = np.array([[100, 10 * number, 0, 1] for number in range(len(ids))], np.int8)
+    store.store_static(ids, rows, queued=0)
 
 
 SOURCE = indexed("src/server.py", "class HTTPServer:\n    def handle_request(self):\n        return route\n")
@@ -58,7 +54,7 @@ GUIDE = indexed("docs/guide.md", "# Routing\n\nRoutes connect a path with a view
 
 def test_reader_without_an_index_finds_nothing(reader: IndexReader) -> None:
     assert reader.keywords(["x"], EVEN, 10, ALL, never) == []
-    assert reader.nearest(unit(1, 0), "m", 10, ALL, never) == []
+    assert reader.nearest_static(QUERY, 10, ALL, never) == []
     assert (reader.chunks([1]), reader.page("a"), reader.generation()) == ({}, [], 0)
     assert not reader.facts().complete
 
@@ -108,35 +104,16 @@ def test_filters_limit_keywords_and_vectors(
     writer.write([SOURCE, GUIDE], ())
     embed_all(writer)
     assert paths(reader, "route", "path", only=only) == found
-    near = reader.nearest(unit(1, 0), "m@1", 10, only, never)
+    near = reader.nearest_static(QUERY, 10, only, never)
     assert [stored.path for stored in reader.chunks(hit.chunk_id for hit in near).values()] == found
-
-
-def test_vectors_survive_the_removal_of_their_text(writer: IndexWriter, reader: IndexReader) -> None:
-    writer.write([SOURCE, GUIDE], ())
-    store, model = embed_all(writer)
-    assert store.waiting(model) == []
-    writer.write((), ["docs/guide.md"])
-    writer.write([GUIDE], ())
-    assert store.waiting(model) == []
-    assert len(reader.nearest(unit(1, 0), "m@1", 10, ALL, never)) == reader.facts().chunks
-
-
-def test_search_compares_vectors_of_one_model(writer: IndexWriter, reader: IndexReader) -> None:
-    writer.write([GUIDE], ())
-    for name, dimension in (("m@1", 2), ("m@2", 3)):
-        embed_all(writer, name, dimension)
-    assert len(reader.nearest(unit(1, 1), "m@1", 10, ALL, never)) == 1
-    assert reader.nearest(unit(1, 1, 1), "m@2", 10, ALL, never)[0].score == pytest.approx(1.0, abs=1e-6)
-    assert reader.nearest(unit(1, 1), "m@unknown", 10, ALL, never) == []
 
 
 def test_similarities_equal_the_scores_of_the_search(writer: IndexWriter, reader: IndexReader) -> None:
     writer.write([SOURCE, GUIDE], ())
     embed_all(writer)
-    query = unit(0.3, 0.7)
-    near = {hit.chunk_id: hit.score for hit in reader.nearest(query, "m@1", 10, ALL, never)}
-    assert reader.similarities(list(near), query, "m@1") == pytest.approx(near, abs=1e-6)
+    near = {hit.chunk_id: hit.score for hit in reader.nearest_static(QUERY, 10, ALL, never)}
+    assert len(near) == 2
+    assert reader.static_similarities(near, QUERY) == pytest.approx(near, abs=1e-6)
 
 
 def test_cancelled_statement_ends(writer: IndexWriter, reader: IndexReader) -> None:
@@ -151,7 +128,7 @@ def test_every_change_increments_the_generation(writer: IndexWriter, reader: Ind
     changes: list[Callable[[], object]] = [
         lambda: writer.write([GUIDE], ()),
         lambda: writer.note(scanned=1, files_total=1),
-        lambda: VectorStore(writer.db).use_model("m@1", 2),
+        lambda: VectorStore(writer.db).use_static("small", 8),
         lambda: writer.write((), ["docs/guide.md"]),
     ]
     for change in changes:

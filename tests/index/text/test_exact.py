@@ -37,7 +37,7 @@ from cairn.index.text.word_list import (
     read_word_list,
     stable_part,
 )
-from cairn.protocol.chunk_type import ChunkType
+from cairn.protocol.places import ChunkType
 from cairn.settings.tree import Settings
 
 ALL = ChunkFilter()

@@ -10,7 +10,7 @@ import numpy as np
 import psutil
 import pytest
 
-from cairn.index.vectors.row_memory import RowMemory
+from cairn.index.vectors.static_rows import RowMemory
 
 _ROWS, _DIMENSION = 200_000, 256
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.index.index_builders import embed_rest, functions, numbers
+from tests.index.index_builders import functions, numbers
 
 from cairn.errors import OutOfTimeError, QueryCancelledError
 from cairn.index.reader import connection
@@ -26,13 +26,11 @@ from cairn.index.store.maintenance import Maintenance
 from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors import blocks as vector_blocks
-from cairn.index.vectors import codes, model_vectors, static_matrix, static_rows
+from cairn.index.vectors import codes, static_matrix, static_rows
 from cairn.index.vectors.blocks import UnknownLayoutError
 from cairn.index.vectors.static_matrix import StaticMatrix
 from cairn.index.vectors.static_rows import StaticRows
 from cairn.index.vectors.store import VectorStore
-from cairn.settings.tree import IndexSettings
 
 DIMENSION = 32
 ALL = ChunkFilter()
@@ -383,7 +381,7 @@ def test_compaction_of_the_table_changes_no_answer(desk: Desk, query: Int8) -> N
     before = desk.found(query, 100)
     blocks = numbers(desk.writer.db, f"SELECT count(*) FROM {STATIC_TABLE}_chunks")
     with desk.writer.db:  # these rows have no chunks
-        assert Maintenance(desk.writer.db).run(IndexSettings(), never)
+        assert Maintenance(desk.writer.db).run(never)
     assert numbers(desk.writer.db, f"SELECT count(*) FROM {STATIC_TABLE}_chunks") < blocks
     desk.give([6_001])
     assert desk.found(query, 100) == desk.expected(query, 100)
@@ -558,41 +556,3 @@ def test_query_past_its_deadline_is_not_computed(
 
 
 # --- the model's vectors ---------------------------------------------------------------------------------
-
-
-def test_model_similarities_equal_those_of_sqlite_vec(desk: Desk) -> None:
-    model = desk.store.use_model("m", 4)
-    ids = [*desk.write("a.py", 30), *desk.write("b.py", 5, "tide")]
-    embed_rest(desk.store, model)
-    bare = desk.write("c.py", 3, "rope")
-    random.Random(1).shuffle(ids)
-    query = np.array([1, 2, 3, 4], np.float32)
-    found = desk.reader.similarities([*ids, *bare, 9_999], query, "m")
-    assert found.keys() == set(ids)
-    with desk.reader.reading() as db:
-        stored = model_vectors._read_by_sqlite_vec(db, model, ids, query.size)
-    cosines = model_vectors.of_unit_length(stored[1]) @ model_vectors.of_unit_length(query)
-    assert found == pytest.approx(dict(zip(stored[0], cosines.tolist(), strict=True)), abs=1e-6)
-
-
-def test_unknown_layout_reads_model_vectors_with_sqlite_vec(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = desk.store.use_model("m", 4)
-    ids = desk.write("a.py", 30)
-    embed_rest(desk.store, model)
-    query = np.array([1, 2, 3, 4], np.float32)
-    before = desk.reader.similarities(ids, query, "m")
-
-    monkeypatch.setattr(model_vectors, "read_vectors_at", unknown)
-    assert desk.reader.similarities(ids, query, "m") == pytest.approx(before, abs=1e-6)
-    assert len(before) == 30
-
-
-def test_missing_places_are_noticed(desk: Desk) -> None:
-    model = desk.store.use_model("m", 4)
-    desk.write("a.py", 3)
-    embed_rest(desk.store, model)
-    for place in ((99, 0), (1, 10**6)):
-        with pytest.raises(UnknownLayoutError), desk.reader.reading() as db:
-            vector_blocks.read_vectors_at(db, f"vectors_{model}", [place], 4)

@@ -14,24 +14,17 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.index.index_builders import (
-    DIMENSION,
     MadeUpModels,
-    embed_rest,
     functions,
     indexed,
-    made_up,
     numbers,
     small_table,
-    twins,
     violated_invariants,
 )
 
-from cairn.index.reader.filters import ChunkFilter
-from cairn.index.sqlite.reader import SqliteReader
-from cairn.index.store.deadline import never
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.intake import StaticIntake, VectorIntake
+from cairn.index.vectors.intake import VectorIntake
 from cairn.index.vectors.store import VectorStore
 from cairn.settings.tree import EmbeddingSettings
 
@@ -73,12 +66,8 @@ class Life(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
     def _make_intakes(self) -> None:
-        self.vectors = VectorIntake(
-            self.writer, self.models, lambda: (), lambda *embedded: None, lambda problem: None
-        )
-        self.vectors.select_model(EmbeddingSettings())
-        self.static = StaticIntake(self.writer, self.models, lambda: ())
-        self.static.select_table(EmbeddingSettings())
+        self.vectors = VectorIntake(self.writer, self.models, lambda: ())
+        self.vectors.select(EmbeddingSettings())
 
     def _state(self) -> tuple[list[object], list[object]]:
         """Return the paths, and all rows of files and chunks."""
@@ -100,12 +89,7 @@ class Life(RuleBasedStateMachine):
     def write(self, path: str, text: str, together: bool) -> None:
         files = [indexed(path, text)] + ([indexed("e.py", text)] if together else [])
 
-        def change() -> None:
-            ids = self.writer.write(files, ())
-            self.static.added(ids, EMBEDDING)
-            self.vectors.put_first(ids)
-
-        self._do(change, writes=True)
+        self._do(lambda: self.vectors.added(self.writer.write(files, ()), EMBEDDING), writes=True)
 
     @rule(path=st.sampled_from(PATHS))
     def remove(self, path: str) -> None:
@@ -117,22 +101,13 @@ class Life(RuleBasedStateMachine):
     def open(self, path: str) -> None:
         self._do(lambda: self.vectors.put_first(self.writer.chunk_ids([path])))
 
-    @rule(steps=st.integers(0, 1))
-    def embed(self, steps: int) -> None:
-        left = iter([False] * steps + [True] * 9)
-        self._do(lambda: self.vectors.step(EMBEDDING, lambda: next(left), lambda: None))
+    @rule()
+    def embed(self) -> None:
+        self._do(lambda: self.vectors.step(EMBEDDING))
 
     @rule()
     def embed_all(self) -> None:
-        while self.vectors.step(EMBEDDING, never, lambda: None):
-            pass
-        facts = self.writer.facts()
-        if self.vectors.has_model:
-            assert (facts.queued, facts.embedded) == (0, 1)
-
-    @rule()
-    def embed_all_static(self) -> None:
-        while self.static.step(EMBEDDING):
+        while self.vectors.step(EMBEDDING):
             pass
         facts = self.writer.facts()
         if facts.has_static:
@@ -141,12 +116,12 @@ class Life(RuleBasedStateMachine):
     @rule(name=st.sampled_from(["m", "other", None]))
     def choose_model(self, name: str | None) -> None:
         self.models.name = name
-        self._do(lambda: self.vectors.select_model(EmbeddingSettings()))
+        self._do(lambda: self.vectors.select(EmbeddingSettings()))
 
     @rule(table=st.sampled_from([("small", 8), ("large", 16), None]))
     def choose_table(self, table: tuple[str, int] | None) -> None:
         self.models.table = small_table(*table) if table else None
-        self._do(lambda: self.static.select_table(EmbeddingSettings()))
+        self._do(lambda: self.vectors.select(EmbeddingSettings()))
 
     @rule()
     def restart(self) -> None:
@@ -161,9 +136,6 @@ class Life(RuleBasedStateMachine):
     @invariant()
     def waiting_chunks_are_counted(self) -> None:
         facts, store = self.writer.facts(), VectorStore(self.writer.db)
-        waiting = store.waiting(facts.model_id) if facts.model_id else []
-        assert facts.chunks >= facts.queued >= len(waiting)
-        assert not (facts.embedded and waiting)
         without = store.without_static() if facts.has_static else []
         assert facts.chunks >= facts.static_queued >= len(without)
         assert not (facts.static and without)
@@ -173,46 +145,18 @@ TestLife = Life.TestCase
 TestLife.settings = settings(max_examples=25, stateful_step_count=15)
 
 
-def test_equal_texts_share_one_vector(writer: IndexWriter, store: VectorStore) -> None:
-    writer.write([twins("src/a.py"), indexed("docs/b.md", "# Ships\n")], ())
-    model = store.use_model("m@1", DIMENSION)
-    texts = store.texts([waiting.chunk_id for waiting in store.waiting(model)])
-    assert len({text.key for text in texts}) < len(texts)
-    store.store(model, [t.key for t in texts], np.stack([made_up(t.text) for t in texts]), queued=0)
-    assert store.waiting(model) == []
-    assert len(numbers(writer.db, f"SELECT rowid FROM vectors_{model}")) == len({text.key for text in texts})
-
-
 def test_texts_keep_the_requested_order(writer: IndexWriter, store: VectorStore) -> None:
     ids = writer.write([functions("a.py", 4)], ())
     wanted = [ids[2], 10_000, ids[0], ids[3]]
     assert [text.chunk_id for text in store.texts(wanted)] == [ids[2], ids[0], ids[3]]
-    model = store.use_model("m@1", DIMENSION)
-    text = store.texts([ids[0]])[0]
-    store.store(model, [text.key], made_up("x")[None, :], queued=3)
-    assert [text.chunk_id for text in store.texts(wanted, model)] == [ids[2], ids[3]]
-    assert store.waiting_among(wanted, model) == [ids[2], ids[3]]
-
-
-def test_models_keep_separate_vectors(writer: IndexWriter, store: VectorStore) -> None:
-    chunks = len(writer.write([functions("a.py", 5)], ()))
-    first = store.use_model("m@1", DIMENSION)
-    embed_rest(store, first)
-    writer.note(embedded=1, queued=0)
-    store.use_model("m@2", DIMENSION)
-    assert (writer.facts().queued, writer.facts().embedded) == (chunks, 0)
-    assert store.use_model("m@1", DIMENSION) == first
-    assert (writer.facts().queued, store.waiting(first)) == (0, [])
-    store.use_no_model()
-    assert (writer.facts().model_id, writer.facts().queued, writer.facts().embedded) == (0, 0, 0)
+    store.use_static("first", 8)
+    store.store_static([ids[0]], np.ones((1, 8), np.int8), queued=3)
+    assert store.lacking_static([ids[2], ids[0], ids[3]]) == [ids[2], ids[3]]
 
 
 def test_selecting_the_current_model_changes_nothing(writer: IndexWriter, store: VectorStore) -> None:
-    store.use_model("m@1", DIMENSION)
     store.use_static("table", 8)
-    writer.note(embedded=1)
     before = writer.facts()
-    store.use_model("m@1", DIMENSION)
     store.use_static("table", 8)
     assert writer.facts() == before
 
@@ -242,31 +186,17 @@ def test_other_token_limits_drop_static_vectors(writer: IndexWriter, store: Vect
 
 def test_invalid_batch_of_vectors_changes_nothing(writer: IndexWriter, store: VectorStore) -> None:
     ids = writer.write([functions("a.py", 2)], ())
-    model = store.use_model("m@1", DIMENSION)
-    keys = [text.key for text in store.texts(ids)]
     store.use_static("first", 8)
     before = writer.facts()
     with pytest.raises(ValueError, match="zip"):
-        store.store(model, keys, made_up("x")[None, :], queued=0)
-    with pytest.raises(ValueError, match="zip"):
         store.store_static(ids, np.ones((1, 8), np.int8), queued=0)
     assert writer.facts() == before
-    assert len(store.waiting(model)) == len(store.without_static()) == 2
+    assert len(store.without_static()) == 2
     assert not writer.db.in_transaction
-
-
-def test_reader_finds_the_stored_vectors(writer: IndexWriter, store: VectorStore, tmp_path: Path) -> None:
-    ids = writer.write([functions("a.py", 3)], ())
-    embed_rest(store, store.use_model("m@1", DIMENSION))
-    reader = SqliteReader(tmp_path)
-    for text in store.texts(ids):
-        best = reader.nearest(made_up(text.text), "m@1", 1, ChunkFilter(), never)[0]
-        assert best.chunk_id == text.chunk_id
-        assert best.score == pytest.approx(1.0, abs=1e-6)
 
 
 def test_waiting_chunks_have_the_data_of_their_files(writer: IndexWriter, store: VectorStore) -> None:
     ids = writer.write([indexed("docs/a.md", "# A\n", mtime_ns=7), indexed("tests/b.py", "b = 1\n")], ())
-    model = store.use_model("m@1", DIMENSION)
-    found = [(w.chunk_id, w.path, w.kind, w.mtime_ns) for w in store.waiting(model)]
+    store.use_static("first", 8)
+    found = [(w.chunk_id, w.path, w.kind, w.mtime_ns) for w in store.without_static()]
     assert sorted(found) == [(ids[0], "docs/a.md", "docs", 7), (ids[1], "tests/b.py", "tests", 0)]

@@ -11,12 +11,12 @@ from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn.discovery.excerpts import Quoter
 from cairn.discovery.indexed_searcher import IndexedSearcher
-from cairn.discovery.render import estimate_tokens
 from cairn.embedding.packaged import load_packaged
+from cairn.embedding.shared import estimate_tokens
 from cairn.embedding.static import StaticTable
 from cairn.protocol.evidence import Excerpt
 from cairn.retrieval.further_passages import FurtherPassage, further_passages, passages_of_results
-from cairn.retrieval.meaning import Meaning, StaticMeaning
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.scores import Ranked
@@ -38,7 +38,7 @@ class FolderWithPassages(IndexedFolder):
     def __init__(self, base: Path, files: Mapping[str, str]) -> None:
         super().__init__(base, files, packaged_table())
         self.uri = self.root.as_uri()
-        self.meaning = StaticMeaning(packaged_table())
+        self.meaning = Meaning(packaged_table())
 
     def passages(self, question: str, *, with_vectors: bool = True) -> Sequence[Passage]:
         return self._searched(question, self.meaning if with_vectors else None).passages()

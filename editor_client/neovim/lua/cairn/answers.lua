@@ -180,8 +180,7 @@ local function model(given)
   if not is_given(given) then
     return "no model, keywords only"
   end
-  local larger = ", comes with Cairn (`cairn model install` adds a larger one, slower to index)"
-  return "model " .. given.name .. (given.packaged and larger or "")
+  return "model " .. given.name .. (given.packaged and ", comes with Cairn" or "")
 end
 
 function M.status(answer, root)

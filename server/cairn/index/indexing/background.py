@@ -1,11 +1,10 @@
 """The work that the indexing thread does once every file is indexed, the most useful first: static vectors,
-git history, vocabulary, import counts, the model's vectors, maintenance."""
+git history, vocabulary, import counts, maintenance. A user's own model makes its vectors after the counts."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from functools import partial
 
 from cairn.index.indexing.folder_state import Activity, FolderState
 from cairn.index.indexing.git_history import GitHistory
@@ -15,8 +14,8 @@ from cairn.index.store.maintenance import Maintenance, today
 from cairn.index.store.meta import Facts
 from cairn.index.store.writer import IndexWriter
 from cairn.index.text.word_list import WordListIntake
-from cairn.index.vectors.intake import StaticIntake, VectorIntake
-from cairn.index.vectors.recipe import StaticRecipe
+from cairn.index.vectors.intake import VectorIntake
+from cairn.index.vectors.store import StaticRecipe
 from cairn.settings.tree import EmbeddingSettings, Settings
 from cairn.startup.interpreter import trim_memory
 
@@ -34,40 +33,30 @@ class Background:
         self._progress = state.progress
         self._note = state.note
         self._vectors = VectorIntake(
-            writer,
-            state.models,
-            lambda: state.queue.open_paths,
-            state.progress.embedded_texts,
-            partial(state.note, "model"),
+            writer, state.models, lambda: state.queue.open_paths, state.progress.embedded_texts
         )
-        self._static = StaticIntake(writer, state.models, lambda: state.queue.open_paths)
         self._history = GitHistory(writer.db, state.root)
         self._vocabulary = WordListIntake(writer.db)
         self._links = LinkCounter(writer, state.intervals)
         self._maintenance = Maintenance(writer.db)
         self._busy_at = time.monotonic()
         self._tidied_at = self._written_at = float("-inf")
-        self._look_for_model_at = 0.0
         self._selected: Settings | None = None
-        self._table_is_due = False
-        """Whether the next step selects the static table. Loading it earlier would delay the first files."""
+        self._model_is_due = False
+        """Whether the next step loads the model. Loading it earlier would delay the first files."""
 
-    def select_models(self, settings: Settings) -> None:
-        if settings == self._selected and self._vectors.has_model:
-            return
-        self._selected = settings
-        self._vectors.select_model(_embedding(settings))
-        self._static.announce(_embedding(settings))
-        self._table_is_due = True
-        self._look_for_model_at = time.monotonic() + self._intervals.model
+    def select_model(self, settings: Settings) -> None:
+        if settings != self._selected:
+            self._selected = settings
+            self._vectors.announce(_embedding(settings))
+            self._model_is_due = True
 
     def added(self, ids: list[int], settings: Settings) -> None:
         self._busy_at = self._written_at = time.monotonic()
-        self._static.added(ids, settings.embedding)
-        self._vectors.put_first(ids)
+        self._vectors.added(ids, settings.embedding)
 
     def recipe(self, settings: Settings) -> StaticRecipe | None:
-        return self._static.recipe(settings.embedding)
+        return self._vectors.recipe(settings.embedding)
 
     def put_first(self, paths: Iterable[str]) -> None:
         """Embed the chunks of these files next, because the user opened the files."""
@@ -76,13 +65,12 @@ class Background:
     def step(self, settings: Settings, interrupted: Callable[[], bool], on_step: Callable[[], None]) -> bool:
         """Do some of the pending work; return false if there is none at present."""
         now = time.monotonic()
-        if settings != self._selected or (not self._vectors.has_model and now >= self._look_for_model_at):
-            self.select_models(settings)
-        if self._table_is_due:
-            self._static.select_table(_embedding(settings))
-            self._table_is_due = False
+        self.select_model(settings)
+        if self._model_is_due:
+            self._vectors.select(_embedding(settings))
+            self._model_is_due = False
         self._progress.activity = Activity.STATIC
-        if self._static.step(settings.embedding):
+        if not self._vectors.is_slow and self._vectors.step(settings.embedding):
             on_step()
             return True
         self._progress.activity = Activity.HISTORY
@@ -96,11 +84,12 @@ class Background:
         if self._links.step(self._written_at):
             return True
         self._progress.activity = Activity.EMBEDDING
-        if self._vectors.step(settings.embedding, interrupted, on_step):
+        if self._vectors.step(settings.embedding):
             self._busy_at = time.monotonic()
+            on_step()
             return True
         self._progress.activity = Activity.IDLE
-        return self._tidy(settings, interrupted, now)
+        return self._tidy(interrupted, now)
 
     @property
     def is_counting(self) -> bool:
@@ -112,8 +101,7 @@ class Background:
 
     def next_step_at(self) -> float:
         """Return the monotonic time at which `step` may find work, infinity if only a change brings work."""
-        due = [] if self._vectors.has_model else [self._look_for_model_at]
-        due.append(self._links.next_step_at(self._written_at))
+        due = [self._links.next_step_at(self._written_at)]
         if self._vocabulary.is_due:
             due.append(self._written_at + self._intervals.count_after)
         if not _is_tidy(self._writer.facts()):
@@ -123,7 +111,7 @@ class Background:
     def _tidy_at(self) -> float:
         return max(self._busy_at + self._intervals.tidy_after, self._tidied_at + self._intervals.tidy_every)
 
-    def _tidy(self, settings: Settings, interrupted: Callable[[], bool], now: float) -> bool:
+    def _tidy(self, interrupted: Callable[[], bool], now: float) -> bool:
         facts = self._writer.facts()
         if _is_tidy(facts) or now < self._tidy_at():
             return False
@@ -135,7 +123,7 @@ class Background:
                 self._writer.note(checked_on=today())
             else:  # the check was interrupted; it waits for `tidy_every`, as reading a large index takes long
                 self._tidied_at = time.monotonic()
-        elif self._maintenance.run(settings.index, interrupted):
+        elif self._maintenance.run(interrupted):
             self._tidied_at = time.monotonic()
             self._writer.note(tidied=facts.content, tidied_on=today())
             self._writer.checkpoint()
@@ -145,8 +133,7 @@ class Background:
 
 
 def _is_tidy(facts: Facts) -> bool:
-    """Return whether maintenance ran today and no chunk changed since. It runs daily, because unused vectors
-    expire after a number of days."""
+    """Return whether maintenance ran today and no chunk changed since."""
     return (facts.tidied, facts.tidied_on) == (facts.content, today())
 
 

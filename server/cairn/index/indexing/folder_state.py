@@ -106,8 +106,6 @@ class Intervals:
     """The time from the latest write to a count of imports. A save during the count would have to wait."""
     count_every: float = 60.0
     """Shortest time between counts of imports. Each reads all imports: 0.35 s for 13,000 files."""
-    model: float = 30.0
-    """How often a folder without a model looks for an installed one."""
     tidy_after: float = 60.0
     """The time without work before maintenance, because one save is often followed by another."""
     tidy_every: float = 3600.0

@@ -13,7 +13,7 @@ from cairn.index.indexing.folder_state import Activity, Progress
 from cairn.index.indexing.reading import ReadRequest, ReadResult, read_file
 from cairn.index.indexing.work_queue import BURST
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
-from cairn.index.vectors.recipe import StaticRecipe
+from cairn.index.vectors.store import StaticRecipe
 from cairn.settings.tree import IndexSettings
 from cairn.startup.interpreter import trim_memory
 from cairn.workspace.collections import Projects, find_projects

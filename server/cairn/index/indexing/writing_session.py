@@ -57,7 +57,7 @@ class WritingSession:
         self._saved_at = float("-inf")
         self._rescan_at = float("inf")
         """The monotonic time of the next scan for changes that happened before the watcher was ready."""
-        self._background.select_models(state.settings())  # so that the status names the vectors to come
+        self._background.select_model(state.settings())  # so that the status names the vectors to come
 
     def run(self) -> None:
         """Keep the index equal to the folder until the thread must end."""
@@ -151,7 +151,7 @@ class WritingSession:
         commit = self._state.checkout.number()
         is_moved = commit != self._writer.facts().commit
         if work.rescan or is_moved or needs_rescan(work.paths) or len(work.paths) > _FLOOD:
-            self._background.select_models(settings)
+            self._background.select_model(settings)
             if time.monotonic() >= self._rescan_at:
                 self._rescan_at = float("inf")
             self._intake.reconcile(settings.index, work.force)

@@ -287,42 +287,6 @@ class OverlaidReader(IndexReader):
             found.update((sign * each, table) for each, table in source.symbol_tables(wanted).items())
         return found
 
-    def nearest(
-        self, vector: NDArray[np.float32], model: str, limit: int, only: ChunkFilter, cancelled: Cancelled
-    ) -> list[Hit]:
-        with self.overlay.shown() as (unsaved, hidden):
-            here = unsaved.passing(only) if unsaved else []
-        hits = self._saved.nearest(vector, model, limit, _without(only, hidden), cancelled)
-        compared = self.similarities([-chunk for chunk in here], vector, model) if here else {}
-        return _merged(hits, list(starmap(Hit, compared.items())), limit)
-
-    def vectors(
-        self, ids: Sequence[int], dimension: int, model: str
-    ) -> tuple[list[int], NDArray[np.float32]]:
-        here, there = _apart(ids)
-        found, rows = self._saved.vectors(there, dimension, model)
-        if not here:
-            return found, rows
-        with self.overlay.shown() as (unsaved, _):
-            keys = unsaved.keys_of(here) if unsaved else []
-        known = self._saved.key_vectors({key for _, key in keys}, dimension, model)
-        shown = {-chunk: known[key] for chunk, key in keys if key in known}
-        import numpy as np
-
-        return [*found, *shown], np.vstack((rows, *shown.values()))
-
-    def model_in_use(self) -> tuple[str, int]:
-        return self._saved.model_in_use()
-
-    def key_vectors(self, keys: Iterable[str], dimension: int, model: str) -> dict[str, NDArray[np.float32]]:
-        return self._saved.key_vectors(keys, dimension, model)
-
-    def embedding_keys(self, ids: Sequence[int]) -> list[str]:
-        return [key for source, _, wanted in self.by_source(ids) for key in source.embedding_keys(wanted)]
-
-    def lacking_vectors(self, keys: Sequence[str]) -> int:
-        return self._saved.lacking_vectors(keys)
-
     def nearest_static(
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
@@ -353,16 +317,6 @@ class OverlaidReader(IndexReader):
         facts = self._saved.facts()
         shown = self.overlay.generation
         return evolve(facts, generation=facts.generation + shown) if shown else facts
-
-    def facts_with_unsaved(self) -> Facts:
-        """Return the facts for ranking, in which unsaved chunks without a vector count as queued."""
-        facts = self.facts()
-        with self.overlay.shown() as (unsaved, _):
-            keys = [key for _, key in unsaved.keys_of(None)] if unsaved else []
-        if not keys:
-            return facts
-        missing = self._saved.lacking_vectors(keys)
-        return evolve(facts, chunks=facts.chunks + len(keys), queued=facts.queued + missing)
 
     def languages(self) -> tuple[LanguageStats, ...]:
         return self._saved.languages()

@@ -21,7 +21,7 @@ import apsw
 from attrs import frozen
 
 from cairn.chunking.model import content_key
-from cairn.embedding.shared import SharedModel
+from cairn.embedding.shared import SharedModel, TextEncoder
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
@@ -32,7 +32,7 @@ from cairn.index.store.meta import Facts, static_key
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.index.text.bm25 import OCCURRENCES, Occurrences, register
 from cairn.index.text.match import any_of
-from cairn.index.vectors.intake import StaticIntake
+from cairn.index.vectors.intake import VectorIntake
 from cairn.settings.tree import IndexSettings, Settings
 from cairn.text.unicode import well_formed
 from cairn.workspace.builtin_rules import decide_content
@@ -102,17 +102,6 @@ class UnsavedReader(SqliteReader):
         )
         return [Occurrences(chunk, *json.loads(found)) for chunk, found in rows]
 
-    def passing(self, only: ChunkFilter) -> list[int]:
-        condition, values = passes(self, "id", only)
-        return [chunk for (chunk,) in self.select(f"SELECT id FROM chunks WHERE {condition}", values)]
-
-    def keys_of(self, ids: Sequence[int] | None) -> list[tuple[int, str]]:
-        """Return the id and the embedding key of each chunk in `ids`, or of all chunks if that is None."""
-        which = "WHERE id IN (SELECT value FROM json_each(?))" if ids is not None else ""
-        given = (json.dumps(list(ids)),) if ids is not None else ()
-        rows = self.select(f"SELECT id, hex(embedding_key) FROM chunks {which}", given)
-        return [(chunk, key) for chunk, key in rows]
-
     def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
         from cairn.index.sqlite.postings import read_postings
 
@@ -159,7 +148,7 @@ class Overlay:
         self._shown: dict[str, tuple[str, str]] = {}
         """The content hash and the collection of each file in the overlay, by path."""
         self._writer: IndexWriter | None = None
-        self._static: StaticIntake | None = None
+        self._static: VectorIntake | None = None
         self._closed = False
         self._documents_lock = threading.Lock()
         self._flush_lock = threading.Lock()
@@ -300,7 +289,8 @@ class Overlay:
             pages = map(self.reader.page, (*gone, *rewritten))
             self.replaced = {chunk.id: chunk for chunk in itertools.chain.from_iterable(pages)}
             written = writer.write(fresh, gone) if fresh or gone else []
-            static.select_table(settings.embedding if self._has_vectors_of_ours(facts) else None)
+            encoder = self._encoder_of(facts)
+            static.select(settings.embedding if encoder else None, encoder)
             static.added(written, settings.embedding)
             while static.step(settings.embedding):
                 pass
@@ -308,16 +298,17 @@ class Overlay:
             self.hidden = tuple(wanted)
             self.generation += 1
 
-    def _has_vectors_of_ours(self, facts: Facts) -> bool:
-        """Return whether the index's static vectors are from this Cairn's table: versions may differ."""
-        table = self._models.static_table() if facts.has_static else None
-        return table is not None and facts.static_key == static_key(table.id)
+    def _encoder_of(self, facts: Facts) -> TextEncoder | None:
+        """Return the model that made the index's vectors; None for another version's, or if it has none."""
+        return self._models.made_by(
+            lambda name: bool(facts.has_static) and facts.static_key == static_key(name)
+        )
 
-    def _opened(self) -> tuple[IndexWriter, StaticIntake]:
+    def _opened(self) -> tuple[IndexWriter, VectorIntake]:
         if self._writer is None or self._static is None:
             self._writer = IndexWriter.in_memory(f"cairn-overlay-{next(_names)}")
             register(self._writer.db)
-            self._static = StaticIntake(self._writer, self._models, lambda: ())
+            self._static = VectorIntake(self._writer, self._models, lambda: ())
         return self._writer, self._static
 
 

@@ -233,8 +233,7 @@ def merged(every: Sequence[Postings]) -> Postings:
 
 
 def facts_of(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the rows of `meta` without what a snapshot lacks: a queue, vectors of the larger model, and the
-    counters of changes, which would show how many files the run read."""
-    fixed = {"model_id": 0, "embedded": 0, "queued": 0, "writing": 0, "paused": 0, "scanned": 1}
-    fixed |= {"generation": 1, "content": 1, "tidied": 1}
+    """Return the rows of `meta` without the counters of changes, which would show how many files the run
+    read."""
+    fixed = {"writing": 0, "paused": 0, "scanned": 1, "generation": 1, "content": 1, "tidied": 1}
     return {key: value for key, value in meta.items() if not isinstance(value, bytes)} | fixed

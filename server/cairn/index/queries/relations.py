@@ -32,34 +32,29 @@ _SMALL_COMMIT = 9
 
 @frozen
 class PassageVector:
-    """The mean of the stored vectors of some chunks, one mean for each kind of vector."""
+    """The mean of the stored vectors of some chunks."""
 
-    model: str = ""
-    vector: NDArray[np.float32] | None = None
-    """float32[dimension], a unit vector of the model `model`."""
     static_table: str = ""
     static: NDArray[np.int8] | None = None
-    """int8[dimension], a vector of the static table `static_table`. All its vectors have the same length."""
+    """int8[dimension], a vector of the model and format `static_table`. All its vectors have the same
+    length."""
 
 
 def passage_vector(reader: IndexReader, ids: Sequence[int]) -> PassageVector:
-    """Return the mean vectors of these chunks. Unsaved text may have static vectors only."""
-    keys: list[str] = []
-    rows: list[NDArray[np.int8]] = []
-    for source, _, wanted in reader.by_source(ids):
-        keys += source.embedding_keys(wanted)
-        if source.static_table():
-            rows += [*source.static_vectors(wanted)[1]]
-    model, dimension = reader.model_in_use()
-    vectors = reader.key_vectors(keys, dimension, model) if model else {}
+    """Return the mean vector of these chunks."""
     table = reader.static_table()
-    static = _static_mean(rows) if table else None
-    return PassageVector(model, _mean([vectors[key] for key in keys if key in vectors]), table, static)
+    rows = [
+        row
+        for source, _, wanted in reader.by_source(ids)
+        if source.static_table()
+        for row in source.static_vectors(wanted)[1]
+    ]
+    return PassageVector(table, _static_mean(rows) if table else None)
 
 
-def vector_of_texts(table: str, rows: NDArray[np.int8]) -> PassageVector:
-    """Return the mean of `rows`, int8[n, dimension], vectors of some texts from the static table `table`."""
-    return PassageVector(static_table=static_table_name(table, rows.shape[1]), static=_static_mean([*rows]))
+def vector_of_texts(model: str, rows: NDArray[np.int8]) -> PassageVector:
+    """Return the mean of `rows`, int8[n, dimension], vectors of some texts by `model`."""
+    return PassageVector(static_table_name(model, rows.shape[1]), _static_mean([*rows]))
 
 
 def _static_mean(rows: Sequence[NDArray[np.int8]]) -> NDArray[np.int8] | None:

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 import apsw
-import numpy as np
 from attrs import define, field
-from numpy.typing import NDArray
 
 from cairn.index.reader.chunk_columns import ChunkColumns
 from cairn.index.reader.connection import IndexMemory
-from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.reader.records import Hit
-from cairn.index.store.deadline import Cancelled
 from cairn.index.text.bm25 import register
 
 
@@ -38,7 +31,7 @@ class CatalogueMemory(IndexMemory):
 
 @define(eq=False, slots=False)
 class CatalogueReader(IndexReader):
-    """Reads a snapshot's catalogue. A shared index has no vectors of the larger, slow model."""
+    """Reads a snapshot's catalogue."""
 
     memory: CatalogueMemory = field(kw_only=True)
 
@@ -57,25 +50,3 @@ class CatalogueReader(IndexReader):
 
     def columns(self) -> ChunkColumns:
         return self.memory.columns
-
-    def nearest(
-        self, vector: NDArray[np.float32], model: str, limit: int, only: ChunkFilter, cancelled: Cancelled
-    ) -> list[Hit]:
-        return []
-
-    def vectors(
-        self, ids: Sequence[int], dimension: int, model: str
-    ) -> tuple[list[int], NDArray[np.float32]]:
-        return [], np.empty((0, dimension), np.float32)
-
-    def model_in_use(self) -> tuple[str, int]:
-        return "", 0
-
-    def key_vectors(self, keys: Iterable[str], dimension: int, model: str) -> dict[str, NDArray[np.float32]]:
-        return {}
-
-    def embedding_keys(self, ids: Sequence[int]) -> list[str]:
-        return []
-
-    def lacking_vectors(self, keys: Sequence[str]) -> int:
-        return 0

@@ -247,34 +247,6 @@ class IndexReader(ConnectedReader, ABC):
     # --- vectors ------------------------------------------------------------------------------------
 
     @abstractmethod
-    def nearest(
-        self, vector: NDArray[np.float32], model: str, limit: int, only: ChunkFilter, cancelled: Cancelled
-    ) -> list[Hit]:
-        """Return the chunks whose vectors are nearest to `vector`, float32[dimension], by cosine."""
-
-    @abstractmethod
-    def vectors(
-        self, ids: Sequence[int], dimension: int, model: str
-    ) -> tuple[list[int], NDArray[np.float32]]:
-        """Return the ids of the chunks with a vector, and the unit vectors, float32[n, dimension]."""
-
-    @abstractmethod
-    def model_in_use(self) -> tuple[str, int]:
-        """Return the name ("" for none) and the dimension of the model whose vectors are compared."""
-
-    @abstractmethod
-    def key_vectors(self, keys: Iterable[str], dimension: int, model: str) -> dict[str, NDArray[np.float32]]:
-        """Return the unit vectors, float32[dimension], of the texts with these embedding keys."""
-
-    @abstractmethod
-    def lacking_vectors(self, keys: Sequence[str]) -> int:
-        """Return how many texts with these embedding keys have no vector of the model in use."""
-
-    @abstractmethod
-    def embedding_keys(self, ids: Sequence[int]) -> list[str]:
-        """Return the hexadecimal keys under which the index stores the vectors of these chunks' texts."""
-
-    @abstractmethod
     def nearest_static(
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
@@ -287,13 +259,6 @@ class IndexReader(ConnectedReader, ABC):
     @abstractmethod
     def static_vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
         """Return the ids of the chunks with a static vector, int64[n], and these, int8[n, dimension]."""
-
-    def similarities(self, ids: Sequence[int], vector: NDArray[np.float32], model: str) -> dict[int, float]:
-        """Return the cosine similarity of these chunks' vectors of the model to `vector`."""
-        from cairn.index.vectors.model_vectors import of_unit_length
-
-        found, vectors = self.vectors(ids, vector.size, model)
-        return dict(zip(found, (vectors @ of_unit_length(vector)).tolist(), strict=True))
 
     # --- files and facts ----------------------------------------------------------------------------
 

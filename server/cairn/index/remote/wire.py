@@ -31,7 +31,7 @@ from cairn.index.reader.records import (
 )
 from cairn.index.text.bm25 import Statistics
 from cairn.index.text.literals import ExactMatches, Literal, TextHit
-from cairn.protocol.chunk_type import ChunkType
+from cairn.protocol.places import ChunkType
 
 _RECORDS: Mapping[str, Callable[..., Any]] = {
     kind.__name__: kind

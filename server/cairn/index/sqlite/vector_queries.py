@@ -1,4 +1,4 @@
-"""Queries for the chunks nearest in meaning, by a model's vectors or by static ones."""
+"""Queries for the chunks nearest in meaning, by their vectors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cairn.index.reader.records import Hit
 from cairn.index.sqlite.filters import HIDDEN_CHUNKS, admitted, passes
 from cairn.index.store.deadline import Cancelled
 from cairn.index.store.meta import Facts, read_facts
-from cairn.index.store.schema import STATIC_TABLE, static_cosine, vectors_table
+from cairn.index.store.schema import STATIC_TABLE, static_cosine
 
 # Only methods that compare vectors import numpy: opening a workspace does not need it.
 if TYPE_CHECKING:
@@ -31,57 +31,6 @@ if TYPE_CHECKING:
 
 
 class VectorQueries(IndexReader):
-    def nearest(
-        self, vector: NDArray[np.float32], model: str, limit: int, only: ChunkFilter, cancelled: Cancelled
-    ) -> list[Hit]:
-        condition, passing = passes(self, "c.id", only)
-        where, values, spare = _neighbour_filter(self, only)
-        embedding = vector.astype("float32", copy=False).tobytes()  # sqlite-vec reads contiguous float32
-        with self.reading(cancelled) as db:
-            model_id = _model_id(db, model)
-            if model_id is None:
-                return []
-            among = (
-                f"AND rowid IN (SELECT e.id FROM ({where}) admitted CROSS JOIN chunks c ON c.id = admitted.id"
-                f" CROSS JOIN embeddings e ON e.model_id = {model_id} AND e.key = c.embedding_key)"
-                if where
-                else ""
-            )
-            rows = db.execute(
-                f"""WITH nearest AS (
-                        SELECT rowid, distance FROM {vectors_table(model_id)}
-                        WHERE embedding MATCH ? AND k = ? {among})
-                    SELECT c.id, 1.0 - n.distance AS similarity
-                    FROM nearest n JOIN embeddings e ON e.id = n.rowid
-                    JOIN chunks c ON c.embedding_key = e.key
-                    WHERE {condition} ORDER BY similarity DESC, c.id""",
-                (embedding, min(limit, MAX_NEIGHBOURS) + spare, *values, *passing),
-            )
-            hits = [Hit(*row) for row in rows]
-        return hits[:limit] if spare else hits
-
-    def vectors(
-        self, ids: Sequence[int], dimension: int, model: str
-    ) -> tuple[list[int], NDArray[np.float32]]:
-        import numpy as np
-
-        from cairn.index.vectors.model_vectors import chunk_vectors
-
-        with self.reading() as db:
-            model_id = _model_id(db, model)
-            if model_id is None:
-                return [], np.empty((0, dimension), np.float32)
-            return chunk_vectors(db, model_id, ids, dimension)
-
-    def key_vectors(self, keys: Iterable[str], dimension: int, model: str) -> dict[str, NDArray[np.float32]]:
-        with self.reading() as db:
-            model_id = _model_id(db, model)
-            if model_id is None:
-                return {}
-            from cairn.index.vectors.model_vectors import text_vectors
-
-            return text_vectors(db, model_id, keys, dimension)
-
     def nearest_static(
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
@@ -150,23 +99,6 @@ class VectorQueries(IndexReader):
             known, rows = matrix.vectors(wanted) if matrix else _vectors(db, wanted)
         return known, rows if len(known) else np.empty((0, 0), np.int8)
 
-    def model_in_use(self) -> tuple[str, int]:
-        used = self.select(
-            "SELECT model, dimension FROM models WHERE id = (SELECT value FROM meta WHERE key = 'model_id')"
-        )
-        return used[0] if used else ("", 0)
-
-    def embedding_keys(self, ids: Sequence[int]) -> list[str]:
-        sql = "SELECT hex(embedding_key) FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
-        return [key for (key,) in self.select(sql, (json.dumps(list(ids)),))]
-
-    def lacking_vectors(self, keys: Sequence[str]) -> int:
-        sql = """SELECT count(*) FROM json_each(?) k WHERE NOT EXISTS
-            (SELECT 1 FROM embeddings e
-             WHERE e.model_id = (SELECT value FROM meta WHERE key = 'model_id') AND e.key = unhex(k.value))"""
-        ((lacking,),) = self.select(sql, (json.dumps(list(keys)),))
-        return int(lacking)
-
     def _static_rows(
         self, db: apsw.Connection, facts: Facts, deadline: Cancelled | None = None
     ) -> StaticRows | None:
@@ -215,13 +147,3 @@ def _neighbour_filter(reader: ConnectedReader, only: ChunkFilter) -> tuple[str, 
         return where, values, 0
     ((hidden,),) = reader.select(f"SELECT count(*) FROM ({HIDDEN_CHUNKS})", (json.dumps(only.hidden),))
     return ("", [], hidden) if hidden <= MAX_NEIGHBOURS else (*admitted(reader, only, even_all=True), 0)
-
-
-def _model_id(db: apsw.Connection, model: str) -> int | None:
-    # For each length of embedded text, there is a row `model:length`. The row in use comes first.
-    found = db.execute(
-        "SELECT id FROM models WHERE model = ?1 OR substr(model, 1, length(?1) + 1) = ?1 || ':'"
-        " ORDER BY id = (SELECT value FROM meta WHERE key = 'model_id') DESC LIMIT 1",
-        (model,),
-    ).get
-    return None if found is None else int(found)

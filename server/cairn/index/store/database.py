@@ -22,8 +22,8 @@ from cairn.index.store.schema import KEYWORD_TABLES, SCHEMA, SCHEMA_VERSION
 logger = logging.getLogger(__name__)
 
 DATABASE_NAME = "index.db"
-PREVIOUS_NAME = "previous.db"
-"""An index of another schema version, kept while its vectors are copied to the new one."""
+_PREVIOUS_NAME = "previous.db"
+"""Cairn 0.2 could leave this file beside the index."""
 
 DAMAGE = (apsw.NotADBError, apsw.CorruptError, zlib.error)
 """Errors of a file that is not a database, of an inconsistent database, and of damaged compressed text."""
@@ -90,9 +90,9 @@ def file_identity(path: Path) -> tuple[int, bool, bool] | None:
 def open_writer(folder: Path, check: bool) -> tuple[apsw.Connection, str | None]:
     """Open the writing connection to the index in `folder`. The caller must have the writer's lock.
 
-    A damaged file is moved aside, and one of another schema version is kept if it has a model's vectors. In
-    each case a new index replaces the file, and the second value is a remark for the user; otherwise it is
-    None. Raises IndexUnavailableError if the folder cannot be used.
+    A damaged file is moved aside, and one of another schema version is deleted. In each case a new index
+    replaces the file, and the second value is a remark for the user; otherwise it is None. Raises
+    IndexUnavailableError if the folder cannot be used.
     """
     try:
         connection, remark = _open_or_rebuild(folder / DATABASE_NAME, check)
@@ -134,11 +134,6 @@ def remove_set_aside(path: Path) -> None:
         damaged.unlink(missing_ok=True)
 
 
-def remove_previous(folder: Path) -> None:
-    for file in _files(folder / PREVIOUS_NAME):
-        file.unlink(missing_ok=True)
-
-
 def connect_read_only(path: Path) -> apsw.Connection:
     """Open a read-only connection to an index of any schema version. Raises apsw.Error."""
     return _connect(path, apsw.SQLITE_OPEN_READONLY)
@@ -164,28 +159,14 @@ def _open_or_rebuild(path: Path, check: bool) -> tuple[apsw.Connection, str | No
                             set_facts(connection, **CHECK_IS_DUE)
                 return connection, None
             is_empty = connection.execute("SELECT count(*) FROM sqlite_master").get == 0
-            has_vectors = not is_empty and _has_vectors(connection)
             connection.close()
         if not is_empty:
-            remove_previous(path.parent)
-            kept_files = _files(path.with_name(PREVIOUS_NAME))
-            for old, kept in zip(_files(path)[::-1], kept_files[::-1], strict=True):
-                if old.exists() and has_vectors:
-                    old.replace(kept)
-                old.unlink(missing_ok=True)
+            for file in (*_files(path)[::-1], *_files(path.with_name(_PREVIOUS_NAME))):
+                file.unlink(missing_ok=True)
             remark = "The index is from another version of Cairn and is being rebuilt."
     except DAMAGE as problem:
         remark = set_index_aside(path, problem)
     return create(path, vfs=None), remark
-
-
-def _has_vectors(connection: apsw.Connection) -> bool:
-    """Return whether an index of any schema version has vectors of a model. Its text must not stay otherwise:
-    the rules may exclude files now that they accepted then."""
-    try:
-        return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM embeddings)").get)
-    except apsw.SQLError:
-        return False
 
 
 def create(path: Path | str, vfs: str | None) -> apsw.Connection:

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from cairn.text.identifiers import identifier_words
-from cairn.text.runs import RunCache, ascii_runs
+from cairn.text.identifiers import RunCache, ascii_runs, identifier_words
 
 _PUNCTUATION = re.compile(r"[^\w\s](?: ?[^\w\s])+")
 _ASCII_PUNCTUATION = re.compile(

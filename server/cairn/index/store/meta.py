@@ -31,16 +31,10 @@ class Facts:
     scanned: int = 0
     files_total: int = 0
     chunks: int = 0
-    model_id: int = 0
-    """The id of the model whose vectors searches compare; 0 for none."""
-    queued: int = 0
-    """The number of chunks without a vector of that model."""
-    embedded: int = 0
-    """Whether every chunk has a vector of that model."""
     static_queued: int = 0
-    """The number of chunks without a static vector."""
+    """The number of chunks without a vector."""
     static: int = 0
-    """Whether static vectors are enabled and every chunk has one."""
+    """Whether vectors are enabled and every chunk has one."""
     paused: int = 0
     writing: int = 0
     """Whether a process writes, or died while it wrote."""
@@ -52,9 +46,9 @@ class Facts:
     checked_on: int = 0
     """The day of the latest successful check of the whole file."""
     has_static: int = 0
-    """Whether static vectors are enabled."""
+    """Whether vectors are enabled."""
     static_key: int = 0
-    """The `static_key` of the table that makes static vectors."""
+    """The `static_key` of the model that makes the vectors."""
     commit: int = -1
     """The `Checkout.number` of the folder at the beginning of the latest comparison with it; -1 before."""
     history: int = -1
@@ -62,9 +56,7 @@ class Facts:
 
     @property
     def complete(self) -> bool:
-        return bool(
-            self.scanned and (not self.has_static or self.static) and (not self.model_id or self.embedded)
-        )
+        return bool(self.scanned and (not self.has_static or self.static))
 
     @property
     def is_counted(self) -> bool:
@@ -72,9 +64,9 @@ class Facts:
         return self.counted == self.compared == self.links
 
 
-def static_key(table: str) -> int:
-    """Return a positive number that identifies the static table with the id `table`."""
-    return zlib.crc32(table.encode()) or 1
+def static_key(model: str) -> int:
+    """Return a positive number that identifies the model with the id `model`."""
+    return zlib.crc32(model.encode()) or 1
 
 
 CHECK_IS_DUE: Mapping[str, int] = {"checked_on": 1, "tidied_on": 0}

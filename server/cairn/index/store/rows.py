@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from cairn.chunking.model import Chunk
-from cairn.protocol.chunk_type import ChunkType
+from cairn.protocol.places import ChunkType
 
 _DESCRIBED = (
     "type", "language", "title", "header_path", "symbol", "symbol_kind", "parent", "defines", "signature",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 
 CONTENT_VERSION = 8
@@ -16,16 +17,13 @@ TOKENIZER = "porter unicode61 remove_diacritics 2 tokenchars _"
 # The text is compressed, and the keyword index has no copy of it (contentless, with deletes): with external
 # content, 13.5 MB of text took 38.5 MB. Triggers delete the keywords of deleted chunks.
 #
-# Keys and hashes are 16 bytes, not text. `embeddings.unreferenced` is the day (since 1970) from which no
-# chunk used the vector. Static vectors are not shared between chunks, as they are cheap to make. Ids of
-# chunks are not reused, because a queue may still have the ids of deleted chunks.
+# Keys and hashes are 16 bytes, not text. Ids of chunks are not reused, because a queue may still have the ids
+# of deleted chunks.
 #
 # Rows of history, imports and copies have the file's path as key, so that they outlive the row of the file.
 # `touches` has the id of each commit (uint32) and its number of files (uint8), newest first. Commits are in
 # compressed blocks, and `first` is the id of a block's first commit: without blocks, 20,000 commits took a
 # third of the text's size.
-#
-# SCHEMA_VERSION depends on every character of SCHEMA, comments included.
 SCHEMA = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
@@ -86,7 +84,6 @@ CREATE TABLE chunks(
     text BLOB NOT NULL,
     UNIQUE(file_id, position)
 );
-CREATE INDEX chunks_by_embedding ON chunks(embedding_key);
 
 CREATE TABLE definitions(
     name TEXT NOT NULL COLLATE NOCASE,
@@ -119,19 +116,6 @@ CREATE TRIGGER files_deleted AFTER DELETE ON files BEGIN
     DELETE FROM symbols WHERE id = old.symbols_id AND NOT EXISTS (SELECT 1 FROM files WHERE symbols_id = old.symbols_id);
 END;
 
-CREATE TABLE models(
-    id INTEGER PRIMARY KEY,
-    model TEXT NOT NULL UNIQUE,
-    dimension INTEGER NOT NULL
-);
-CREATE TABLE embeddings(
-    id INTEGER PRIMARY KEY,
-    model_id INTEGER NOT NULL REFERENCES models(id),
-    key BLOB NOT NULL,
-    unreferenced INTEGER,
-    UNIQUE(model_id, key)
-);
-
 CREATE TABLE commits(first INTEGER PRIMARY KEY, packed BLOB NOT NULL);
 CREATE TABLE file_history(
     path TEXT PRIMARY KEY,
@@ -154,30 +138,25 @@ CREATE TABLE copies(
 CREATE TABLE requests(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, path TEXT NOT NULL);
 """  # noqa: E501
 
-SCHEMA_VERSION = zlib.crc32(f"{CONTENT_VERSION} {SCHEMA}".encode()) & 0x7FFFFFFF
-"""The value of SQLite's `user_version`, which has 31 bits; it changes with the tables."""
+
+def schema_version(schema: str) -> int:
+    """Return SQLite's `user_version`, of 31 bits, for these tables. It does not depend on comments, blanks
+    and line ends, so that a change of these does not discard the indexes of users."""
+    statements = " ".join(re.sub(r"--[^\n]*", "", schema).split())
+    return zlib.crc32(f"{CONTENT_VERSION} {statements}".encode()) & 0x7FFFFFFF
+
+
+SCHEMA_VERSION = schema_version(SCHEMA)
 
 KEYWORD_TABLES = ("chunks_fts", "operators", "paths_fts", "subjects_fts", "names")
 
 STATIC_TABLE = "static_vectors"
-"""The table of static vectors, if these are enabled; the rowid is the chunk's id."""
-
-
-def vectors_table(model_id: int) -> str:
-    """Return the name of one model's vec0 table. Vectors of two models cannot be compared."""
-    return f"vectors_{int(model_id)}"
-
-
-def create_vectors_table(model_id: int, dimension: int) -> str:
-    """Return SQL that creates a model's table; the rowid is `embeddings.id`."""
-    return (
-        f"CREATE VIRTUAL TABLE {vectors_table(model_id)} "
-        f"USING vec0(embedding float[{int(dimension)}] distance_metric=cosine)"
-    )
+"""The table of vectors, if these are enabled; the rowid is the chunk's id. They are those of the code model,
+or of a user's own."""
 
 
 def static_table_name(table: str, dimension: int) -> str:
-    """Return a name for static vectors of one token table and one format, which are comparable."""
+    """Return a name for the vectors of one model and one format, which are comparable."""
     return f"{table} {create_static_table(dimension)}"
 
 

@@ -216,12 +216,9 @@ class IndexWriter:
             lacking = len(written) - self._store_vectors(written)
             facts = self.facts()
             chunks = facts.chunks - sum(change.gone for change in changes) + len(written)
-            # These are upper bounds; the code that makes vectors corrects them.
-            queued = min(chunks, facts.queued + len(written))
+            # This is an upper bound; the code that makes vectors corrects it.
             static_queued = min(chunks, facts.static_queued + lacking)
-            set_facts(self.db, chunks=chunks, queued=queued, static_queued=static_queued)
-            if written:
-                set_facts(self.db, embedded=0)
+            set_facts(self.db, chunks=chunks, static_queued=static_queued)
             if lacking:
                 set_facts(self.db, static=0)
             raise_generation(self.db, "content", *{name for change in changes for name in change.counters})

@@ -9,7 +9,7 @@ maintenance moves rows between blocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import cast
 
@@ -78,32 +78,3 @@ def read_block_vectors(db: apsw.Connection, table: str, number: int, dimension: 
     """Return the vectors of all places of a block, int8[places, dimension]. Raises UnknownLayoutError."""
     vectors = db.execute(f"SELECT vectors FROM {table}_vector_chunks00 WHERE rowid = ?", (number,)).get
     return np.frombuffer(vectors, np.int8).reshape(-1, dimension)
-
-
-@known_layout()
-def read_vectors_at(
-    db: apsw.Connection, table: str, places: Sequence[tuple[int, int]], dimension: int
-) -> NDArray[np.float32]:
-    """Return the vectors at `places`, n pairs (block, place in the block), as float32[n, dimension].
-
-    For 400 of 107,000 vectors of float32[384] it takes 1.3 ms, and sqlite-vec 3.5 ms. Opening a blob of 1.5
-    MB takes most of the time: this function opens one for each block, and sqlite-vec one for each row. Raises
-    UnknownLayoutError.
-    """
-    vectors = np.empty((len(places), dimension), np.float32)
-    if not places:
-        return vectors
-    size = dimension * vectors.itemsize
-    room = vectors.data.cast("B")
-    order = sorted(range(len(places)), key=places.__getitem__)
-    opened = places[order[0]][0]
-    # The blob's rowid is the number of the block, as in sqlite-vec's own code.
-    with db.blob_open("main", f"{table}_vector_chunks00", "vectors", opened, False) as blob:
-        for row in order:
-            block, place = places[row]
-            if block != opened:
-                blob.reopen(block)
-                opened = block
-            blob.seek(place * size)
-            blob.read_into(room[row * size : (row + 1) * size])
-    return vectors

@@ -1,7 +1,9 @@
-"""Makes the vectors of every chunk of an index: static ones within seconds, the model's in the background."""
+"""Makes the vector of every chunk of an index: by the code model within seconds, by a user's own model in the
+background."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import PurePosixPath
@@ -10,11 +12,8 @@ from typing import TYPE_CHECKING
 from attrs import define, field
 
 from cairn.errors import ModelError
-from cairn.index.store.database import remove_previous
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.recipe import StaticRecipe, static_vectors
-from cairn.index.vectors.siblings import Siblings
-from cairn.index.vectors.store import ChunkText, VectorStore, Waiting
+from cairn.index.vectors.store import StaticRecipe, VectorStore, Waiting, static_vectors
 from cairn.settings.tree import EmbeddingSettings
 from cairn.startup.interpreter import trim_memory
 from cairn.workspace.collections import FileKind
@@ -22,16 +21,15 @@ from cairn.workspace.collections import FileKind
 # Modules that need numpy are imported where vectors are made: opening a complete index does not need it.
 if TYPE_CHECKING:
     from cairn.embedding.packaged import PackagedModel
-    from cairn.embedding.shared import SharedModel
-    from cairn.embedding.static import StaticTable
+    from cairn.embedding.shared import SharedModel, TextEncoder
 
 _PAGE = 512
-"""The number of chunks taken from the queue at once. Of these, texts of similar length are embedded together,
-because padding takes as much time as text."""
-_TEXTS_A_STEP = 4
-"""The number of texts embedded between two checks for queries and other work: 50 ms of one core."""
-_STATIC_AT_ONCE = 64
-"""Up to this many new chunks, such as those of a save, get static vectors immediately; more are queued."""
+"""The number of chunks that the code model embeds at once."""
+_SLOW_PAGE = 4
+"""The number of chunks that a user's own model embeds between two checks for queries and other work: 50 ms of
+one core by a model of 90 MB."""
+_AT_ONCE = 64
+"""The code model embeds up to this many new chunks, such as those of a save, immediately; more are queued."""
 _RECENT_SECONDS = 24 * 3600
 """A file edited within this time is probably being worked on."""
 _ENTRY_POINTS = frozenset("main __main__ __init__ index lib mod app cli server readme".split())
@@ -55,11 +53,11 @@ class _ChunkQueue:
     def is_made(self) -> bool:
         return self._ids is not None
 
-    def take(self) -> list[int]:
-        """Remove and return the next page, which is empty if no chunk waits."""
+    def take(self, most: int) -> list[int]:
+        """Remove and return the next ids, up to `most`; none if no chunk waits."""
         if self._ids is None:
             self._ids = dict.fromkeys(reversed(by_importance(self.find(), self.open_paths())))
-        return [self._ids.popitem()[0] for _ in range(min(_PAGE, len(self._ids)))]
+        return [self._ids.popitem()[0] for _ in range(min(most, len(self._ids)))]
 
     def put_first(self, ids: Iterable[int]) -> None:
         if self._ids is not None:
@@ -94,165 +92,65 @@ def by_importance(waiting: Sequence[Waiting], open_paths: Container[str]) -> lis
     return [chunk.chunk_id for chunk in sorted(waiting, key=rank)]
 
 
-@define(eq=False)
 class VectorIntake:
-    """Makes the model's vectors, on the thread that owns the writer."""
-
-    _writer: IndexWriter
-    _models: SharedModel
-    _open_paths: Callable[[], Container[str]]
-    _on_embedded: Callable[[int, float, int], None]
-    """Called after each step with its number of texts, its seconds, and the number of waiting chunks."""
-    _on_problem: Callable[[str | None], None]
-    """Called with a sentence for the status if the model cannot be used, otherwise with None."""
-    _name: str = field(default="", init=False)
-    _model_id: int = field(default=0, init=False)
-    _siblings: Siblings | None = field(default=None, init=False)
-    _store: VectorStore = field(init=False)
-    _queue: _ChunkQueue = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._store = VectorStore(self._writer.db)
-        self._queue = _ChunkQueue(lambda: self._store.waiting(self._model_id), self._open_paths)
-
-    @property
-    def has_model(self) -> bool:
-        return self._model_id != 0
-
-    def select_model(self, settings: EmbeddingSettings | None) -> None:
-        """Use the installed model from now on, or no model if `settings` is None."""
-        model = None
-        try:
-            model = self._models.installed() if settings else None
-            self._on_problem(None)
-        except ModelError as problem:
-            self._on_problem(str(problem))
-        self._close_siblings()  # they were opened for another model
-        if model is None or settings is None:
-            self._name, self._model_id = "", 0
-            self._store.use_no_model()
-        else:
-            # The token limits are part of the name because they change the vector of a text.
-            self._name = f"{model.id}:{settings.code_tokens}/{settings.text_tokens}"
-            self._model_id = self._store.use_model(self._name, model.dimension)
-        self._queue.restart(is_done=self.has_model and bool(self._writer.facts().embedded))
-
-    def put_first(self, ids: Iterable[int]) -> None:
-        """Embed these chunks next, which are new or in opened files, except those that have a vector."""
-        if self.has_model and self._queue.is_made:
-            self._queue.put_first(self._store.waiting_among(ids, self._model_id))
-
-    def step(
-        self, settings: EmbeddingSettings, interrupted: Callable[[], bool], on_step: Callable[[], None]
-    ) -> bool:
-        """Embed a page of texts, or fewer if `interrupted()`; return false if none is left."""
-        if not self.has_model or self._writer.facts().embedded:
-            return False
-        page = self._queue.take()
-        if not page:
-            self._finish()
-            return False
-        texts = self._store.texts(page, self._model_id)
-        waiting = {text.chunk_id for text in texts}
-        missing = self._from_siblings(texts, waiting)
-        try:
-            embedder = self._models.embedder() if missing else None
-        except ModelError:
-            embedder = None
-        if missing and embedder is None:
-            self.select_model(settings)  # reports the problem and continues without a model
-            return False
-        for step, max_tokens in _steps(missing, settings):
-            if interrupted() or embedder is None:
-                self._queue.put_first(text.chunk_id for text in texts if text.chunk_id in waiting)
-                return True
-            began = time.monotonic()
-            vectors = embedder.embed([text.text for text in step], max_tokens)
-            done = {text.key for text in step}
-            waiting.difference_update(text.chunk_id for text in texts if text.key in done)
-            queued = len(self._queue) + len(waiting)
-            self._store.store(self._model_id, [text.key for text in step], vectors, queued)
-            self._on_embedded(len(step), time.monotonic() - began, queued)
-            on_step()
-        # A smaller page adds little to the log, and truncating the log waits for the disk.
-        if len(page) == _PAGE:
-            self._writer.checkpoint()
-        return True
-
-    def _from_siblings(self, texts: list[ChunkText], waiting: set[int]) -> list[ChunkText]:
-        """Copy vectors from other indexes and remove their chunks from `waiting`; return the other texts."""
-        wanted = {text.key: text for text in texts}
-        if not wanted:
-            return []
-        if self._siblings is None:
-            self._siblings = Siblings(self._writer.folder, self._name)
-        found = self._siblings.look_up(wanted)
-        if found:
-            import numpy as np
-
-            vectors = np.stack([np.frombuffer(vector, np.float32) for vector in found.values()])
-            waiting.difference_update(text.chunk_id for text in texts if text.key in found)
-            self._store.store(self._model_id, list(found), vectors, len(self._queue) + len(waiting))
-        return [text for key, text in wanted.items() if key not in found]
-
-    def _finish(self) -> None:
-        self._on_embedded(0, 0.0, 0)
-        self._writer.note(embedded=1, queued=0)
-        self._close_siblings()
-        remove_previous(self._writer.folder)
-        trim_memory()
-
-    def _close_siblings(self) -> None:
-        if self._siblings is not None:
-            self._siblings.close()
-            self._siblings = None
-
-
-def _steps(texts: list[ChunkText], settings: EmbeddingSettings) -> list[tuple[list[ChunkText], int]]:
-    """Return steps of texts of similar length, each with its token limit."""
-    steps = []
-    for is_code, max_tokens in ((True, settings.code_tokens), (False, settings.text_tokens)):
-        alike = sorted((t for t in texts if t.is_code == is_code), key=lambda t: (len(t.text), t.key))
-        starts = range(0, len(alike), _TEXTS_A_STEP)
-        steps += [(alike[start : start + _TEXTS_A_STEP], max_tokens) for start in starts]
-    return steps
-
-
-class StaticIntake:
-    """Makes static vectors, on the thread that owns the writer."""
+    """Makes the vectors, on the thread that owns the writer."""
 
     def __init__(
-        self, writer: IndexWriter, models: SharedModel, open_paths: Callable[[], Container[str]]
+        self,
+        writer: IndexWriter,
+        models: SharedModel,
+        open_paths: Callable[[], Container[str]],
+        on_slow_step: Callable[[int, float, int], None] = lambda count, seconds, queued: None,
     ) -> None:
+        """`on_slow_step` is called after each step of a user's own model with its number of texts, its
+        seconds, and the number of waiting chunks."""
         self._writer = writer
         self._store = VectorStore(writer.db)
         self._models = models
-        self._table: StaticTable | None = None
+        self._on_slow_step = on_slow_step
+        self._encoder: TextEncoder | None = None
+        self.is_slow = False
+        """Whether a user's own model makes the vectors."""
         self._queue = _ChunkQueue(self._store.without_static, open_paths)
 
     def announce(self, settings: EmbeddingSettings | None) -> None:
-        """Record in the index, before the table is loaded, that it will have static vectors."""
+        """Record in the index, before the code model is loaded, that it will have vectors. A user's own model
+        is loaded for that, since only the loaded one knows its dimension."""
+        if settings is not None and self._own_is_usable():
+            self.select(settings)
+            return
         try:
             model = self._models.packaged() if settings else None
         except ModelError:  # the status reports it
             model = None
         self._use(model, settings)
 
-    def select_table(self, settings: EmbeddingSettings | None) -> None:
-        """Use the code model's table from now on, or no table if `settings` is None."""
-        self._table = self._models.static_table() if settings else None
-        self._use(self._table, settings)
-        self._queue.restart(is_done=self._table is not None and bool(self._writer.facts().static))
+    def select(self, settings: EmbeddingSettings | None, encoder: TextEncoder | None = None) -> None:
+        """Use `encoder` from now on, by default the one that the settings name; no encoder if `settings` is
+        None."""
+        self._encoder = (encoder or self._models.encoder()) if settings else None
+        self.is_slow = self._encoder is not None and self._encoder is not self._models.static_table()
+        self._use(self._encoder, settings)
+        self._queue.restart(is_done=self._encoder is not None and bool(self._writer.facts().static))
 
-    def _use(self, table: StaticTable | PackagedModel | None, settings: EmbeddingSettings | None) -> None:
-        if table is None or settings is None:
+    def _own_is_usable(self) -> bool:
+        with contextlib.suppress(ModelError):  # the status reports it
+            return self._models.own() is not None
+        return False
+
+    def _use(self, encoder: TextEncoder | PackagedModel | None, settings: EmbeddingSettings | None) -> None:
+        if encoder is None or settings is None:
             self._store.use_no_static()
         else:
             # The token limits change the vector of a text.
             embedded = f"{settings.code_tokens}/{settings.text_tokens}"
-            self._store.use_static(table.id, table.dimension, embedded)
+            self._store.use_static(encoder.id, encoder.dimension, embedded)
 
     def recipe(self, settings: EmbeddingSettings) -> StaticRecipe | None:
+        """Return the recipe by which other processes make vectors; None if they cannot: only the code model
+        is fast enough."""
+        if self._own_is_usable():
+            return None
         try:
             model = self._models.packaged() if self._writer.facts().has_static else None
         except ModelError:  # the status reports it
@@ -260,32 +158,43 @@ class StaticIntake:
         return StaticRecipe(model.folder, settings) if model else None
 
     def added(self, ids: list[int], settings: EmbeddingSettings) -> None:
-        """Make the missing vectors of new chunks immediately if they are few, otherwise in the next step."""
+        """Make the missing vectors of new chunks immediately if the model is fast and they are few, otherwise
+        in the next steps."""
         if not self._writer.facts().has_static:
             return
         ids = self._store.lacking_static(ids)
-        if self._table is not None and len(ids) <= _STATIC_AT_ONCE:
+        if self._encoder is not None and len(ids) <= _AT_ONCE and not self.is_slow:
             self._embed(ids, settings)
         else:
             self._queue.put_first(ids)
 
+    def put_first(self, ids: Iterable[int]) -> None:
+        """Embed these chunks next, because a user opened their files, except those that have a vector."""
+        if self._queue.is_made and self._writer.facts().has_static:
+            self._queue.put_first(self._store.lacking_static(ids))
+
     def step(self, settings: EmbeddingSettings) -> bool:
-        """Make the vectors of a page of chunks; return false if all chunks have one."""
-        if self._table is None or self._writer.facts().static:
+        """Make the vectors of the next chunks; return false if all chunks have one."""
+        if self._encoder is None or self._writer.facts().static:
             return False
-        page = self._queue.take()
+        page = self._queue.take(_SLOW_PAGE if self.is_slow else _PAGE)
         if not page:
             self._writer.note(static=1, static_queued=0)
+            if self.is_slow:
+                self._on_slow_step(0, 0.0, 0)
+                trim_memory()
             return False
         self._embed(page, settings)
         return True
 
     def _embed(self, ids: list[int], settings: EmbeddingSettings) -> None:
-        table = self._table
         texts = self._store.texts(ids)
-        if table is None or not texts:
+        if self._encoder is None or not texts:
             return
-        vectors = static_vectors(table, texts, settings)
+        began = time.monotonic()
+        vectors = static_vectors(self._encoder, texts, settings)
         queue = self._queue
         queued = len(queue) if queue.is_made else max(0, self._writer.facts().static_queued - len(texts))
         self._store.store_static([text.chunk_id for text in texts], vectors, queued)
+        if self.is_slow:
+            self._on_slow_step(len(texts), time.monotonic() - began, queued)

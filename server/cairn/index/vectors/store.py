@@ -1,9 +1,11 @@
-"""The stored vectors of an index: the model's for each distinct text, and a static one for each chunk."""
+"""The vectors of chunks: how they are made of texts, also in another process, and how they are stored."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import apsw
@@ -13,18 +15,17 @@ from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk
 from cairn.index.store.meta import raise_generation, set_facts, static_key
 from cairn.index.store.rows import CHUNK_COLUMNS, chunk_from_row
-from cairn.index.store.schema import (
-    STATIC_TABLE,
-    create_static_table,
-    create_vectors_table,
-    static_table_name,
-    vectors_table,
-)
-from cairn.protocol.chunk_type import ChunkType
+from cairn.index.store.schema import STATIC_TABLE, create_static_table, static_table_name
+from cairn.protocol.places import ChunkType
+from cairn.settings.tree import EmbeddingSettings
 
+# Modules that need numpy are imported where vectors are made.
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from cairn.embedding.shared import TextEncoder
+    from cairn.embedding.static import StaticTable
 
 _STATIC_IDS = f"{STATIC_TABLE}_rowids"
 """sqlite-vec's table of the ids that have a static vector. Selecting ids from the table of vectors would read
@@ -34,17 +35,53 @@ every block."""
 @frozen
 class ChunkText:
     chunk_id: int
-    key: bytes
     text: str
     body: str
     """The code whose skeleton is `text`, or "" for prose. Static vectors are made of both."""
     is_code: bool
 
     @classmethod
-    def of(cls, chunk: Chunk, text: str, chunk_id: int = 0, key: bytes = b"") -> ChunkText:
-        """Return the text of a chunk whose embedded text is `text`. An unsaved chunk has no id and no key."""
+    def of(cls, chunk: Chunk, text: str, chunk_id: int = 0) -> ChunkText:
+        """Return the text of a chunk whose embedded text is `text`. A chunk that is not stored has no id."""
         is_code = chunk.type is ChunkType.CODE
-        return cls(chunk_id, key, text, chunk.text if is_code else "", is_code)
+        return cls(chunk_id, text, chunk.text if is_code else "", is_code)
+
+
+def static_vectors(
+    encoder: TextEncoder, texts: Sequence[ChunkText], settings: EmbeddingSettings
+) -> NDArray[np.int8]:
+    """Return the vectors of `texts`, int8[n, dimension]. Those of code are made of skeleton and body."""
+    import numpy as np
+
+    vectors = np.empty((len(texts), encoder.dimension), np.int8)
+    for is_code, tokens in ((True, settings.code_tokens), (False, settings.text_tokens)):
+        rows = [row for row, text in enumerate(texts) if text.is_code == is_code]
+        if rows:
+            chosen = [texts[row] for row in rows]
+            bodies = [text.body for text in chosen] if is_code else None
+            vectors[rows] = encoder.embed_int8([text.text for text in chosen], tokens, bodies)
+    return vectors
+
+
+@frozen
+class StaticRecipe:
+    """The recipe of an index's vectors by the code model, which can be sent to another process: the model's
+    folder, and the settings that limit the tokens of a text."""
+
+    folder: Path
+    settings: EmbeddingSettings
+
+    def vectors(self, chunks: Sequence[Chunk], embedded: Sequence[str]) -> list[bytes]:
+        """Return each chunk's vector, int8[dimension] as bytes. The first call loads the table in 20 ms."""
+        texts = list(map(ChunkText.of, chunks, embedded))
+        return [row.tobytes() for row in static_vectors(_table(self.folder), texts, self.settings)]
+
+
+@lru_cache(maxsize=1)
+def _table(folder: Path) -> StaticTable:
+    from cairn.embedding.packaged import load_packaged
+
+    return load_packaged(folder)
 
 
 @frozen
@@ -61,82 +98,20 @@ class VectorStore:
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
 
-    # --- the model ---------------------------------------------------------------------------------
-
-    def use_model(self, model: str, dimension: int) -> int:
-        """Let searches compare the vectors of `model` from now on; return the model's id."""
-        known = self._db.execute("SELECT id FROM models WHERE model = ?", (model,)).get
-        if known is None or known != self._current_model():
-            with self._db:
-                if known is None:
-                    self._db.execute("INSERT INTO models(model, dimension) VALUES (?, ?)", (model, dimension))
-                    known = self._db.last_insert_rowid()
-                    self._db.execute(create_vectors_table(known, dimension))
-                self._set_model(int(known))
-        return int(known)
-
-    def use_no_model(self) -> None:
-        """Let searches compare no vectors of a model; existing vectors are kept."""
-        if self._current_model() != 0:
-            with self._db:
-                self._set_model(0)
-
-    def waiting(self, model_id: int) -> list[Waiting]:
-        return self._waiting(_lacks_vector(model_id))
-
-    def waiting_among(self, ids: Iterable[int], model_id: int) -> list[int]:
-        """Return the `ids` of chunks whose text has no vector of the model, in the given order."""
-        rows = self._db.execute(
-            f"""SELECT c.id FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value
-                WHERE {_lacks_vector(model_id)} ORDER BY wanted.key""",
-            (json.dumps(list(ids)),),
-        )
-        return [int(row[0]) for row in rows]
-
-    def texts(self, ids: Iterable[int], model_id: int | None = None) -> list[ChunkText]:
-        """Return the chunks' embedded texts in order; with `model_id`, only those without its vector."""
+    def texts(self, ids: Iterable[int]) -> list[ChunkText]:
+        """Return the chunks' embedded texts in order."""
         columns = ", ".join(f"c.{name}" for name in CHUNK_COLUMNS)
-        missing = _lacks_vector(model_id) if model_id is not None else "true"
         rows = self._db.execute(
-            f"""SELECT {columns}, c.id, c.embedding_key, f.path, f.collection
-                FROM json_each(?) wanted
+            f"""SELECT {columns}, c.id, f.path, f.collection FROM json_each(?) wanted
                 CROSS JOIN chunks c ON c.id = wanted.value JOIN files f ON f.id = c.file_id
-                WHERE {missing} ORDER BY wanted.key""",
+                ORDER BY wanted.key""",
             (json.dumps(list(ids)),),
         )
         found = []
-        for *row, chunk_id, key, path, collection in rows:
+        for *row, chunk_id, path, collection in rows:
             chunk = chunk_from_row(row)
-            found.append(ChunkText.of(chunk, composite_text(path, collection, chunk), chunk_id, key))
+            found.append(ChunkText.of(chunk, composite_text(path, collection, chunk), chunk_id))
         return found
-
-    def store(self, model_id: int, keys: Sequence[bytes], vectors: NDArray[np.float32], queued: int) -> None:
-        """Store float32[n, dimension] for the texts with the n `keys`. `queued` chunks have no vector yet."""
-        add_key = "INSERT OR IGNORE INTO embeddings(model_id, key) VALUES (?, ?)"
-        add_vector = f"INSERT INTO {vectors_table(model_id)}(rowid, embedding) VALUES (?, ?)"
-        with self._db:
-            for key, vector in zip(keys, vectors, strict=True):
-                # The vector may have been copied from another index meanwhile.
-                self._db.execute(add_key, (model_id, key))
-                if self._db.changes():
-                    self._db.execute(add_vector, (self._db.last_insert_rowid(), vector.tobytes()))
-            set_facts(self._db, queued=queued)
-            raise_generation(self._db)
-
-    def _waiting(self, condition: str) -> list[Waiting]:
-        chunks = "SELECT c.id, f.path, f.kind, f.mtime_ns FROM chunks c JOIN files f ON f.id = c.file_id"
-        return [Waiting(*row) for row in self._db.execute(f"{chunks} WHERE {condition}")]
-
-    def _current_model(self) -> int:
-        return int(self._db.execute("SELECT value FROM meta WHERE key = 'model_id'").get or 0)
-
-    def _set_model(self, model_id: int) -> None:
-        lacking = f"SELECT count(*) FROM chunks c WHERE {_lacks_vector(model_id)}"
-        queued = int(self._db.execute(lacking).get or 0) if model_id else 0
-        set_facts(self._db, model_id=model_id, embedded=0, queued=queued)
-        raise_generation(self._db)
-
-    # --- the static table ---------------------------------------------------------------------------
 
     def use_static(self, table: str, dimension: int, embedded: str = "") -> None:
         """Use static vectors of `table` with the token limits `embedded`, and drop those made with others."""
@@ -164,7 +139,9 @@ class VectorStore:
                 raise_generation(self._db)
 
     def without_static(self) -> list[Waiting]:
-        return self._waiting(f"c.id NOT IN (SELECT rowid FROM {_STATIC_IDS})")
+        chunks = "SELECT c.id, f.path, f.kind, f.mtime_ns FROM chunks c JOIN files f ON f.id = c.file_id"
+        rows = self._db.execute(f"{chunks} WHERE c.id NOT IN (SELECT rowid FROM {_STATIC_IDS})")
+        return [Waiting(*row) for row in rows]
 
     def lacking_static(self, ids: Iterable[int]) -> list[int]:
         """Return the `ids` of chunks without a static vector, in the given order."""
@@ -193,9 +170,3 @@ class VectorStore:
             # sqlite-vec raises this error if the tables below its own are damaged.
             raise apsw.CorruptError(f"the static vectors cannot be removed: {problem}") from problem
         self._db.execute("DELETE FROM meta WHERE key = 'has_static' OR key GLOB 'static*'")
-
-
-def _lacks_vector(model_id: int) -> str:
-    """Return the SQL condition that the row `c` of `chunks` has no vector of the model."""
-    own = f"e.model_id = {int(model_id)} AND e.key = c.embedding_key"
-    return f"NOT EXISTS (SELECT 1 FROM embeddings e WHERE {own})"

@@ -32,8 +32,7 @@ from cairn.index.store.deadline import never
 from cairn.index.store.prepared_rows import ChunkRow
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexedFile, IndexWriter
-from cairn.index.vectors.recipe import StaticRecipe, static_vectors
-from cairn.index.vectors.store import ChunkText, VectorStore
+from cairn.index.vectors.store import ChunkText, StaticRecipe, VectorStore, static_vectors
 from cairn.settings.tree import EmbeddingSettings, IndexSettings
 from cairn.workspace.scan import FileEntry
 

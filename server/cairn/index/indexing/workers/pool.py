@@ -15,7 +15,7 @@ from typing import cast
 from cairn.index.indexing.reading import ReadRequest, ReadResult, record_of
 from cairn.index.indexing.workers.cores import Turns, busy_seconds_of_others
 from cairn.index.store.writer import IndexedFile
-from cairn.index.vectors.recipe import StaticRecipe
+from cairn.index.vectors.store import StaticRecipe
 from cairn.startup.child_process import LOST, end, exchange, start
 
 _PROGRAM = "from cairn.index.indexing.workers.process import serve; serve()"

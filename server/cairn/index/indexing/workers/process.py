@@ -15,7 +15,7 @@ from attrs import evolve
 
 from cairn.index.indexing.reading import ReadRequest, ReadResult, read_file
 from cairn.index.store.writer import IndexedFile
-from cairn.index.vectors.recipe import StaticRecipe
+from cairn.index.vectors.store import StaticRecipe
 from cairn.startup.child_process import NICENESS, send, set_up_child_process
 from cairn.startup.interpreter import exempt_from_collection
 

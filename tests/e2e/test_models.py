@@ -1,4 +1,4 @@
-"""Without an installed model, the packaged code model answers; without that, keywords; and each says so."""
+"""The packaged code model answers, or a user's own model; without them, keywords; and each says so."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 
 import cairn
 from cairn.embedding.packaged import describe_packaged, packaged_model
+from tests.onnx_models import make_onnx_model
 
 from .command_line import run_cairn_beside
 from .daemon import Daemon, run_daemon
@@ -165,30 +166,67 @@ async def test_a_damaged_code_model_leaves_keywords_and_names_the_remedy(
 async def test_commands_name_the_code_model(indexed_harbour: Path) -> None:
     shown = (await run_cairn_beside("status", str(indexed_harbour))).stdout
     assert shown.startswith("ready  ")
-    line = f"model: {packaged_model().id}, which comes with Cairn; `cairn model install` adds a larger"
-    assert line in shown
+    assert f"model: {packaged_model().id}, which comes with Cairn\n" in shown
     doctor = await run_cairn_beside("doctor", "-C", str(indexed_harbour), "--json")
     checks = {check["name"]: check for check in json.loads(doctor.stdout)["checks"]}
-    assert [checks[name]["level"] for name in ("code model", "model", "vectors")] == ["ok", "ok", "ok"]
-    assert "`cairn model install` adds a larger one" in checks["model"]["message"]
+    assert [checks[name]["level"] for name in ("code model", "vectors")] == ["ok", "ok"]
     assert packaged_model().id in checks["vectors"]["message"]
 
 
-async def test_the_code_model_replaces_an_installed_model_that_cannot_load(
-    workspace: Path, bare_data_dir: Path, real_models: Path
+SHIP = {"?": (0.1, 0.1, 1), "boat": (1, 0, 0), "ship": (1, 0, 0), "ships": (1, 0, 0), "pay": (0, 1, 0)}
+
+
+async def test_a_model_of_the_users_own_makes_the_vectors(
+    workspace: Path, bare_data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(real_models, bare_data_dir / "models")
-    for graph in (bare_data_dir / "models").glob("*/model.onnx"):
-        graph.write_bytes(graph.read_bytes()[:1000])
     async with run_daemon(workspace) as cairn:
-        status = await cairn.wait_for(lambda answer: answer["state"] == "degraded")
-        assert "cairn model install" in status["lastError"]
+        await cairn.ready()
+    folder = make_onnx_model(tmp_path / "ships", words=SHIP)
+    monkeypatch.setenv("CAIRN_EMBEDDING__MODEL", str(folder))
+    async with run_daemon(workspace) as cairn:
+        status = await cairn.wait_for(
+            lambda status: status["state"] == "ready" and not status["model"]["packaged"]
+        )
+        assert (status["model"]["name"], status["model"]["dimension"]) == ("ships", 3)
+        assert status["embedded"] == status["chunks"] > 0
+        assert status["model"]["id"] in static_tables(bare_data_dir)
+        answer = await cairn.search("boat", alpha=1.0)
+        assert "ship" in answer["results"][0]["snippet"]
+        assert sources(answer) == {"embedding"}
+        cairn.open(workspace / "src/pay.py", "def wage(worker):\n    return pay(worker)\n")
+        assert (await cairn.search("pay pay", alpha=1.0))["results"][0]["path"] == "src/pay.py"
+        found = await cairn.request("cairn/filterCollections", {"query": "ships"})
+        assert {each["dimension"] for each in found["collections"]} == {3}
+    shown = (await run_cairn_beside("status", str(workspace))).stdout
+    assert f"model: {status['model']['id']}\n" in shown
+
+
+@pytest.mark.parametrize("damage", ["no folder", "no graph"])
+async def test_the_code_model_replaces_an_unusable_model_of_the_users_own(
+    workspace: Path, tmp_path: Path, damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "ships"
+    if damage == "no graph":
+        graph = make_onnx_model(folder, words=SHIP) / "model.onnx"
+        graph.write_bytes(graph.read_bytes()[:100])
+    monkeypatch.setenv("CAIRN_EMBEDDING__MODEL", str(folder))
+    async with run_daemon(workspace) as cairn:
+        status = await cairn.wait_for(lambda status: status["state"] == "ready" and status["lastError"])
+        assert "Correct the folder or `embedding.model`" in status["lastError"]
         assert status["model"]["packaged"] is True
         assert status["embedded"] == status["chunks"] > 0
         answer = await cairn.search(ASSIGNED)
         assert answer["results"][0]["path"] == "src/harbour/schedule.py"
-        assert answer["results"][0]["source"] == "hybrid"
-        assert answer["index"]["complete"] is True
+        assert (answer["results"][0]["source"], answer["retrieval"]["phase"]) == ("hybrid", 3)
+
+
+async def test_the_former_command_says_what_replaced_it(workspace: Path, bare_data_dir: Path) -> None:
+    (bare_data_dir / "models" / "all-MiniLM-L6-v2").mkdir(parents=True)  # Cairn 0.2 had installed it.
+    failed = await run_cairn_beside("model", "install", str(workspace), code=1)
+    assert "set `embedding.model` to a folder with model.onnx and tokenizer.json" in failed.stderr
+    async with run_daemon(workspace) as cairn:
+        status = await cairn.ready()
+        assert (status["model"]["packaged"], status["lastError"]) == (True, None)
 
 
 async def test_a_disabled_daemon_says_so_and_finds_nothing(workspace: Path) -> None:
