@@ -41,7 +41,7 @@ from cairn.embedding.packaged import load_packaged, packaged_model
 from cairn.embedding.shared import TextEncoder
 from cairn.embedding.static import StaticTable
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.store import ChunkText, VectorStore
+from cairn.index.vectors.vector_store import ChunkText, VectorStore
 from cairn.retrieval.meaning import Meaning
 
 WITHOUT = "no vectors"

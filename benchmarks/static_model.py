@@ -30,7 +30,7 @@ from cairn.settings.tree import EmbeddingSettings
 from cairn.text.languages import Category, category, detect_language
 
 _PAGE = 512
-"""The page size of the indexer (`cairn.index.vectors.intake`)."""
+"""The page size of the indexer (`cairn.index.vectors.vector_intake`)."""
 _QUESTIONS = (
     "how is a vector compared with a question", "where are settings read", "retry after a timeout",
     "what happens when a file is renamed while it is indexed", "parse HTTP headers", "database is locked",

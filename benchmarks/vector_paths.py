@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from cairn.embedding.shared import SharedModel
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.database import _connect
 from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import STATIC_TABLE
@@ -40,7 +40,7 @@ from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors import static_matrix
 from cairn.index.vectors.codes import Codes
 from cairn.index.vectors.static_rows import StaticRows
-from cairn.index.vectors.store import VectorStore
+from cairn.index.vectors.vector_store import VectorStore
 from cairn.settings.tree import EmbeddingSettings
 
 _LIMIT = 200

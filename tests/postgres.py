@@ -21,7 +21,7 @@ import psutil
 import psycopg
 import pytest
 
-from cairn.index.postgres.schema import prepare
+from cairn.index.postgres.team_schema import prepare
 from cairn.team.local_server import LocalServer
 
 QUICK_SETTINGS = {

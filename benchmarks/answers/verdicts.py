@@ -34,7 +34,7 @@ from answers.facts import read_fact_sets
 from answers.workplaces import Workplace
 from cairn.embedding.packaged import load_packaged
 from cairn.index.queries.known_words import IndexVocabulary
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.protocol import Verdict
 from cairn.retrieval.further_passages import passages_of_results
 from cairn.retrieval.matching import term_shares

@@ -14,12 +14,12 @@ from retrieval.baselines import BM25
 from team.publication import READER, published
 
 from cairn.embedding.packaged import load_packaged
-from cairn.index.postgres.catalogue import read_snapshot
-from cairn.index.postgres.connection import Store
-from cairn.index.postgres.reader import PostgresReader
+from cairn.index.postgres.postgres_reader import PostgresReader
+from cairn.index.postgres.snapshot_catalogue import read_snapshot
+from cairn.index.postgres.transactions import Store
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.protocol.search import SearchParams
 from cairn.retrieval.further_passages import by_best_passage, further_passages, passages_of_results
 from cairn.retrieval.meaning import Meaning

@@ -16,7 +16,7 @@ from retrieval.tried_signals import tried_signals
 
 from cairn.embedding.packaged import load_packaged
 from cairn.index.queries.known_words import IndexVocabulary
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from cairn.embedding.shared import TextEncoder
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.store import ChunkText, VectorStore, static_vectors
+from cairn.index.vectors.vector_store import ChunkText, VectorStore, static_vectors
 from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank

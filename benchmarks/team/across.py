@@ -23,7 +23,7 @@ from retrieval.sets import read_sets
 
 from cairn.engine.runner import answer
 from cairn.engine.stored import StoredEngine
-from cairn.index.postgres.connection import Store
+from cairn.index.postgres.transactions import Store
 
 
 def main() -> int:

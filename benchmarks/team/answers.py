@@ -25,7 +25,7 @@ from cairn.engine.engine import Engine
 from cairn.engine.request import Request
 from cairn.engine.runner import answer
 from cairn.engine.stored import StoredEngine
-from cairn.index.postgres.connection import Store
+from cairn.index.postgres.transactions import Store
 
 
 def main() -> int:

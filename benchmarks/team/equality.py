@@ -31,10 +31,10 @@ from retrieval.sets import read_sets
 
 from cairn.embedding.packaged import load_packaged
 from cairn.embedding.static import StaticTable
-from cairn.index.postgres.catalogue import read_snapshot
-from cairn.index.postgres.connection import Store
-from cairn.index.postgres.reader import PostgresReader
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.postgres.postgres_reader import PostgresReader
+from cairn.index.postgres.snapshot_catalogue import read_snapshot
+from cairn.index.postgres.transactions import Store
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.database import DATABASE_NAME
 from cairn.retrieval.meaning import Meaning
 from team.publication import READER, published

@@ -40,7 +40,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from engine.figures import Figures, run_conditions
 
 from cairn.errors import CairnError
-from cairn.index.postgres import access, schema
+from cairn.index.postgres import access, team_schema
 from cairn.index.postgres.shards import ShardServer, add_shard
 from cairn.team.garbage import collect_garbage
 from cairn.team.indexing import index_repository
@@ -656,14 +656,14 @@ def with_one_database(options: argparse.Namespace, folder: Path) -> Figures:
         trouble.row(
             "newer schema",
             lambda: _set_version(url, "99"),
-            lambda: _set_version(url, str(schema.VERSION)),
+            lambda: _set_version(url, str(team_schema.VERSION)),
             6,
             index_change,
         )
         trouble.row(
             "older schema",
             lambda: _set_version(url, "0"),
-            lambda: _set_version(url, str(schema.VERSION)),
+            lambda: _set_version(url, str(team_schema.VERSION)),
             6,
             index_change,
         )
@@ -803,13 +803,13 @@ def _rename(server: LocalServer, name: str, other: str) -> None:
 
 def _old_versions(url: str) -> Figures:
     """Return the messages for versions that no server here has, from the version checks alone."""
-    oldest = schema._OLDEST_POSTGRES
-    schema._OLDEST_POSTGRES = 990000  # type: ignore[misc]
+    oldest = team_schema._OLDEST_POSTGRES
+    team_schema._OLDEST_POSTGRES = 990000  # type: ignore[misc]
     try:
-        postgres = attempt(lambda: schema.prepare(url))
+        postgres = attempt(lambda: team_schema.prepare(url))
     finally:
-        schema._OLDEST_POSTGRES = oldest  # type: ignore[misc]
-    return {"PostgreSQL": postgres, "pgvector": attempt(lambda: schema.check_pgvector("0.7.4"))}
+        team_schema._OLDEST_POSTGRES = oldest  # type: ignore[misc]
+    return {"PostgreSQL": postgres, "pgvector": attempt(lambda: team_schema.check_pgvector("0.7.4"))}
 
 
 # --- a shard on another server --------------------------------------------------------------------

@@ -50,9 +50,9 @@ from cairn.engine.runner import answer
 from cairn.errors import CairnError
 from cairn.index.postgres import access
 from cairn.index.remote import clone as team_clone
-from cairn.index.remote.catalogue import unpacked_catalogue
-from cairn.index.remote.server import TeamServer
-from cairn.index.remote.wire import loads
+from cairn.index.remote.messages import loads
+from cairn.index.remote.packed_catalogue import unpacked_catalogue
+from cairn.index.remote.team_server import TeamServer
 from cairn.team.indexing import index_repository
 from cairn.team.local_server import LocalServer
 from team.servers import QUICK, git, make_database, serving

@@ -45,11 +45,11 @@ from engine.figures import Figures, percentile, run_conditions
 
 from cairn.index.postgres import access
 from cairn.index.postgres.roles import role_name
+from cairn.index.reader.exact import Literal, TextHit
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.postings import Postings
 from cairn.index.reader.records import ColumnWeights, Hit
-from cairn.index.remote.wire import dumps, loads
-from cairn.index.text.literals import Literal, TextHit
+from cairn.index.remote.messages import dumps, loads
 from cairn.team.indexing import index_repository
 from cairn.team.local_server import LocalServer
 from team.servers import QUICK, Answer, Client, Copy, copy_of, make_database, serving, words_of
@@ -432,9 +432,9 @@ class Asker:
         )
         name, options = self.rng.choice(
             (
-                ("chunks", [chunks]), ("outlines", [chunks]), ("places", [chunks]), ("static_vectors", [chunks]),  # noqa: E501
+                ("chunks", [chunks]), ("outlines", [chunks]), ("static_vectors", [chunks]),
                 ("static_similarities", [chunks, vector]), ("packed_tables", [files]), ("nearest_static", [vector, 30, only]),  # noqa: E501
-                ("page", [paths[0]]), ("chunk_ids", [paths]), ("between", [paths[0], 0, 90]), ("neighbours", [[(paths[0], 1)], 2]),  # noqa: E501
+                ("chunk_ids", [paths]), ("between", [paths[0], 0, 90]),
                 ("containing", [Literal(words[0]), 20, only, 2000.0, chunks[:5]]), ("word_counts", [words, 1000]),  # noqa: E501
                 ("postings", [dict.fromkeys(words, 0)]), ("documents", [words]), ("absent", [words]), ("is_named", [words[0]]),  # noqa: E501
                 ("defining", [words, 10, only]), ("definitions", [words, 10, 5]), ("definitions_of", [words, 10]),  # noqa: E501
@@ -642,7 +642,7 @@ def _check_ids(view: ReaderView, findings: Findings, request: Request, answer: A
 
 def ids_of(read: str, value: Any) -> Iterable[int]:
     """Return the ids of chunks or files in the answer of a read."""
-    if read in ("chunks", "outlines", "places", "static_similarities", "packed_tables"):
+    if read in ("chunks", "outlines", "static_similarities", "packed_tables"):
         yield from value
     elif read in ("static_vectors", "admitted"):
         yield from (value[0] if isinstance(value, tuple) else value if value is not None else ())

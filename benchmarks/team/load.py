@@ -35,12 +35,12 @@ from engine.figures import Figures, milliseconds, run_conditions
 from engine.index_file import index_path
 
 from cairn.embedding.packaged import load_packaged
-from cairn.index.postgres.catalogue import SnapshotKey, SnapshotMemory, read_snapshot
-from cairn.index.postgres.connection import Store
-from cairn.index.postgres.reader import PostgresReader
+from cairn.index.postgres.postgres_reader import PostgresReader
+from cairn.index.postgres.snapshot_catalogue import SnapshotKey, SnapshotMemory, read_snapshot
+from cairn.index.postgres.transactions import Store
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank

@@ -10,11 +10,12 @@ import psycopg
 from attrs import frozen
 
 from cairn.index.postgres.access import grant
-from cairn.index.postgres.catalogue import SnapshotKey
-from cairn.index.postgres.publishing import Home, Revision, publish
+from cairn.index.postgres.lists import Home
+from cairn.index.postgres.publishing import Revision, publish
 from cairn.index.postgres.repositories import find_home
-from cairn.index.postgres.schema import prepare
 from cairn.index.postgres.segment import Segment
+from cairn.index.postgres.snapshot_catalogue import SnapshotKey
+from cairn.index.postgres.team_schema import prepare
 
 READER = "benchmark"
 """A reader that may see this repository and those published before."""

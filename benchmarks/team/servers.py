@@ -20,7 +20,7 @@ from attrs import define, field, frozen
 from psycopg import sql
 
 from cairn.index.postgres.roles import admit_server
-from cairn.index.postgres.schema import prepare
+from cairn.index.postgres.team_schema import prepare
 from cairn.team.local_server import HOST, LocalServer
 
 QUICK: Mapping[str, str] = {"fsync": "off", "shared_buffers": "64MB", "max_wal_size": "512MB"}

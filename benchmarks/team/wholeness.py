@@ -13,11 +13,10 @@ from attrs import frozen
 
 from cairn.index.postgres.access import grant
 from cairn.index.postgres.blocks import Dictionary, unpack_all
-from cairn.index.postgres.catalogue import SnapshotKey, read_snapshot
-from cairn.index.postgres.columns import SegmentColumns
-from cairn.index.postgres.connection import Store
-from cairn.index.postgres.reader import PostgresReader
-from cairn.index.postgres.segment import NAMES, OPERATORS, WORDS
+from cairn.index.postgres.postgres_reader import PostgresReader
+from cairn.index.postgres.segment import NAMES, OPERATORS, WORDS, SegmentColumns
+from cairn.index.postgres.snapshot_catalogue import SnapshotKey, read_snapshot
+from cairn.index.postgres.transactions import Store
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights
 

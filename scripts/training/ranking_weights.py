@@ -41,7 +41,7 @@ from cairn.embedding.packaged import load_packaged
 from cairn.embedding.static import StaticTable
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank

@@ -17,7 +17,7 @@ from cairn.context.place_items import (
     query_items,
     readmes_above,
 )
-from cairn.index.queries.files import readme_paths
+from cairn.index.queries.file_queries import readme_paths
 from cairn.protocol import Diagnostic, Position, Range
 from cairn.settings.discovery import ReadmePromotionConfig
 

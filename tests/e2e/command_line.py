@@ -1,4 +1,4 @@
-"""The command line as a process."""
+"""The command line, called in this process or run as another."""
 
 from __future__ import annotations
 
@@ -7,11 +7,24 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
+import pytest
+from attrs import frozen
+
+from cairn.__main__ import main
 from tests.serving import PATIENCE_SECONDS
+
+
+@frozen
+class Ran:
+    """What a command printed."""
+
+    stdout: str
+    stderr: str
 
 
 def run_cairn(
@@ -21,25 +34,65 @@ def run_cairn(
     prefix: Sequence[str] = (),
     stdin: str | None = None,
     encoding: str | None = None,
+    is_process: bool = False,
     **environment: str,
-) -> subprocess.CompletedProcess[str]:
-    """Run `cairn`, and assert that it ends with `code` and without a traceback."""
-    if encoding:
-        environment = {"PYTHONIOENCODING": encoding, **environment}
+) -> Ran:
+    """Run `cairn`, and assert that it ends with `code` and without a traceback.
+
+    It runs in this process, which has imported everything, unless `is_process`, `prefix` or `encoding`
+    require another.
+    """
+    if is_process or prefix or encoding:
+        ended, ran = _process(
+            (*prefix, sys.executable, "-m", "cairn", *arguments), cwd, stdin, encoding, environment
+        )
+    else:
+        ended, ran = _called(arguments, cwd, stdin, environment)
+    assert ended == code, ran.stderr
+    assert "Traceback" not in ran.stderr
+    return ran
+
+
+def _process(
+    command: Sequence[str],
+    cwd: Path | None,
+    stdin: str | None,
+    encoding: str | None,
+    environment: Mapping[str, str],
+) -> tuple[object, Ran]:
+    variables = {**os.environ, **({"PYTHONIOENCODING": encoding} if encoding else {}), **environment}
     done = subprocess.run(
-        [*prefix, sys.executable, "-m", "cairn", *arguments],
+        command,
         input=stdin,
         capture_output=True,
         text=True,
         encoding=encoding,
         timeout=2 * PATIENCE_SECONDS,
         cwd=cwd,
-        env={**os.environ, **environment},
+        env=variables,
         check=False,
     )
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
+    return done.returncode, Ran(done.stdout, done.stderr)
+
+
+def _called(
+    arguments: Sequence[str], cwd: Path | None, stdin: str | None, environment: Mapping[str, str]
+) -> tuple[object, Ran]:
+    streams = {name: TextIOWrapper(BytesIO(), "utf-8", write_through=True) for name in ("stdout", "stderr")}
+    given = TextIOWrapper(BytesIO((stdin or "").encode()), "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["cairn", *arguments])
+        patch.setattr(sys, "stdin", given)
+        for name, stream in streams.items():
+            patch.setattr(sys, name, stream)
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        if cwd is not None:
+            patch.chdir(cwd)
+        with pytest.raises(SystemExit) as ended:
+            main()
+    texts = (stream.buffer.getvalue().decode() for stream in streams.values())
+    return ended.value.code or 0, Ran(*texts)
 
 
 def without_progress(errors: str) -> str:
@@ -51,6 +104,6 @@ def run_cairn_json(*arguments: str, **options: Any) -> Any:
     return json.loads(run_cairn(*arguments, "--json", **options).stdout)
 
 
-async def run_cairn_beside(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+async def run_cairn_beside(*arguments: str, **options: Any) -> Ran:
     """Run `cairn` while the event loop serves other clients."""
-    return await asyncio.to_thread(run_cairn, *arguments, **options)
+    return await asyncio.to_thread(run_cairn, *arguments, is_process=True, **options)

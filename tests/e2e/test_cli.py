@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from cairn import __version__
-from cairn.index.sqlite.reader import SqliteReader
-from cairn.index.store.lock import writer_lock
+from cairn.index.sqlite.sqlite_reader import SqliteReader
+from cairn.index.store.coordination import writer_lock
 from cairn.paths import workspace_dir
 from tests.serving import wait_for
 

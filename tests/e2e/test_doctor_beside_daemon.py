@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cairn.index.store.lock import holder
+from cairn.index.store.coordination import holder
 from cairn.paths import workspace_dir
 from tests.serving import PATIENCE_SECONDS
 

@@ -16,7 +16,7 @@ from cairn.engine.engine import Engine
 from cairn.engine.host import Host
 from cairn.engine.status import status_of
 from cairn.errors import InvalidRequestError
-from cairn.index.indexing.work_queue import WorkQueue
+from cairn.index.indexing.folder_state import WorkQueue
 from cairn.settings.tree import EmbeddingSettings
 
 TIDES, BERTHS = "src/harbour/tides.py", "src/harbour/berths.py"

@@ -14,7 +14,7 @@ from tests.index.index_builders import Repository
 from tests.serving import PATIENCE_SECONDS
 
 from cairn.engine.engine import Engine
-from cairn.index.store.lock import note_holder, writer_lock
+from cairn.index.store.coordination import note_holder, writer_lock
 from cairn.index.store.writer import IndexWriter
 from cairn.paths import workspace_dir
 from cairn.protocol import SearchAnswer, SearchParams

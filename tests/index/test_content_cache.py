@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from cairn.index.reader import content_cache
-from cairn.index.reader.content_cache import MANY_CHUNKS, ContentCache
+from cairn.index.store import caches
+from cairn.index.store.caches import MANY_CHUNKS, ContentCache
 from cairn.index.store.meta import Facts
 
 
@@ -46,7 +46,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     clock = Clock()
     with monkeypatch.context() as patch:
-        patch.setattr(content_cache.time, "monotonic", lambda: clock.now)
+        patch.setattr(caches.time, "monotonic", lambda: clock.now)
         yield clock
 
 

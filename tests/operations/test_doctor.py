@@ -17,7 +17,7 @@ from tests.onnx_models import make_onnx_model
 
 from cairn.commands import cli
 from cairn.embedding import packaged
-from cairn.index.store.lock import note_holder, writer_lock
+from cairn.index.store.coordination import note_holder, writer_lock
 from cairn.operations import doctor, folder_checks
 from cairn.operations.examination import Check, Level
 from cairn.paths import workspace_dir

@@ -16,9 +16,9 @@ from cairn.index.indexing.intake import Intake
 from cairn.index.indexing.links import count_links, store_links
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.intake import VectorIntake
+from cairn.index.vectors.vector_intake import VectorIntake
 from cairn.settings.tree import EmbeddingSettings, Settings
 
 MEANINGS = ({"ship", "vessel", "boat"}, {"tide", "water", "moon"}, {"crane", "lift", "hoist"})

@@ -38,7 +38,7 @@ class MadeUpChunk:
     def outline(self, path: str, position: int) -> Outline:
         name = self.defines[0] if self.defines else ""
         names, kind = json.dumps(list(self.defines)), self.kind if name else ""
-        return Outline(position, path, file_kind(path), position, "code", name, kind, names)
+        return Outline(position, path, file_kind(path), position, "code", name, kind, names, "", True)
 
 
 @frozen

@@ -11,9 +11,9 @@ from tests.index.index_builders import indexed
 from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
 from tests.retrieval.searching import search
 
-from cairn.index.queries.words import find_words
+from cairn.index.queries.found_words import find_words
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.writer import IndexWriter
 from cairn.retrieval import candidates as module
 from cairn.retrieval.candidates import Pool, shortlist

@@ -11,7 +11,7 @@ import pytest
 from tests.index.index_builders import indexed
 
 from cairn.index.queries.known_words import IndexVocabulary
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.writer import IndexWriter
 from cairn.retrieval.intent import Readme, readme_of
 from cairn.retrieval.introductions import (

@@ -16,7 +16,7 @@ from tests.retrieval.searching import search
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights, KeywordCounts
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.schema import SCHEMA
 from cairn.index.store.writer import IndexWriter
 from cairn.retrieval.keyword_plan import Count, plan_keywords, quoted_word

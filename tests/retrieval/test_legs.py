@@ -14,10 +14,10 @@ from attrs import evolve
 from tests.index.index_builders import indexed
 
 from cairn.errors import ModelError, QueryCancelledError
-from cairn.index.queries.words import FoundWords, find_words
+from cairn.index.queries.found_words import FoundWords, find_words
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.writer import IndexWriter
 from cairn.retrieval import legs
 from cairn.retrieval.legs import Legs, literals

@@ -12,11 +12,11 @@ from tests.index.index_builders import MadeUpModels, indexed, small_table
 from cairn.embedding.packaged import load_packaged
 from cairn.embedding.shared import TextEncoder
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import never
 from cairn.index.store.meta import Facts, static_key
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.intake import VectorIntake
+from cairn.index.vectors.vector_intake import VectorIntake
 from cairn.retrieval.meaning import Meaning, choose_meaning
 from cairn.settings.tree import EmbeddingSettings
 

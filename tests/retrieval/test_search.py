@@ -10,10 +10,10 @@ import pytest
 from tests.index.index_builders import indexed, small_table
 from tests.retrieval.searching import search
 
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.store import VectorStore
+from cairn.index.vectors.vector_store import VectorStore
 from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import Ranking, rank

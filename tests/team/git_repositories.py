@@ -20,14 +20,14 @@ from cairn.index.indexing.git_history import GitHistory
 from cairn.index.indexing.intake import Intake
 from cairn.index.indexing.links import count_links, store_links
 from cairn.index.postgres.access import grant
-from cairn.index.postgres.catalogue import SnapshotKey, read_snapshot
-from cairn.index.postgres.connection import Store
-from cairn.index.postgres.reader import PostgresReader
+from cairn.index.postgres.postgres_reader import PostgresReader
+from cairn.index.postgres.snapshot_catalogue import SnapshotKey, read_snapshot
+from cairn.index.postgres.transactions import Store
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import never
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.intake import VectorIntake
+from cairn.index.vectors.vector_intake import VectorIntake
 from cairn.settings.layers import Layers
 from cairn.settings.tree import EmbeddingSettings
 from cairn.team.indexing import IndexResult, index_repository

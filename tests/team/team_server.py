@@ -18,7 +18,7 @@ from tests.postgres import new_database
 from tests.serving import PATIENCE_SECONDS, Served
 
 from cairn.index.postgres.access import issue_token
-from cairn.index.postgres.schema import prepare
+from cairn.index.postgres.team_schema import prepare
 from cairn.paths import data_dir
 from cairn.team.local_server import LocalServer
 from cairn.team.store import OwnedStore

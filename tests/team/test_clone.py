@@ -24,7 +24,7 @@ from cairn.__main__ import main
 from cairn.embedding.static import StaticTable
 from cairn.engine.engine import Engine
 from cairn.index.remote import clone as team_clone
-from cairn.index.remote.server import Located, TeamServer
+from cairn.index.remote.team_server import Located, TeamServer
 from cairn.paths import data_dir, workspace_dir
 
 _TIDES = "src/harbour/tides.py"

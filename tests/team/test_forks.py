@@ -24,12 +24,11 @@ from cairn.cli.team import team
 from cairn.engine.runner import answer
 from cairn.engine.stored import StoredEngine
 from cairn.errors import InvalidRequestError
-from cairn.index.postgres.connection import Store
+from cairn.index.postgres.transactions import Store
+from cairn.index.reader.exact import Literal
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights
-from cairn.index.remote.reads import READS
-from cairn.index.remote.wire import dumps
-from cairn.index.text.literals import Literal
+from cairn.index.remote.messages import ANSWERS, dumps
 from cairn.team.garbage import remove_repository
 from cairn.team.local_server import LocalServer
 from cairn.team.store import OwnedStore
@@ -84,14 +83,11 @@ ARGUMENTS: Mapping[str, list[Any]] = {
     "leading_chunks": [PATHS, 2, ChunkFilter()],
     "opening_chunks": [PATHS, 9, ChunkFilter()],
     "chunk_ids": [PATHS],
-    "neighbours": [[("README.md", 0), ("src/harbour/berths.py", 1)], 2],
-    "page": ["src/harbour/berths.py"],
     "between": ["src/harbour/berths.py", 2, 9],
     "files_with_chunk": [content_key(TOWN["web/package.json"])],
     "defining": [SHIPS, 9, ChunkFilter()],
     "members": ["Berth", SHIPS, 9, ChunkFilter()],
     "definitions_of": [SHIPS, 3],
-    "places": [NUMBERS],
     "packed_tables": [NUMBERS],
     "static_similarities": [NUMBERS, np.ones(256, np.int8)],
     "static_vectors": [NUMBERS],
@@ -179,7 +175,7 @@ def test_hidden_fork_changes_no_answer(worlds: dict[str, Answers], world: str) -
 @pytest.mark.parametrize("world", ["hidden", "vault", "apart"])
 def test_hidden_fork_changes_nothing_that_a_clone_reads(worlds: dict[str, Answers], world: str) -> None:
     alone, shared = worlds["alone"], worlds[world]
-    for name in READS:
+    for name in ANSWERS:
         assert shared.reads[name] == alone.reads[name], name
         assert alone.reads[name] not in (b"[]", b'{"map":[]}'), name
     assert timeless(shared.catalogue) == timeless(alone.catalogue)

@@ -30,8 +30,8 @@ from cairn.engine import stored
 from cairn.engine.runner import CALLER, Runner
 from cairn.engine.stored import StoredEngine
 from cairn.errors import InvalidRequestError, PartUnavailableError, StoreUnavailableError
-from cairn.index.postgres import other_server, repositories
-from cairn.index.postgres.connection import Store
+from cairn.index.postgres import repositories, shards
+from cairn.index.postgres.transactions import Store
 from cairn.index.store.deadline import never
 from cairn.team.garbage import remove_repository
 from cairn.team.local_server import LocalServer
@@ -133,7 +133,7 @@ def test_owner_without_the_right_gets_the_statements_for_an_administrator(
 def test_server_that_hangs_fails_at_once_after_the_first_time(
     store: TeamStore, server_folder: Path, repository: GitRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(other_server, "_AWAY_SECONDS", 3600.0)
+    monkeypatch.setattr(shards, "_AWAY_SECONDS", 3600.0)
     server = _add_second_server(store, server_folder)
     index(store.url, repository, server="second")
     with snapshot_reader(store.url, "harbour", "main") as reader:

@@ -21,8 +21,8 @@ from tests.team.git_repositories import (
 )
 
 from cairn.errors import InvalidRequestError
-from cairn.index.postgres.connection import Store
-from cairn.index.postgres.reader import PostgresReader
+from cairn.index.postgres.postgres_reader import PostgresReader
+from cairn.index.postgres.transactions import Store
 from cairn.index.store.deadline import never
 from cairn.team.garbage import collect_garbage, remove_repository
 

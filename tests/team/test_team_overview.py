@@ -16,7 +16,7 @@ from cairn.engine import stored
 from cairn.engine.overview import Overview, overview
 from cairn.engine.stored import StoredEngine
 from cairn.engine.why_indexed import WhyIndexed, why_indexed
-from cairn.index.postgres.connection import Store
+from cairn.index.postgres.transactions import Store
 from cairn.team.local_server import LocalServer
 
 

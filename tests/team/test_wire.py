@@ -22,23 +22,21 @@ from tests.team.shared_town import Town
 from cairn.chunking.model import Chunk
 from cairn.engine.stored import StoredEngine
 from cairn.errors import WireError
-from cairn.index.postgres.connection import Store
+from cairn.index.postgres.transactions import Store
+from cairn.index.reader.bm25 import Statistics
+from cairn.index.reader.exact import ExactMatches, Literal, TextHit
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.postings import Postings
 from cairn.index.reader.records import (
     ColumnWeights,
-    DefinitionPlace,
     FoundName,
     Hit,
     KeywordCounts,
     Outline,
     StoredChunk,
 )
-from cairn.index.remote.catalogue import unpacked_catalogue
-from cairn.index.remote.reads import READS
-from cairn.index.remote.wire import dumps, loads
-from cairn.index.text.bm25 import Statistics
-from cairn.index.text.literals import ExactMatches, Literal, TextHit
+from cairn.index.remote.messages import ANSWERS, dumps, loads
+from cairn.index.remote.packed_catalogue import unpacked_catalogue
 from cairn.protocol.places import ChunkType
 
 # --- values --------------------------------------------------------------------------------------------
@@ -65,14 +63,10 @@ records = st.one_of(
     chunks,
     filters,
     st.builds(StoredChunk, number, text, text, text, chunks, text),
-    st.builds(Outline, number, text, text, number, text, text, text, text),
+    st.builds(Outline, number, text, text, number, text, text, text, text, text, st.booleans()),
     st.builds(ColumnWeights, real, real, real),
     st.builds(Hit, number, real),
     st.builds(FoundName, number, text, text),
-    st.builds(
-        DefinitionPlace, number, text, text, text, text, text,
-        has_signature=st.booleans(), position=number, in_degree=number,
-    ),
     st.builds(KeywordCounts, number, st.dictionaries(text, number, max_size=3)),
     st.builds(Postings, array("int32"), array("uint8"), array("uint8")),
     st.builds(Statistics, number, number, st.lists(number, max_size=3)),
@@ -225,7 +219,7 @@ def exchange(town: Town, tmp_path_factory: pytest.TempPathFactory) -> Iterator[E
 
 
 def test_hidden_snapshots_are_refused_as_those_that_do_not_exist(exchange: Exchange) -> None:
-    body = dumps(["page", ["README.md"]])
+    body = dumps(["between", ["README.md", 0, 99]])
     for repository in ("fork", "lighthouse"):
         number = exchange.snapshots[repository]
         assert exchange.post(f"read/{number}", body, exchange.bob).status == 200
@@ -246,7 +240,7 @@ def test_hidden_snapshots_are_refused_as_those_that_do_not_exist(exchange: Excha
 def test_unknown_and_invalid_snapshots_are_not_found(exchange: Exchange, number: str) -> None:
     path = "".join(f"%{byte:02X}" if byte > 126 or byte == 32 else chr(byte) for byte in number.encode())
     for answer in (
-        exchange.post(f"read/{path}", dumps(["page", ["README.md"]])),
+        exchange.post(f"read/{path}", dumps(["between", ["README.md", 0, 99]])),
         exchange.served.ask(f"/team/v1/catalogue/{path}", token=exchange.ada),
     ):
         assert answer.status == 404
@@ -269,8 +263,7 @@ def test_chunks_of_a_fork_have_no_numbers_in_its_origin(exchange: Exchange) -> N
     own = list(exchange.read("chunks", every))
     assert 5 < len(own) < len(set(stored))
     assert own == [*range(1, len(own) + 1)]
-    for name in ("outlines", "places"):
-        assert list(exchange.read(name, every)) == own
+    assert list(exchange.read("outlines", every)) == own
     assert {each.path for each in exchange.read("outlines", every).values()} >= {"src/harbour/tides.py"}
     assert "src/harbour/map.py" not in {each.path for each in exchange.read("outlines", every).values()}
     assert len(exchange.read("packed_tables", every)) == 4
@@ -288,7 +281,7 @@ def test_chunks_of_a_fork_have_no_numbers_in_its_origin(exchange: Exchange) -> N
     assert exchange.read("names_matching", "b", "buried*") == []
     assert exchange.read("definitions", [_SECRET], 9, 9) == []
     assert exchange.read("symbols_naming", ["buried"], 9) == []
-    assert exchange.read("page", "src/harbour/map.py") == []
+    assert exchange.read("between", "src/harbour/map.py", 0, 99) == []
     assert exchange.read("absent", ["treasure"]) == ["treasure"]
 
 
@@ -362,7 +355,7 @@ _ODD_ARGUMENT = st.one_of(
 )
 
 
-@given(st.sampled_from(sorted(READS)), st.lists(_ODD_ARGUMENT, max_size=5))
+@given(st.sampled_from(sorted(ANSWERS)), st.lists(_ODD_ARGUMENT, max_size=5))
 @settings(max_examples=300)
 def test_odd_arguments_are_answered_or_refused_and_nothing_else(
     exchange: Exchange, name: str, given: list[Any]
@@ -382,7 +375,6 @@ def test_huge_limits_do_not_enlarge_answers(exchange: Exchange) -> None:
             ("keywords", [["ship"], ColumnWeights(), limit, ChunkFilter()]),
             ("nearest_static", [np.ones(256, np.int8), limit, ChunkFilter()]),
             ("definitions", [["moor_ship"], limit, limit]),
-            ("neighbours", [[("README.md", 0)], limit]),
             ("between", ["README.md", -limit, limit]),
             ("leading_chunks", [["README.md"], limit, ChunkFilter()]),
             ("containing", [Literal("ship"), limit, ChunkFilter(), float(limit), []]),

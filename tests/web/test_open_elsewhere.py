@@ -16,7 +16,7 @@ from tests.web.impostor import Respond, impostor, redirects, relays_to, repeats,
 from tests.web.test_open import enters, opened
 
 from cairn.errors import CairnError
-from cairn.index.remote.server import TeamServer, TeamUnavailableError
+from cairn.index.remote.team_server import TeamServer, TeamUnavailableError
 from cairn.operations.tokens import serve_token
 from cairn.paths import workspace_dir, write_private
 from cairn.serve import open as opening

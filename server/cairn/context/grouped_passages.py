@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from attrs import evolve, frozen
 
 from cairn.context.builder import Item
-from cairn.index.queries.files import readme_rule
+from cairn.index.queries.file_queries import readme_rule
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol.places import ChunkType
 from cairn.retrieval.related import DEFINES, SIMILAR, USES, Related, rank_related, reference_of

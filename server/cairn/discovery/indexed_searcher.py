@@ -8,7 +8,7 @@ from functools import cached_property
 from attrs import define, evolve, field
 
 from cairn.discovery.searching import merge
-from cairn.index.queries.files import collections_within
+from cairn.index.queries.file_queries import collections_within
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader

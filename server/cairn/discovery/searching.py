@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cairn.discovery.terms import QueryTerms
-from cairn.index.queries.files import readme_rule
+from cairn.index.queries.file_queries import readme_rule
 from cairn.protocol.evidence import CollectionRef, ScoredChunk
 from cairn.retrieval.intent import Readme
 from cairn.retrieval.windows import Passage

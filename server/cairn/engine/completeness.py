@@ -10,7 +10,7 @@ from typing import Protocol
 from cairn import protocol
 from cairn.engine.folders import Folder
 from cairn.engine.request import Request
-from cairn.index.queries.files import file_stamps
+from cairn.index.queries.file_queries import file_stamps
 from cairn.index.store.meta import Facts
 from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import ScanReport, scan

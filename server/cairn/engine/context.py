@@ -32,13 +32,13 @@ from cairn.engine.related import covered, indexed_page, lines_of_range, shared_n
 from cairn.engine.request import Attempt, Request
 from cairn.engine.results import milliseconds, search_result
 from cairn.errors import InvalidRequestError
-from cairn.index.queries.files import readme_paths
+from cairn.index.queries.file_queries import readme_paths
 from cairn.index.queries.relations import PassageVector, vector_of_texts
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import StoredChunk
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.references.model import Place
-from cairn.index.vectors.store import ChunkText, static_vectors
+from cairn.index.vectors.vector_store import ChunkText, static_vectors
 from cairn.protocol.places import ChunkType
 from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.meaning import table_of

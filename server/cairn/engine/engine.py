@@ -25,7 +25,7 @@ from cairn.engine.status import IndexingProgress, figures_of, progress_of
 from cairn.errors import CairnError, InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.operations.metrics import IndexFigures
 from cairn.settings.layers import Layers
 from cairn.settings.tree import Settings
@@ -110,7 +110,7 @@ class Engine:
         """Connect the folder with the team's index of it. Raise CairnError for an unusable server."""
         # Imported only if a team is configured.
         from cairn.index.remote.clone import TeamClone
-        from cairn.index.remote.server import TeamServer
+        from cairn.index.remote.team_server import TeamServer
         from cairn.settings.team_token import team_token
 
         server = TeamServer(folder.settings().team.url, team_token())

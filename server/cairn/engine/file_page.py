@@ -12,8 +12,7 @@ from cairn.engine.folders import Folder
 from cairn.engine.request import Request
 from cairn.engine.runner import answer
 from cairn.errors import CairnError, InvalidRequestError, OutOfTimeError, QueryCancelledError
-from cairn.index.queries.files import copies_among, file_facts
-from cairn.index.queries.history import commits_of, copies_of
+from cairn.index.queries.file_queries import commits_of, copies_among, copies_of, file_facts
 from cairn.index.queries.relations import changed_together, imports_around
 from cairn.index.reader.index_reader import IndexReader
 from cairn.protocol.references import ReferenceDirection

@@ -17,8 +17,8 @@ from cairn.errors import InvalidRequestError
 from cairn.index.indexing.folder_state import Activity, Progress
 from cairn.index.indexing.indexer import Indexer, Role
 from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.store.coordination import RequestKind
 from cairn.index.store.meta import Facts
-from cairn.index.store.requests import RequestKind
 from cairn.operations.feedback import FeedbackStore
 from cairn.operations.override import OverrideReader
 from cairn.operations.query_log import QueryLog

@@ -17,7 +17,7 @@ from cairn.embedding.shared import SharedModel
 from cairn.errors import ModelError
 from cairn.index.indexing.folder_state import Intervals, QueryGate
 from cairn.index.indexing.indexer import Indexer
-from cairn.index.reader.connection import IndexMemory
+from cairn.index.reader.index_memory import IndexMemory
 from cairn.operations.metrics import Metrics
 from cairn.settings.tree import EmbeddingSettings, Settings
 

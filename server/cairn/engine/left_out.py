@@ -11,7 +11,7 @@ from attrs import frozen
 from cairn.engine.background_value import BackgroundValue
 from cairn.engine.folders import Folder
 from cairn.index.indexing.folder_state import QueryGate
-from cairn.index.reader.connection import IndexMemory
+from cairn.index.reader.index_memory import IndexMemory
 from cairn.operations.why import decide_by_content
 from cairn.settings.tree import IndexSettings
 from cairn.workspace.builtin_rules import UNREADABLE, Decision

@@ -21,10 +21,10 @@ from cairn.engine.status import status_of
 from cairn.engine.team_overview import TeamOverview
 from cairn.index.indexing.folder_state import QueryGate
 from cairn.index.indexing.indexer import Role
-from cairn.index.reader.connection import IndexMemory
+from cairn.index.reader.index_memory import IndexMemory
 from cairn.index.reader.records import LanguageStats
+from cairn.index.store.coordination import holder
 from cairn.index.store.database import DATABASE_NAME
-from cairn.index.store.lock import holder
 from cairn.operations.logged_timings import logged_timings
 from cairn.operations.timings import Timings
 

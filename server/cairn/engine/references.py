@@ -19,7 +19,7 @@ from cairn.engine.results import milliseconds
 from cairn.engine.scope import files_named
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
-from cairn.index.queries.symbols import defining, names_like
+from cairn.index.queries.name_queries import defining, names_like
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.references.model import Edge, Edges, Place
 from cairn.protocol.references import ReferenceDirection

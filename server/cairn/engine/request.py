@@ -20,7 +20,7 @@ from cairn.engine.host import Host
 from cairn.engine.methods import Tell
 from cairn.errors import InvalidRequestError, QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
-from cairn.index.queries.files import collections_within
+from cairn.index.queries.file_queries import collections_within
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.store.deadline import Cancelled, never
 from cairn.settings.layers import CHARACTERS

@@ -14,7 +14,7 @@ from pathlib import Path, PureWindowsPath
 
 from cairn.engine.folders import Folder, path_of_uri
 from cairn.errors import InvalidRequestError
-from cairn.index.queries.files import files_at, has_below, names_in
+from cairn.index.queries.file_queries import files_at, has_below, names_in
 from cairn.index.reader.filters import EVERY_FILE, ChunkFilter
 from cairn.index.store.deadline import never
 from cairn.text.counts import listed

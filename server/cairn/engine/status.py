@@ -14,8 +14,8 @@ from cairn.engine.folders import Folder
 from cairn.engine.request import Request
 from cairn.index.indexing.folder_state import Activity
 from cairn.index.indexing.indexer import Role
-from cairn.index.sqlite.reader import SqliteReader
-from cairn.index.store.lock import holder
+from cairn.index.sqlite.sqlite_reader import SqliteReader
+from cairn.index.store.coordination import holder
 from cairn.index.store.meta import Facts, static_key
 from cairn.operations.kill_switch import OFF
 from cairn.operations.metrics import IndexFigures

@@ -23,11 +23,11 @@ from cairn.engine.stored_overview import StoredOverview
 from cairn.errors import InvalidRequestError, StoreUnavailableError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
-from cairn.index.postgres.catalogue import SnapshotMemory
-from cairn.index.postgres.connection import Store
-from cairn.index.postgres.frequent_words import likely_repositories
-from cairn.index.postgres.other_server import is_any_away, servers_of
-from cairn.index.postgres.reader import PostgresReader
+from cairn.index.postgres.postgres_reader import PostgresReader
+from cairn.index.postgres.repositories import likely_repositories
+from cairn.index.postgres.shards import is_any_away, servers_of
+from cairn.index.postgres.snapshot_catalogue import SnapshotMemory
+from cairn.index.postgres.snapshot_words import query_stems
 from cairn.index.postgres.snapshots import (
     RequestReads,
     SnapshotCache,
@@ -36,11 +36,11 @@ from cairn.index.postgres.snapshots import (
     snapshot_key,
     visible_snapshots,
 )
-from cairn.index.postgres.words import query_stems
-from cairn.index.queries.files import has_below
-from cairn.index.remote.catalogue import packed_catalogue
-from cairn.index.remote.reads import read
-from cairn.index.remote.wire import dumps, loads
+from cairn.index.postgres.transactions import Store
+from cairn.index.queries.file_queries import has_below
+from cairn.index.remote.messages import dumps, loads
+from cairn.index.remote.packed_catalogue import packed_catalogue
+from cairn.index.remote.remote_reader import read
 from cairn.index.store.keyword_columns import compound_parts
 from cairn.text.uris import path_below
 

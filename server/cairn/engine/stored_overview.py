@@ -8,11 +8,10 @@ from attrs import field, frozen
 
 from cairn.engine.background_value import BackgroundValue
 from cairn.engine.team_overview import TeamOverview, TeamRepository, TeamServer
-from cairn.index.postgres.connection import Store
-from cairn.index.postgres.other_server import OtherServer, servers_of
-from cairn.index.postgres.server import ServerState
-from cairn.index.postgres.session import Reads
+from cairn.index.postgres.postgres_server import ServerState
+from cairn.index.postgres.shards import OtherServer, servers_of
 from cairn.index.postgres.snapshots import VisibleRepository, visible_repositories
+from cairn.index.postgres.transactions import Reads, Store
 
 _FRESH_SECONDS = 10.0
 

@@ -9,7 +9,7 @@ from cairn.chunking.definition_place import definition_lines, kind_at
 from cairn.engine.folders import Folder, readers_with_unsaved
 from cairn.engine.request import Request
 from cairn.index.overlay.overlaid_reader import OverlaidReader
-from cairn.index.queries.symbols import defining, important_names, names_like
+from cairn.index.queries.name_queries import defining, important_names, names_like
 from cairn.index.reader.records import DefinitionPlace, FoundName
 from cairn.retrieval.symbols import Fit, Typed, fit, likeness, weight
 

@@ -10,9 +10,8 @@ import time
 from pathlib import Path
 
 from cairn.errors import IndexUnavailableError
-from cairn.index.sqlite.reader import SqliteReader
-from cairn.index.store.lock import is_locked
-from cairn.index.store.requests import RequestKind, leave_request
+from cairn.index.sqlite.sqlite_reader import SqliteReader
+from cairn.index.store.coordination import RequestKind, is_locked, leave_request
 from cairn.operations.places import require_directory
 from cairn.paths import workspace_dir
 

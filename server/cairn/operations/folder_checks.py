@@ -17,8 +17,8 @@ from pathlib import Path
 import apsw
 
 from cairn.errors import IndexUnavailableError
+from cairn.index.store.coordination import holder, is_locked
 from cairn.index.store.database import DAMAGE, DATABASE_NAME, connect_read_only, open_reader
-from cairn.index.store.lock import holder, is_locked
 from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import SCHEMA_VERSION, STATIC_TABLE
 from cairn.operations.examination import Check, CheckFunction, megabytes, note, problem

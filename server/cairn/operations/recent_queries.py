@@ -11,7 +11,7 @@ from pathlib import Path
 from attrs import fields, frozen
 
 from cairn.errors import InvalidRequestError
-from cairn.index.store.lock import was_alive_at
+from cairn.index.store.coordination import was_alive_at
 from cairn.operations.kill_switch import PhaseChange
 from cairn.operations.percentiles import percentile
 from cairn.operations.query_log import LOG_NAME, OLDER_NAME

@@ -11,7 +11,7 @@ from attrs import asdict, field, frozen
 from cairn.chunking.model import content_key
 from cairn.errors import IndexUnavailableError, InvalidRequestError
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import STATIC_TABLE

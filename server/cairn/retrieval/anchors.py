@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from cairn.index.queries.files import file_stem, files_called
-from cairn.index.queries.symbols import definitions_of
-from cairn.index.queries.words import passing_chunks
+from cairn.index.queries.file_queries import file_stem, files_called
+from cairn.index.queries.found_words import passing_chunks
+from cairn.index.queries.name_queries import definitions_of
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import DefinitionPlace, StoredChunk

@@ -17,8 +17,8 @@ import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import NDArray
 
-from cairn.index.queries.files import copies_among, file_ids, in_degrees
-from cairn.index.queries.words import FoundWords
+from cairn.index.queries.file_queries import copies_among, file_ids, in_degrees
+from cairn.index.queries.found_words import FoundWords
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.postings import Postings

@@ -14,7 +14,7 @@ from pathlib import PurePath
 from attrs import frozen
 
 from cairn.errors import CairnError
-from cairn.index.queries.files import introducing_files
+from cairn.index.queries.file_queries import introducing_files
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.store.deadline import never
 from cairn.retrieval.file_names import is_release_notes

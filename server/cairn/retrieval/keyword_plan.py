@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from attrs import frozen
 
+from cairn.index.reader.bm25 import K1, fts5_idf, quoted_word
 from cairn.index.reader.records import KeywordCounts
-from cairn.index.text.bm25 import K1, idf
-from cairn.index.text.match import quoted_word
 from cairn.retrieval.query import Query
 
 Count = Callable[[Sequence[str]], KeywordCounts]
@@ -56,7 +55,7 @@ def plan_keywords(query: Query, count: Count, budget: int, *, absent: bool = Tru
             parts.append(both)
     elif left and not is_found:
         parts.append(left[0].expression)  # No other word of the query occurs.
-    possible = sum(idf(max(counts.rows, group.rows), group.rows) * (K1 + 1) for group in groups)
+    possible = sum(fts5_idf(group.rows, max(counts.rows, group.rows)) * (K1 + 1) for group in groups)
     return KeywordPlan(" OR ".join(dict.fromkeys(parts)), possible)
 
 

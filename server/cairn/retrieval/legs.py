@@ -16,20 +16,20 @@ import numpy as np
 from attrs import define, field, frozen
 
 from cairn.errors import CairnError, OutOfTimeError, PartUnavailableError, QueryCancelledError
-from cairn.index.queries.files import (
+from cairn.index.queries.file_queries import (
     best_by_file,
     files_at,
     files_by_path,
     files_by_subjects,
     introducing_files,
 )
-from cairn.index.queries.words import find_words, passing_chunks, with_one_idf
-from cairn.index.reader.arrays import Ids
+from cairn.index.queries.found_words import find_words, passing_chunks, with_one_idf
+from cairn.index.reader.exact import ExactMatches, Literal
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.sqlite.row_counts import count_rows
+from cairn.index.reader.postings import Ids
+from cairn.index.sqlite.word_memory import count_rows
 from cairn.index.store.deadline import Cancelled, Deadline
-from cairn.index.text.literals import ExactMatches, Literal
 from cairn.retrieval.anchors import named_definitions, named_files
 from cairn.retrieval.candidates import Pool, QueryWord
 from cairn.retrieval.introductions import subject_of

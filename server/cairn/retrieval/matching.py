@@ -3,7 +3,6 @@ compute how rare each term is in the searched indexes."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -11,7 +10,7 @@ from functools import lru_cache
 from attrs import field, frozen
 
 from cairn.index.queries.known_words import IndexVocabulary
-from cairn.index.text.bm25 import odds
+from cairn.index.reader.bm25 import idf
 from cairn.retrieval.query import Query
 from cairn.text.words import stem, stems
 
@@ -130,6 +129,6 @@ def term_shares(query: Query, vocabulary: IndexVocabulary) -> tuple[float, ...]:
     rarities = []
     for group in query.groups:
         found = min(chunks, sum(map(holding, group)))
-        rarities.append(math.log(1 + odds(chunks, found)))
+        rarities.append(idf(found, chunks))
     whole = sum(rarities)
     return tuple(rarity / whole for rarity in rarities)

@@ -16,7 +16,7 @@ from attrs import define, field, frozen
 from cairn.errors import QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries import relations as indexed
-from cairn.index.queries.symbols import definitions_of
+from cairn.index.queries.name_queries import definitions_of
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights, FoundName, Hit, StoredChunk
 from cairn.index.references.graph import ReferenceGraph

@@ -11,9 +11,9 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from cairn.embedding.static import StaticTable
+from cairn.index.reader.bm25 import idf
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
-from cairn.index.text.bm25 import odds
 from cairn.protocol.places import ChunkType
 from cairn.retrieval.candidates import Floats, coverage, share
 from cairn.retrieval.introductions import OPENING_LINES, TOP_LINES, OverviewSubject, introduces, subject_of
@@ -134,8 +134,7 @@ class Windows:
     @cached_property
     def idf(self) -> Floats:
         holding = (self.counts > 0).sum(axis=0)
-        idf: Floats = np.log(1 + odds(len(self.texts), holding))
-        return idf
+        return np.array([idf(each, len(self.texts)) for each in holding.tolist()], np.float64)
 
     @cached_property
     def lines(self) -> list[Sequence[str]]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from cairn.chunking.definition_place import definition_lines
-from cairn.index.text.bm25 import K1, B
+from cairn.index.reader.bm25 import K1, B
 from cairn.retrieval.anchors import frame_weights
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.evidence_lines import (

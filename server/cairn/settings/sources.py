@@ -108,9 +108,8 @@ def _text_of(path: Path) -> str:
     if len(content) > _MAX_FILE_BYTES:
         raise ValueError(f"it is larger than {_MAX_FILE_BYTES:,} bytes")
     text = content.decode("utf-8-sig").replace("\r\n", "\n")
-    if text.count(".") >= _MAX_KEY_PARTS:
-        if line := deep_key_line(text, _MAX_KEY_PARTS):
-            raise ValueError(f"the key on line {line} has more than {_MAX_KEY_PARTS} parts")
+    if text.count(".") >= _MAX_KEY_PARTS and (line := deep_key_line(text, _MAX_KEY_PARTS)):
+        raise ValueError(f"the key on line {line} has more than {_MAX_KEY_PARTS} parts")
     return text
 
 

@@ -13,8 +13,8 @@ from psycopg import Connection, sql
 from psycopg.rows import TupleRow
 
 from cairn.errors import CairnError, InvalidRequestError
-from cairn.index.postgres.lists import compact, drop_retired, files_of_snapshots
-from cairn.index.postgres.publishing import Home, note_unnamed
+from cairn.index.postgres.lists import Home, compact, drop_retired, files_of_snapshots
+from cairn.index.postgres.publishing import note_unnamed
 from cairn.team.git_address import read_address
 from cairn.team.git_source import remote_refs
 from cairn.team.locks import Progress, locked, owner_connection, pool_lock, repository_lock

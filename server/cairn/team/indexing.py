@@ -21,8 +21,8 @@ from psycopg.rows import TupleRow
 
 from cairn.errors import InvalidRequestError, TeamError
 from cairn.index.indexing.reading import ReadRequest
-from cairn.index.postgres.lists import compact, drop_retired
-from cairn.index.postgres.publishing import Home, Published, Revision, point_ref, publish
+from cairn.index.postgres.lists import Home, compact, drop_retired
+from cairn.index.postgres.publishing import Published, Revision, point_ref, publish
 from cairn.index.postgres.repositories import find_home
 from cairn.index.postgres.segment import FileFacts, Segment
 from cairn.index.postgres.shards import known_server

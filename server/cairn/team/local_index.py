@@ -10,11 +10,10 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from cairn.embedding.shared import SharedModel
-from cairn.index.indexing.reading import ReadRequest, ReadResult
-from cairn.index.indexing.workers.process import prepare
+from cairn.index.indexing.reading import ReadRequest, ReadResult, prepare
 from cairn.index.store.writer import IndexedFile, IndexWriter
-from cairn.index.vectors.intake import VectorIntake
-from cairn.index.vectors.store import StaticRecipe
+from cairn.index.vectors.vector_intake import VectorIntake
+from cairn.index.vectors.vector_store import StaticRecipe
 from cairn.settings.tree import EmbeddingSettings
 
 _BATCH_CHUNKS = 2_000
@@ -100,8 +99,7 @@ def _readings(
     would show which other files a run had read.
     """
     if sum(request.entry.size for request in requests) >= _WORTH_WORKERS_BYTES:
-        from cairn.index.indexing.workers.cores import most_workers
-        from cairn.index.indexing.workers.pool import WorkerPool
+        from cairn.index.indexing.worker_pool import WorkerPool, most_workers
 
         if (processes := most_workers(workers)) > 1:
             with closing(WorkerPool(root, processes, recipe)) as pool:

@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 
 from cairn.index.postgres.failures import explained, place
-from cairn.index.postgres.schema import check_version
+from cairn.index.postgres.team_schema import check_version
 
 Progress = Callable[[str], None]
 """The type of a function that receives a sentence about each step of a run."""

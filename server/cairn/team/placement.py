@@ -11,8 +11,8 @@ from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from cairn.errors import InvalidRequestError
-from cairn.index.postgres.catalogue import project_of
-from cairn.index.postgres.publishing import Home
+from cairn.index.postgres.lists import Home
+from cairn.index.postgres.snapshot_catalogue import project_of
 from cairn.team.git_address import Address, place_of
 from cairn.team.git_source import Ref, Repository
 from cairn.team.locks import Progress, locked, root_lock

@@ -16,9 +16,9 @@ from attrs import frozen
 from cairn.index.indexing.git_history import GitHistory
 from cairn.index.indexing.links import count_links, store_links
 from cairn.index.postgres.segment import FileFacts, bytes_of, parts_of, unpacked_part
+from cairn.index.reader.bm25 import register
 from cairn.index.store.database import create
 from cairn.index.store.meta import set_facts
-from cairn.index.text.bm25 import register
 from cairn.workspace.history import Tip
 
 _ROUNDS = 40

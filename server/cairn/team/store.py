@@ -18,11 +18,11 @@ from psycopg.rows import TupleRow
 from cairn.errors import InvalidRequestError, StoreUnavailableError
 from cairn.index.postgres import access, roles
 from cairn.index.postgres.access import Reader
-from cairn.index.postgres.connection import Store
 from cairn.index.postgres.failures import explained, place
-from cairn.index.postgres.schema import prepare
+from cairn.index.postgres.postgres_server import VARIABLE, store_urls
 from cairn.index.postgres.shards import ShardServer, add_shard
-from cairn.index.postgres.urls import VARIABLE, store_urls
+from cairn.index.postgres.team_schema import prepare
+from cairn.index.postgres.transactions import Store
 from cairn.paths import write_private
 from cairn.team import trial
 from cairn.team.locks import owner_connection

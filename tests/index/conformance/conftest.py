@@ -27,17 +27,16 @@ from tests.postgres import new_database, postgres_server
 from cairn.embedding.packaged import load_packaged
 from cairn.embedding.static import StaticTable
 from cairn.index.overlay.overlaid_reader import OverlaidReader
-from cairn.index.postgres.reader import PostgresReader
-from cairn.index.remote.catalogue import packed_catalogue, unpacked_catalogue
-from cairn.index.remote.reader import RemoteReader
-from cairn.index.remote.reads import read
-from cairn.index.remote.wire import dumps, loads
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.postgres.postgres_reader import PostgresReader
+from cairn.index.remote.messages import dumps, loads
+from cairn.index.remote.packed_catalogue import packed_catalogue, unpacked_catalogue
+from cairn.index.remote.remote_reader import RemoteReader, read
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.team.local_server import LocalServer
 
 __all__ = ["postgres_server"]
 
-IMPLEMENTATIONS = ("sqlite", "alone", "shared", "remote")
+IMPLEMENTATIONS = ("sqlite", "shared", "remote")
 
 
 @pytest.fixture(scope="session")
@@ -125,12 +124,12 @@ def remote(shared: Subject) -> Subject:
 
 @pytest.fixture(params=IMPLEMENTATIONS)
 def subject(request: pytest.FixtureRequest) -> Subject:
-    """Each implementation in turn."""
+    """Each implementation in turn. `alone` is only compared with `sqlite`."""
     found: Subject = request.getfixturevalue(request.param)
     return found
 
 
-@pytest.fixture(params=IMPLEMENTATIONS[1:])
+@pytest.fixture(params=["alone", "shared", "remote"])
 def snapshot(request: pytest.FixtureRequest) -> Subject:
     """Each snapshot in turn, for comparison with `sqlite`."""
     found: Subject = request.getfixturevalue(request.param)

@@ -17,15 +17,16 @@ from cairn.embedding.static import StaticTable
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
 from cairn.index.postgres.access import grant
-from cairn.index.postgres.catalogue import SnapshotKey, read_snapshot
-from cairn.index.postgres.connection import Store
-from cairn.index.postgres.publishing import Home, Revision, publish
-from cairn.index.postgres.reader import PostgresReader
+from cairn.index.postgres.lists import Home
+from cairn.index.postgres.postgres_reader import PostgresReader
+from cairn.index.postgres.publishing import Revision, publish
 from cairn.index.postgres.repositories import find_home
-from cairn.index.postgres.schema import prepare
 from cairn.index.postgres.segment import Segment
+from cairn.index.postgres.snapshot_catalogue import SnapshotKey, read_snapshot
+from cairn.index.postgres.team_schema import prepare
+from cairn.index.postgres.transactions import Store
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.text.word_list import WordListIntake
+from cairn.index.reader.word_list import WordListIntake
 
 READER = "suite"
 ChunkPlace = tuple[str, int]

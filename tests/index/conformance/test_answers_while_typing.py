@@ -13,14 +13,14 @@ from tests.index.conformance.workspace import TEXTS
 
 from cairn.embedding.static import StaticTable
 from cairn.index.overlay.overlaid_reader import OverlaidReader
-from cairn.index.queries import files, symbols, words
+from cairn.index.queries import file_queries, found_words, name_queries
 from cairn.index.queries.known_words import IndexVocabulary
+from cairn.index.reader.exact import Literal
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import Deadline, never
-from cairn.index.text.literals import Literal
 
 ALL, MOST = ChunkFilter(), 1_000
 PATHS = [path for path in sorted(TEXTS) if path not in ("src/pilots.py", "src/routes.py", "legacy/routes.py")]
@@ -54,7 +54,7 @@ def answers(reader: IndexReader, table: StaticTable) -> list[object]:
         outlines = reader.outlines(every)
         return sorted((outlines[each].path, outlines[each].position) for each in every)
 
-    scored = words.find_words(reader, [[each.lower()] for each in WORDS], MOST, never)
+    scored = found_words.find_words(reader, [[each.lower()] for each in WORDS], MOST, never)
     best = scored.best(MOST)
     vector = table.embed_queries_int8(["a crane lifts cargo from a ship"])[0]
     similar = reader.static_similarities(ids, vector)
@@ -78,9 +78,9 @@ def answers(reader: IndexReader, table: StaticTable) -> list[object]:
         [round(hit.score, 5) for hit in reader.nearest_static(vector, 30, ALL, never)],
         sorted(path for _, path in reader.symbols_with_words(["Crane"], MOST, never)),
         graph.callers(graph.named("lift"), 50),
-        sorted(name.lower() for name in symbols.names_like(reader, "crane", never)),
+        sorted(name.lower() for name in name_queries.names_like(reader, "crane", never)),
         [reader.has_language(language) for language in ("python", "ruby", "markdown")],
-        sorted(files.files_by_path(reader, "zz OR crane", MOST, never)),
+        sorted(file_queries.files_by_path(reader, "zz OR crane", MOST, never)),
         sorted(IndexVocabulary([reader]).unknown([word.lower() for word in WORDS])),
         IndexVocabulary([reader]).documents([word.lower() for word in WORDS]),
     ]  # fmt: skip

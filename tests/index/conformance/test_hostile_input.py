@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from tests.index.conformance.indexes import Subject
 
-from cairn.index.queries import files, relations, symbols, words
+from cairn.index.queries import file_queries, found_words, name_queries, relations
 from cairn.index.queries.known_words import IndexVocabulary
+from cairn.index.reader.exact import Literal
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import Deadline, never
-from cairn.index.text.literals import Literal
 
 ALL = ChunkFilter()
 
@@ -77,19 +77,19 @@ QUERIES: dict[str, Ask] = {
     "symbols_at": lambda reader, text: reader.symbols_at([text]),
     "contents": lambda reader, text: reader.contents([text]),
     "nearest_static in": lambda reader, text: reader.nearest_static(np.ones(256, np.int8), 5, ChunkFilter(languages=(text,)), never),  # noqa: E501
-    "files_at": lambda reader, text: files.files_at(reader, [f"qz{text}"], 5, never),
-    "files_called": lambda reader, text: files.files_called(reader, [text], never),
-    "has_below": lambda reader, text: files.has_below(reader, f"qz{text}"),
-    "names_in": lambda reader, text: files.names_in(reader, f"qz{text}"),
-    "in_degrees": lambda reader, text: sum(files.in_degrees(reader, [text]).values()),
-    "copies_among": lambda reader, text: files.copies_among(reader, [text]),
-    "file_ids": lambda reader, text: files.file_ids(reader, [text]),
-    "readme_paths": lambda reader, text: files.readme_paths(reader, [f"qz{text}"]),
+    "files_at": lambda reader, text: file_queries.files_at(reader, [f"qz{text}"], 5, never),
+    "files_called": lambda reader, text: file_queries.files_called(reader, [text], never),
+    "has_below": lambda reader, text: file_queries.has_below(reader, f"qz{text}"),
+    "names_in": lambda reader, text: file_queries.names_in(reader, f"qz{text}"),
+    "in_degrees": lambda reader, text: sum(file_queries.in_degrees(reader, [text]).values()),
+    "copies_among": lambda reader, text: file_queries.copies_among(reader, [text]),
+    "file_ids": lambda reader, text: file_queries.file_ids(reader, [text]),
+    "readme_paths": lambda reader, text: file_queries.readme_paths(reader, [f"qz{text}"]),
     "same_stem": lambda reader, text: relations.same_stem(reader, f"qz{text}"),
     "imports_around": lambda reader, text: [*relations.imports_around(reader, text)[0], *relations.imports_around(reader, text)[1]],  # noqa: E501
     "changed_together": lambda reader, text: relations.changed_together(reader, text),
-    "names_like": lambda reader, text: symbols.names_like(reader, f"qz{text}", never),
-    "find_words": lambda reader, text: words.find_words(reader, [[text]], 100, never).best(5).tolist(),
+    "names_like": lambda reader, text: name_queries.names_like(reader, f"qz{text}", never),
+    "find_words": lambda reader, text: found_words.find_words(reader, [[text]], 100, never).best(5).tolist(),
     "vocabulary": lambda reader, text: [n for n in IndexVocabulary([reader]).documents([text]).values() if n],
     "named": lambda reader, text: ReferenceGraph(reader, never).named(f"qz{text}"),
     "at": lambda reader, text: ReferenceGraph(reader, never).at(text, 0, 0),

@@ -10,19 +10,18 @@ from tests.index.conformance.indexes import Subject, TeamStore
 from tests.index.conformance.workspace import OTHER_ONLY, OTHER_WORDS
 
 from cairn.embedding.static import StaticTable
-from cairn.index.postgres import words as postgres_words
-from cairn.index.postgres.catalogue import read_snapshot
-from cairn.index.postgres.numbering import Numbering
-from cairn.index.postgres.reader import PostgresReader
-from cairn.index.queries import files, symbols, words
+from cairn.index.postgres import snapshot_words as postgres_words
+from cairn.index.postgres.postgres_reader import PostgresReader
+from cairn.index.postgres.snapshot_catalogue import Numbering, read_snapshot
+from cairn.index.queries import file_queries, found_words, name_queries
 from cairn.index.queries.known_words import IndexVocabulary
+from cairn.index.reader.exact import Literal
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
 from cairn.index.references.graph import ReferenceGraph
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import Deadline, never
-from cairn.index.text.literals import Literal
 
 ALL, MOST = ChunkFilter(), 1_000
 NAMES = ("zzquarantineShip", "GantryXylophone", "zzgantrylift", "zztidelevel")
@@ -75,7 +74,7 @@ def test_words_of_other_revisions_occur_nowhere(shared: Subject, word: str) -> N
     assert reader.containing(Literal(word), MOST, ALL, Deadline(never)).hits == ()
     assert IndexVocabulary([reader]).unknown([word]) == {word}
     assert IndexVocabulary([reader]).documents([word]) == {word: 0}
-    assert len(words.find_words(reader, [[word]], MOST, never).best(MOST)) == 0
+    assert len(found_words.find_words(reader, [[word]], MOST, never).best(MOST)) == 0
 
 
 def test_words_of_other_revisions_are_not_suggested(shared: Subject) -> None:
@@ -97,7 +96,7 @@ def test_names_of_other_revisions_are_defined_nowhere(shared: Subject, name: str
     assert name.lower() not in {each.lower() for each in reader.names_matching("", "%%", never)}
     assert reader.symbols_with_words([f"={name}"], MOST, never) == []
     assert ReferenceGraph(reader, never).named(name) == []
-    assert symbols.names_like(reader, name.lower(), never) == []
+    assert name_queries.names_like(reader, name.lower(), never) == []
 
 
 def test_other_revisions_do_not_count_towards_limits(shared: Subject, sqlite: Subject) -> None:
@@ -118,7 +117,7 @@ def test_files_of_other_revisions_are_missing(shared: Subject, other: Subject) -
         assert reader.contents([path]) == {}
         assert reader.symbols_at([path]) == []
         assert len(reader.chunks_in([path])) == 0
-        assert not files.has_below(reader, path)
+        assert not file_queries.has_below(reader, path)
     assert not reader.has_language("zig")
     assert len(reader.admitted(ChunkFilter(languages=("zig",)), never)) == 0  # type: ignore[arg-type]
     ferry = {"zzferry-source", "zzferry-config"}

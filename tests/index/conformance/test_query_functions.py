@@ -8,7 +8,7 @@ from tests.index.conformance.indexes import Subject
 from tests.index.conformance.workspace import TEXTS
 
 from cairn.errors import QueryCancelledError
-from cairn.index.queries import files, relations, symbols, words
+from cairn.index.queries import file_queries, found_words, name_queries, relations
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.store.deadline import never
@@ -21,7 +21,7 @@ MOST = 100
 
 def test_files_are_found_by_words_of_their_paths(subject: Subject) -> None:
     def found(match: str, limit: int = MOST) -> list[str]:
-        return files.files_by_path(subject.reader, match, limit, never)
+        return file_queries.files_by_path(subject.reader, match, limit, never)
 
     assert set(found("berth")) == {"src/harbour/berth.py", "legacy/berth.py", "tests/test_berth.py"}
     assert set(found("winch OR ship")) >= {"native/winch.c", "native/winch.h", "fleet/ship/ship.go"}
@@ -35,49 +35,32 @@ def test_files_are_found_by_words_of_their_paths(subject: Subject) -> None:
 
 def test_introducing_files_are_readmes_and_manifests(subject: Subject) -> None:
     manifests = ["pyproject.toml", "web/package.json", "nowhere"]
-    found = files.introducing_files(subject.reader, manifests, 5, never)
+    found = file_queries.introducing_files(subject.reader, manifests, 5, never)
     assert found == ["README.md", "pyproject.toml", "web/package.json"]
-    assert files.introducing_files(subject.reader, [], 5, never) == ["README.md"]
-    assert files.introducing_files(subject.reader, ["pyproject.toml"], 0, never) == []
-
-
-@pytest.mark.parametrize(
-    ("fragment", "paths"),
-    [
-        ("berth.py", ["legacy/berth.py", "src/harbour/berth.py"]),
-        ("/build/root/src/harbour/tide.py", ["src/harbour/tide.py"]),
-        ("ship", ["fleet/ship/ship.go", "fleet/ship/ship_test.go"]),
-        ("*.toml", ["pyproject.toml", "config/port.toml"]),
-        ("odd [name] 100%_'x'.txt", ["data/odd [name] 100%_'x'.txt"]),
-        ("café.py", ["src/harbour/café.py"]),
-        ("chart.txt", []),
-    ],
-)
-def test_files_are_found_by_pieces_of_their_paths(subject: Subject, fragment: str, paths: list[str]) -> None:
-    assert files.files_at(subject.reader, [fragment], MOST, never) == paths
-    assert files.files_at(subject.reader, [fragment], 1, never) == paths[:1]
+    assert file_queries.introducing_files(subject.reader, [], 5, never) == ["README.md"]
+    assert file_queries.introducing_files(subject.reader, ["pyproject.toml"], 0, never) == []
 
 
 def test_files_are_found_by_their_names(subject: Subject) -> None:
-    found = files.files_called(subject.reader, {"berth", "LICENSE", "nowhere"}, never)
+    found = file_queries.files_called(subject.reader, {"berth", "LICENSE", "nowhere"}, never)
     assert found == ["LICENSE", "legacy/berth.py", "src/harbour/berth.py", "web/LICENSE"]
-    assert files.files_called(subject.reader, set(), never) == []
+    assert file_queries.files_called(subject.reader, set(), never) == []
 
 
 def test_folders_contain_files_and_folders(subject: Subject) -> None:
     for path in ("src", "src/harbour", "src/harbour/berth.py", "data"):
-        assert files.has_below(subject.reader, path)
+        assert file_queries.has_below(subject.reader, path)
     for path in ("sr", "src/harbour/berth", "nowhere", ""):
-        assert not files.has_below(subject.reader, path)
-    assert files.names_in(subject.reader, "fleet") == ["go.mod", "main.go", "ship/"]
+        assert not file_queries.has_below(subject.reader, path)
+    assert file_queries.names_in(subject.reader, "fleet") == ["go.mod", "main.go", "ship/"]
     top = {path.partition("/")[0] + "/" * ("/" in path) for path in TEXTS}
-    assert files.names_in(subject.reader, "") == sorted(top)
-    assert files.names_in(subject.reader, "nowhere") == []
+    assert file_queries.names_in(subject.reader, "") == sorted(top)
+    assert file_queries.names_in(subject.reader, "nowhere") == []
 
 
 def test_collections_are_counted_within_paths(subject: Subject) -> None:
     def counted(**only: tuple[str, ...]) -> dict[str, int]:
-        found = files.collections_within(subject.reader, ChunkFilter(**only))  # type: ignore[arg-type]
+        found = file_queries.collections_within(subject.reader, ChunkFilter(**only))  # type: ignore[arg-type]
         return {each.name: each.chunks for each in found}
 
     assert counted(paths=("fleet/",)) == {"fleet-config": 1, "fleet-source": 2, "fleet-tests": 1}
@@ -88,7 +71,7 @@ def test_collections_are_counted_within_paths(subject: Subject) -> None:
 
 def test_files_are_found_by_subjects_of_commits(subject: Subject) -> None:
     def found(match: str) -> dict[str, float]:
-        return files.files_by_subjects(subject.reader, match, never)
+        return file_queries.files_by_subjects(subject.reader, match, never)
 
     assert set(found("snaps")) == {"native/winch.c", "native/winch.h"}
     assert all(score > 0 for score in found("snaps").values())
@@ -98,31 +81,33 @@ def test_files_are_found_by_subjects_of_commits(subject: Subject) -> None:
 
 def test_in_degrees_count_importing_files(subject: Subject) -> None:
     counts = {"src/harbour/berth.py": 1, "src/harbour/crane.py": 2, "web/src/crane.ts": 1, "README.md": 0}
-    assert files.in_degrees(subject.reader, [*counts, "nowhere"]) == {**counts, "nowhere": 0}
-    assert files.in_degrees(subject.reader, []) == {}
+    assert file_queries.in_degrees(subject.reader, [*counts, "nowhere"]) == {**counts, "nowhere": 0}
+    assert file_queries.in_degrees(subject.reader, []) == {}
 
 
 def test_copies_know_their_original(subject: Subject) -> None:
-    assert files.copies_among(subject.reader, list(TEXTS)) == {"legacy/routes.py": ("src/routes.py", 1.0)}
-    assert files.copies_among(subject.reader, ["src/routes.py", "nowhere"]) == {}
-    assert files.copies_among(subject.reader, []) == {}
+    assert file_queries.copies_among(subject.reader, list(TEXTS)) == {
+        "legacy/routes.py": ("src/routes.py", 1.0)
+    }
+    assert file_queries.copies_among(subject.reader, ["src/routes.py", "nowhere"]) == {}
+    assert file_queries.copies_among(subject.reader, []) == {}
 
 
 def test_file_ids_are_those_of_the_columns(subject: Subject) -> None:
-    ids = files.file_ids(subject.reader, ["LICENSE", "nowhere", "README.md"])
+    ids = file_queries.file_ids(subject.reader, ["LICENSE", "nowhere", "README.md"])
     assert set(ids) == {"LICENSE", "README.md"}
     chunk = np.array([subject.ids["README.md", 2]])
     assert subject.reader.columns().files_of(chunk).tolist() == [ids["README.md"]]
 
 
 def test_readmes_match_in_any_case(subject: Subject) -> None:
-    found = files.readme_paths(subject.reader, ["readme*", "LICENSE"])
+    found = file_queries.readme_paths(subject.reader, ["readme*", "LICENSE"])
     assert found == ["LICENSE", "README.md", "web/LICENSE"]
-    assert files.readme_paths(subject.reader, []) == []
+    assert file_queries.readme_paths(subject.reader, []) == []
 
 
 def test_the_best_files_have_the_highest_scores() -> None:
-    assert files.best_by_file({"b": 1.0, "a": 1.0, "c": 2.0}, 2) == ["c", "a"]
+    assert file_queries.best_by_file({"b": 1.0, "a": 1.0, "c": 2.0}, 2) == ["c", "a"]
 
 
 # --- words ------------------------------------------------------------------------------------------
@@ -163,7 +148,9 @@ def test_misspelt_words_have_similar_words(subject: Subject, typed: str, meant: 
 
 
 def test_found_words_score_chunks(subject: Subject) -> None:
-    found = words.find_words(subject.reader, [["shallow"], ["crane", "cranes"], ["nowhere"]], 10_000, never)
+    found = found_words.find_words(
+        subject.reader, [["shallow"], ["crane", "cranes"], ["nowhere"]], 10_000, never
+    )
     best = found.best(5)
     assert subject.paths(best[:3]) == {"src/harbour/berth.py", "legacy/berth.py", "README.md"}
     scores = found.scores(best)
@@ -178,21 +165,21 @@ def test_found_words_score_chunks(subject: Subject) -> None:
 
 
 def test_rare_words_are_found_first(subject: Subject) -> None:
-    found = words.find_words(subject.reader, [["ship"], ["shallow"], ["nowhere"]], 4, never)
+    found = found_words.find_words(subject.reader, [["ship"], ["shallow"], ["nowhere"]], 4, never)
     assert [word.place for word in found.words] == [2, 1]
-    assert words.find_words(subject.reader, [], 4, never).words == []
+    assert found_words.find_words(subject.reader, [], 4, never).words == []
 
 
 def test_weighted_words_are_ordered_by_weighted_idf(subject: Subject) -> None:
     wanted = [["pilot"], ["shallow"], ["nowhere"]]
-    found = words.find_words(subject.reader, wanted, 1_000, never, [1.0, 2.0, 1.0])
+    found = found_words.find_words(subject.reader, wanted, 1_000, never, [1.0, 2.0, 1.0])
     assert sorted(word.place for word in found.words) == [0, 1, 2]
     assert found.words[1].place == 1
 
 
 def test_passing_chunks_pass_the_filter(subject: Subject) -> None:
-    assert words.passing_chunks(subject.reader, ChunkFilter(), never) is None
-    found = words.passing_chunks(subject.reader, ChunkFilter(languages=("c",)), never)
+    assert found_words.passing_chunks(subject.reader, ChunkFilter(), never) is None
+    found = found_words.passing_chunks(subject.reader, ChunkFilter(languages=("c",)), never)
     assert found is not None
     assert subject.paths(found) == {"native/winch.c", "native/winch.h"}
 
@@ -273,24 +260,24 @@ def test_files_changed_together_are_known(subject: Subject) -> None:
     ],
 )
 def test_names_resemble_letters(subject: Subject, letters: str, first: list[str]) -> None:
-    found = symbols.names_like(subject.reader, letters, never)
+    found = name_queries.names_like(subject.reader, letters, never)
     assert [name.lower() for name in found[: len(first) or 1]] == [name.lower() for name in first]
 
 
 def test_definitions_of_names_are_found(subject: Subject) -> None:
-    found = symbols.defining(subject.reader, ["next_high_tide", "LIFT"], never)
+    found = name_queries.defining(subject.reader, ["next_high_tide", "LIFT"], never)
     assert (found[0].path, found[0].name) == ("src/harbour/tide.py", "next_high_tide")
     cranes = {"src/harbour/crane.py", "web/src/crane.ts"}
     assert {each.path for each in found[1:]} == cranes
-    assert {each.path for each in symbols.definitions_of(subject.reader, ["Crane"])} == cranes
-    assert symbols.definitions_of(subject.reader, ["Crane"], 1) == []
+    assert {each.path for each in name_queries.definitions_of(subject.reader, ["Crane"])} == cranes
+    assert name_queries.definitions_of(subject.reader, ["Crane"], 1) == []
 
 
 def test_important_names_come_from_imported_files(subject: Subject) -> None:
-    found = symbols.important_names(subject.reader, 3, never)
+    found = name_queries.important_names(subject.reader, 3, never)
     assert len(found) == 3
     assert found[0].path in ("src/harbour/crane.py", "src/harbour/tide.py")
-    assert symbols.important_names(subject.reader, 0, never) == []
+    assert name_queries.important_names(subject.reader, 0, never) == []
 
 
 # --- cancellation -----------------------------------------------------------------------------------
@@ -300,17 +287,19 @@ def test_cancelled_queries_raise_or_are_complete(subject: Subject) -> None:
     """Cancel each query. A small index answers before SQLite checks the flag; no answer may be incomplete."""
     reader = subject.reader
     queries = [
-        lambda cancelled: files.files_by_path(reader, "berth OR ship", MOST, cancelled),
-        lambda cancelled: files.files_at(reader, ["ship"], MOST, cancelled),
-        lambda cancelled: sorted(files.files_by_subjects(reader, "winch", cancelled)),
-        lambda cancelled: symbols.names_like(reader, "tide", cancelled),
-        lambda cancelled: symbols.defining(reader, ["handler"], cancelled),
+        lambda cancelled: file_queries.files_by_path(reader, "berth OR ship", MOST, cancelled),
+        lambda cancelled: file_queries.files_at(reader, ["ship"], MOST, cancelled),
+        lambda cancelled: sorted(file_queries.files_by_subjects(reader, "winch", cancelled)),
+        lambda cancelled: name_queries.names_like(reader, "tide", cancelled),
+        lambda cancelled: name_queries.defining(reader, ["handler"], cancelled),
         lambda cancelled: reader.word_counts(["berth", "ship"], MOST, cancelled),
         lambda cancelled: [len(each.ids) for _, each in sorted(reader.postings({"berth": 0, "ship": 0}, cancelled).items())],  # noqa: E501
         lambda cancelled: reader.statistics(["berth", "ship"], cancelled),
         lambda cancelled: reader.symbols_with_words(["Crane"], MOST, cancelled),
         lambda cancelled: np.asarray(reader.admitted(ChunkFilter(types=("code",)), cancelled)).tolist(),
-        lambda cancelled: words.find_words(reader, [["berth"], ["ship"]], MOST, cancelled).best(5).tolist(),
+        lambda cancelled: found_words.find_words(
+            reader, [["berth"], ["ship"]], MOST, cancelled
+        ).best(5).tolist(),
     ]  # fmt: skip
     for ask in queries:
         whole = ask(never)

@@ -6,9 +6,9 @@ import pytest
 from tests.index.conformance.indexes import Subject
 
 from cairn.errors import QueryCancelledError
+from cairn.index.reader.exact import EXACT, INSIDE, OTHER_CASE, ExactMatches, Literal
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.store.deadline import Deadline, never
-from cairn.index.text.literals import EXACT, INSIDE, OTHER_CASE, ExactMatches, Literal
 
 ALL = ChunkFilter()
 

@@ -16,15 +16,15 @@ from tests.index.conformance.indexes import ChunkPlace, Subject
 from tests.index.conformance.workspace import TEXTS
 
 from cairn.embedding.static import StaticTable
-from cairn.index.postgres import reader as postgres_reader
-from cairn.index.postgres.vectors import VectorCache
-from cairn.index.queries import known_words, symbols, words
+from cairn.index.postgres import postgres_reader as postgres_reader
+from cairn.index.postgres.postgres_reader import VectorCache
+from cairn.index.queries import found_words, known_words, name_queries
 from cairn.index.queries.known_words import IndexVocabulary
+from cairn.index.reader.exact import Literal, look
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights, FoundName, Hit
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import Deadline, never
-from cairn.index.text.literals import Literal, look
 
 few = settings(
     max_examples=30,
@@ -161,8 +161,8 @@ def test_scores_of_found_words_are_the_same(
     both: Both, wanted: list[list[str]], only: ChunkFilter, most: int
 ) -> None:
     def scores(subject: Subject) -> dict[ChunkPlace, float]:
-        found = words.find_words(subject.reader, wanted, most, never)
-        passing = words.passing_chunks(subject.reader, only, never)
+        found = found_words.find_words(subject.reader, wanted, most, never)
+        passing = found_words.passing_chunks(subject.reader, only, never)
         ids = np.array(sorted(subject.ids.values()), np.int64) if passing is None else passing
         return dict(zip(subject.places(ids), found.scores(ids).tolist(), strict=True))
 
@@ -233,7 +233,7 @@ def test_members_are_the_same(both: Both, owner: str, wanted: list[str], only: C
 )
 def test_similar_names_are_the_same(both: Both, letters: str) -> None:
     both.assert_same(
-        lambda subject: [each.lower() for each in symbols.names_like(subject.reader, letters, never)]
+        lambda subject: [each.lower() for each in name_queries.names_like(subject.reader, letters, never)]
     )
 
 

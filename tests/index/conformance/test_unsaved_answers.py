@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pytest
 from tests.index.conformance.indexes import Subject
-from tests.index.conformance.workspace import BERTH, CRANE, TEXTS, TIDE
+from tests.index.conformance.workspace import CRANE, TEXTS
 
 from cairn.embedding.static import StaticTable
 from cairn.index.overlay.overlaid_reader import OverlaidReader
-from cairn.index.queries import files, relations, symbols, words
+from cairn.index.queries import file_queries, found_words, name_queries, relations
 from cairn.index.queries.known_words import IndexVocabulary
+from cairn.index.reader.exact import Literal
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import Deadline, never
-from cairn.index.text.literals import Literal
 
 ALL, MOST, WEIGHTS = ChunkFilter(), 100, ColumnWeights()
 CRANE_PATH, NEW, GONE = "src/harbour/crane.py", "src/harbour/sluice.py", "src/harbour/tide.py"
@@ -115,7 +115,7 @@ def test_words_of_unsaved_text_are_found(editor: OverlaidReader, typing: Type) -
     own = np.array(editor.chunk_ids([NEW])[NEW], np.int64)
     assert (columns.files_of(own) < 0).all()
     assert (columns.tokens_of(own) > 0).all()
-    best = words.find_words(editor, [["sluice"], ["moon"], ["handles"]], MOST, never).best(MOST)
+    best = found_words.find_words(editor, [["sluice"], ["moon"], ["handles"]], MOST, never).best(MOST)
     assert NEW in paths(editor, best)
     assert GONE not in paths(editor, best)
 
@@ -149,7 +149,7 @@ def test_names_of_unsaved_text_are_defined(editor: OverlaidReader, typing: Type)
     cranes = {each.path for each in editor.definitions_of(["Crane", "Davit"], MOST)}
     assert cranes == {"web/src/crane.ts", CRANE_PATH}
     assert editor.names_matching("davit", "", never) == ["Davit"]
-    assert symbols.names_like(editor, "zzopen", never) == ["zzopen_sluice"]
+    assert name_queries.names_like(editor, "zzopen", never) == ["zzopen_sluice"]
     own = editor.chunk_ids([NEW])[NEW]
     assert {place.path for place in editor.places(own).values()} == {NEW}
     assert set(editor.places(own)) == set(own)
@@ -193,7 +193,7 @@ def test_filters_apply_to_unsaved_text(editor: OverlaidReader, typing: Type) -> 
     assert (np.diff(python) > 0).all()
     own = [each for found in editor.chunk_ids([NEW, CRANE_PATH]).values() for each in found]
     assert set(own) <= set(python.tolist())
-    passing = words.passing_chunks(editor, ChunkFilter(paths=("src/harbour/",)), never)
+    passing = found_words.passing_chunks(editor, ChunkFilter(paths=("src/harbour/",)), never)
     assert passing is not None
     assert not set(paths(editor, passing)) & {GONE}
     go = ChunkFilter(languages=("go",))
@@ -236,15 +236,6 @@ def test_limits_apply_to_saved_and_unsaved_text_together(editor: OverlaidReader,
     assert [each.name.lower() for each in found] == ["lift"] * 2 + ["handler"] * 6
 
 
-def test_typing_raises_the_generation(editor: OverlaidReader, typing: Type) -> None:
-    before = editor.generation()
-    typing({NEW: SLUICE})
-    once = editor.generation()
-    typing({NEW: SLUICE + "\n\nzzmore = 1\n"})
-    assert before < once < editor.generation()
-    assert editor.contents([CRANE_PATH]).keys() == {CRANE_PATH}
-
-
 def test_unsaved_text_adds_collections_and_languages(editor: OverlaidReader, typing: Type) -> None:
     typing({"docs/new.md": "# New\n\nText.\n", "scripts/zz.rb": "def zz\n  1\nend\n"})
     assert editor.has_language("ruby")
@@ -271,27 +262,19 @@ def test_closed_documents_return_to_their_saved_text(
 
 def test_file_queries_include_unsaved_files(editor: OverlaidReader, typing: Type) -> None:
     typing()
-    assert files.files_by_path(editor, "sluice", MOST, never) == [NEW]
-    assert files.files_at(editor, ["sluice.py"], MOST, never) == [NEW]
-    assert files.files_called(editor, {"sluice"}, never) == [NEW]
-    assert files.has_below(editor, NEW)
-    assert "sluice.py" in files.names_in(editor, "src/harbour")
+    assert file_queries.files_by_path(editor, "sluice", MOST, never) == [NEW]
+    assert file_queries.files_at(editor, ["sluice.py"], MOST, never) == [NEW]
+    assert file_queries.files_called(editor, {"sluice"}, never) == [NEW]
+    assert file_queries.has_below(editor, NEW)
+    assert "sluice.py" in file_queries.names_in(editor, "src/harbour")
     assert relations.same_stem(editor, "web/sluice.ts") == [NEW]
     imported, _ = relations.imports_around(editor, NEW)
     assert imported == {CRANE_PATH}
     stored = editor.page(NEW)[0]
     assert editor.files_with_chunk(stored.content_hash) == [NEW]
-    assert files.file_ids(editor, [NEW]) == {}
+    assert file_queries.file_ids(editor, [NEW]) == {}
     assert not IndexVocabulary([editor]).unknown(["sluice", "davit"])
     assert IndexVocabulary([editor]).documents(["davit"]) == {"davit": 2}
-
-
-def test_reverted_text_hides_nothing(editor: OverlaidReader, typing: Type) -> None:
-    typing({GONE: TIDE.replace("tide_level", "zztide"), "src/harbour/berth.py": BERTH})
-    assert list(editor.hidden) == [GONE]
-    typing({GONE: TIDE})
-    assert list(editor.hidden) == []
-    assert editor.chunk_ids([GONE])[GONE][0] > 0
 
 
 def test_hostile_text_can_be_typed(editor: OverlaidReader, typing: Type) -> None:

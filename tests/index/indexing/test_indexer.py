@@ -17,17 +17,15 @@ import pytest
 from attrs import evolve
 from tests.index.index_builders import MadeUpEncoder, MadeUpModels, Repository, numbers, small_table
 
-from cairn.index.indexing import background, intake
 from cairn.index.indexing import indexer as indexer_module
-from cairn.index.indexing.folder_state import Activity, Intervals, QueryGate
+from cairn.index.indexing import intake, writing_session
+from cairn.index.indexing.folder_state import BURST, Activity, Intervals, QueryGate, Work
 from cairn.index.indexing.indexer import Indexer, Role
-from cairn.index.indexing.work_queue import BURST, Work
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store import database
-from cairn.index.store.database import DATABASE_NAME, connect_read_only
-from cairn.index.store.maintenance import Maintenance
+from cairn.index.store.coordination import RequestKind, leave_request
+from cairn.index.store.database import DATABASE_NAME, Maintenance, connect_read_only
 from cairn.index.store.meta import CHECK_IS_DUE, Facts
-from cairn.index.store.requests import RequestKind, leave_request
 from cairn.index.store.writer import IndexWriter
 from cairn.paths import workspace_dir
 from cairn.settings.tree import EmbeddingSettings, IndexSettings, Settings
@@ -595,7 +593,7 @@ def test_interrupted_check_is_not_repeated_soon(folder: Folder, monkeypatch: pyt
         checks.append(None)
         return False
 
-    monkeypatch.setattr(background, "check_soundness", interrupted_check)
+    monkeypatch.setattr(writing_session, "check_soundness", interrupted_check)
     indexer = folder.run()
     indexer.stop()
     writer = IndexWriter(indexer.data)

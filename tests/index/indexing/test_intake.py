@@ -15,10 +15,9 @@ from tests.workspace.secret_files import token
 
 from cairn.chunking.model import content_key
 from cairn.index.indexing import intake as intake_module
-from cairn.index.indexing.folder_state import Progress
+from cairn.index.indexing.folder_state import Progress, needs_rescan
 from cairn.index.indexing.intake import Intake
-from cairn.index.indexing.work_queue import needs_rescan
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import never
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.settings.tree import IndexSettings

@@ -23,16 +23,16 @@ from cairn.index.indexing.intake import Intake
 from cairn.index.overlay import overlay as overlay_module
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
-from cairn.index.queries.files import files_at, files_by_path
+from cairn.index.queries.file_queries import files_at, files_by_path
 from cairn.index.queries.known_words import IndexVocabulary
-from cairn.index.queries.symbols import important_names
+from cairn.index.queries.name_queries import important_names
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import MAX_NEIGHBOURS
 from cairn.index.reader.records import ColumnWeights, Hit, StoredChunk
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import Deadline, never
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.intake import VectorIntake
+from cairn.index.vectors.vector_intake import VectorIntake
 from cairn.settings.tree import EmbeddingSettings, IndexSettings, Settings
 
 ALL = ChunkFilter()
@@ -187,24 +187,6 @@ def test_a_new_document_belongs_to_its_project(desk: Desk) -> None:
     assert stored.collection == "winches-source"
     assert "winches-source" in [collection.name for collection in desk.reader.stats().collections]
     assert desk.words("winch", only=ChunkFilter(collections=("winches-source",))) == ["lib/src/winch.js"]
-
-
-@pytest.mark.parametrize(
-    ("only", "found"),
-    [
-        (ChunkFilter(types=("prose",)), ["notes.md"]),
-        (ChunkFilter(languages=("python",)), ["ships.py"]),
-        (ChunkFilter(paths=("*.md",)), ["notes.md"]),
-        (ChunkFilter(collections=("port-source",)), ["ships.py"]),
-        (ChunkFilter(types=("code",), paths=("*.md",)), []),
-    ],
-)
-def test_filters_apply_to_unsaved_text(desk: Desk, only: ChunkFilter, found: list[str]) -> None:
-    desk.type("ships.py", "def harbour():\n    '''vessel'''\n")
-    desk.type("notes.md", "# harbour\n\nvessel\n")
-    assert desk.words("harbour", only=only) == found
-    assert desk.meaning("boat", 1, only) == found
-    assert {s.path for s in desk.stored(desk.reader.defining(["harbour"], 5, only))} <= set(found)
 
 
 def test_new_documents_have_important_names(desk: Desk) -> None:
@@ -400,16 +382,6 @@ def test_unsaved_text_is_found_without_an_index(tmp_path: Path) -> None:
 
 
 # --- vectors ----------------------------------------------------------------------------------------
-
-
-def test_static_similarities_cover_saved_and_unsaved_chunks(desk: Desk) -> None:
-    desk.type("ships.py", "'''moon water'''\n")
-    vector = desk.table.embed_queries_int8(["tide"])[0]
-    ids = {s.path: s.id for path in ("ships.py", "guide.md") for s in desk.reader.page(path)}
-    found = desk.reader.static_similarities(list(ids.values()), vector)
-    # Two words of the tide, repeated at a fifth as code, against `ships` of the path.
-    assert found[ids["ships.py"]] == pytest.approx(2.4 / (2.4**2 + 1) ** 0.5, abs=0.01)
-    assert found[ids["guide.md"]] == pytest.approx(0.0, abs=0.01)
 
 
 def test_a_later_static_table_applies_to_unsaved_text(desk: Desk) -> None:

@@ -14,8 +14,8 @@ from psycopg.rows import TupleRow
 from tests.postgres import new_database, template
 
 from cairn.index.postgres.roles import admit_server
-from cairn.index.postgres.schema import prepare
 from cairn.index.postgres.shards import add_shard
+from cairn.index.postgres.team_schema import prepare
 from cairn.team.local_server import LocalServer
 
 ROW_TABLES = (

@@ -26,9 +26,8 @@ from tests.postgres import new_database
 
 from cairn.errors import InvalidRequestError
 from cairn.index.postgres.access import Reader, grant, issue_token, readers, revoke, role_of
-from cairn.index.postgres.policies import POLICIES
-from cairn.index.postgres.roles import admit_server, make_reader
-from cairn.index.postgres.tables import BULK_TABLES
+from cairn.index.postgres.roles import POLICIES, admit_server, make_reader
+from cairn.index.postgres.team_schema import BULK_TABLES
 from cairn.team.local_server import LocalServer
 
 

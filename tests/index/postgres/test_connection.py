@@ -19,9 +19,9 @@ from tests.postgres import QUICK_SETTINGS, execute
 
 from cairn.errors import CairnError, InvalidRequestError, OutOfTimeError, StoreUnavailableError
 from cairn.index.postgres.access import grant, issue_token, role_of
-from cairn.index.postgres.connection import Store
 from cairn.index.postgres.failures import explain
-from cairn.index.postgres.urls import store_urls
+from cairn.index.postgres.postgres_server import store_urls
+from cairn.index.postgres.transactions import Store
 from cairn.team.local_server import LocalServer
 
 SECRET = "s3cret-pass/word"

@@ -14,9 +14,8 @@ from tests.postgres import execute, new_database
 
 from cairn.errors import StoreUnavailableError
 from cairn.index.postgres.access import grant
-from cairn.index.postgres.schema import VERSION, check_pgvector, check_version, prepare
 from cairn.index.postgres.shards import ShardServer, add_shard
-from cairn.index.postgres.tables import BULK_TABLES
+from cairn.index.postgres.team_schema import BULK_TABLES, VERSION, check_pgvector, check_version, prepare
 from cairn.team.local_server import LocalServer
 
 
@@ -96,7 +95,7 @@ def test_prepare_says_what_an_old_server_or_extension_needs(
             check_pgvector(version)
     for version in ("0.8.0", "0.10", "1.0.0-rc1"):
         check_pgvector(version)
-    monkeypatch.setattr("cairn.index.postgres.schema._OLDEST_POSTGRES", 990000)
+    monkeypatch.setattr("cairn.index.postgres.team_schema._OLDEST_POSTGRES", 990000)
     with pytest.raises(StoreUnavailableError, match="Cairn needs 16 or newer"):
         prepare(postgres)
     with open_owner(postgres) as owner:

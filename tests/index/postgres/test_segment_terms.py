@@ -10,7 +10,7 @@ from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn.index.postgres import segment as postgres_segment
 from cairn.index.postgres.segment import NAMES, OPERATORS, WORDS, Segment
-from cairn.index.sqlite.postings import count_places
+from cairn.index.sqlite.word_memory import count_places
 from cairn.index.store.database import DATABASE_NAME, open_reader
 
 Found = dict[str, dict[int, tuple[int, int]]]

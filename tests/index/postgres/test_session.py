@@ -12,8 +12,7 @@ from psycopg.rows import TupleRow
 from tests.index.postgres.store_rows import TeamStore
 
 from cairn.errors import OutOfTimeError, StoreUnavailableError
-from cairn.index.postgres.connection import Store
-from cairn.index.postgres.session import Session
+from cairn.index.postgres.transactions import Session, Store
 
 WAIT_SECONDS = 10.0
 

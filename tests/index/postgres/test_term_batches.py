@@ -6,8 +6,20 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.index.postgres.blocks import Dictionary, TermBatch, TermPostings, pack, unpack, unpack_all
-from cairn.index.postgres.term_batches import Frequency, batched, counted, in_runs, marked, renumbered
+from cairn.index.postgres.blocks import (
+    Dictionary,
+    Frequency,
+    TermBatch,
+    TermPostings,
+    batched,
+    counted,
+    in_runs,
+    marked,
+    pack,
+    renumbered,
+    unpack,
+    unpack_all,
+)
 from cairn.index.reader.postings import Postings
 
 Entries = dict[int, tuple[int, int]]

@@ -18,7 +18,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tests.index.postgres.store_rows import TeamStore
 
 from cairn.errors import StoreUnavailableError
-from cairn.index.postgres.connection import Store
+from cairn.index.postgres.transactions import Store
 
 TLS = Path(__file__).parents[2] / "data" / "tls"
 TRUSTED, OTHER = TLS / "localhost.pem", TLS / "other.pem"

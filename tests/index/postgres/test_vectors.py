@@ -10,7 +10,6 @@ from typing import TypeVar
 import numpy as np
 import pytest
 from attrs import frozen
-from numpy.typing import NDArray
 from psycopg import Connection
 from psycopg.rows import TupleRow
 from tests.index.conformance.indexes import TeamStore
@@ -19,15 +18,11 @@ from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn.embedding.packaged import load_packaged
 from cairn.errors import QueryCancelledError, StoreUnavailableError
-from cairn.index.postgres import reader as postgres_reader
-from cairn.index.postgres.catalogue import SnapshotMemory
-from cairn.index.postgres.reader import PostgresReader
-from cairn.index.postgres.session import Begun, Reads, SingleReads
-from cairn.index.postgres.vectors import VectorCache
-from cairn.index.reader.arrays import Ids
-from cairn.index.reader.filters import ChunkFilter
-from cairn.index.reader.index_reader import IndexReader
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.postgres import postgres_reader as postgres_reader
+from cairn.index.postgres.postgres_reader import PostgresReader, VectorCache
+from cairn.index.postgres.snapshot_catalogue import SnapshotMemory
+from cairn.index.postgres.transactions import Begun, Reads, SingleReads
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import never
 from cairn.team.local_server import LocalServer
 
@@ -94,66 +89,14 @@ def gone() -> None:
     raise StoreUnavailableError("gone")
 
 
-def query() -> np.ndarray[tuple[int], np.dtype[np.int8]]:
-    return load_packaged().embed_queries_int8(["lift containers with a crane"])[0]
-
-
 def all_chunks(memory: SnapshotMemory) -> list[int]:
     return [int(chunk) for chunk in np.flatnonzero(memory.columns.file_of)]
-
-
-def test_vectors_are_those_of_the_index_file(harbour: Harbour) -> None:
-    rows = VectorCache().of(harbour.first.memory, harbour.first.reads)
-    assert rows is not None
-    vectors = rows.vectors(all_chunks(harbour.first.memory))
-    here = harbour.file.columns().file_of
-    expected = harbour.file.static_vectors(np.flatnonzero(here).tolist())
-    assert by_place(harbour.first, *vectors) == by_place(harbour.file, *expected)
-    assert len(expected[0]) == 3
-
-
-def by_place(reader: IndexReader, ids: Ids, vectors: NDArray[np.int8]) -> dict[tuple[str, int], list[int]]:
-    outlines = reader.outlines(ids.tolist())
-    places = [(outlines[chunk].path, outlines[chunk].position) for chunk in ids.tolist()]
-    return dict(zip(places, vectors.tolist(), strict=True))
 
 
 def test_vectors_are_read_once(harbour: Harbour) -> None:
     kept, reads = VectorCache(), Counted(harbour.first.reads)
     assert kept.of(harbour.first.memory, reads) is kept.of(harbour.first.memory, reads)
     assert reads.count == 1
-
-
-@pytest.mark.parametrize(
-    "only",
-    [
-        ChunkFilter(),
-        ChunkFilter(hidden=("crane.py",)),
-        ChunkFilter(paths=("*.py",)),
-        ChunkFilter(paths=("*.py",), hidden=("crane.py",)),
-        ChunkFilter(languages=("python",)),
-        ChunkFilter(paths=("nothing",)),
-    ],
-)
-def test_database_and_memory_compare_alike(
-    harbour: Harbour, monkeypatch: pytest.MonkeyPatch, only: ChunkFilter
-) -> None:
-    reader, chunks = harbour.first, all_chunks(harbour.first.memory)
-    found = []
-    for kept in (VectorCache(), VectorCache(most_bytes=0)):
-        monkeypatch.setattr(postgres_reader, "_VECTORS", kept)
-        hits = reader.nearest_static(query(), 5, only, never)
-        ids, vectors = reader.static_vectors(chunks)
-        found.append(
-            (
-                [hit.chunk_id for hit in hits],
-                vectors[np.argsort(ids)].tolist(),
-                pytest.approx([hit.score for hit in hits]),
-                pytest.approx(reader.static_similarities(chunks, query())),
-            )
-        )
-    (ids, vectors, scores, similar), other = found
-    assert other == (ids, vectors, scores.expected, similar.expected)
 
 
 def test_least_recently_used_vectors_are_evicted(harbour: Harbour) -> None:

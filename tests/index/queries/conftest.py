@@ -10,7 +10,7 @@ import pytest
 from tests.index.index_builders import indexed
 
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.writer import IndexWriter
 
 

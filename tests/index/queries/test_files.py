@@ -14,9 +14,14 @@ from tests.index.index_builders import Repository, indexed
 from cairn.chunking.model import content_key
 from cairn.errors import QueryCancelledError
 from cairn.index.indexing.git_history import GitHistory
-from cairn.index.queries.files import best_by_file, files_at, files_by_path, files_by_subjects, in_degrees
+from cairn.index.queries.file_queries import (
+    best_by_file,
+    files_at,
+    files_by_path,
+    files_by_subjects,
+)
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import never
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 
@@ -46,19 +51,6 @@ def writer(writer: IndexWriter) -> IndexWriter:
 
 
 # --- words of paths --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("match", "found"),
-    [
-        ('"moor"', ["src/moor.py", "src/port/moor_ships.py"]),  # not the picture
-        ('"ship"', ["src/port/moor_ships.py"]),  # in any inflection
-        ('"port"', ["port/readme.md", "src/port/crane.py", "src/port/moor_ships.py"]),
-        ('"moor" AND "port"', ["src/port/moor_ships.py"]),
-    ],
-)
-def test_files_are_found_by_words_of_their_paths(reader: IndexReader, match: str, found: list[str]) -> None:
-    assert sorted(files_by_path(reader, match, 10, never)) == found
 
 
 def test_words_of_names_outrank_words_of_folders(writer: IndexWriter, reader: IndexReader) -> None:
@@ -118,10 +110,6 @@ def test_files_are_found_by_pieces_of_their_paths(
     reader: IndexReader, fragments: Sequence[str], found: list[str]
 ) -> None:
     assert files_at(reader, fragments, 20, never) == found
-
-
-def test_the_shortest_paths_come_first_up_to_the_limit(reader: IndexReader) -> None:
-    assert files_at(reader, ["*.py"], 3, never) == ["odd/a*b.py", "odd/aXb.py", "src/moor.py"]
 
 
 @given(
@@ -220,18 +208,3 @@ def test_files_restored_between_two_updates_are_found(project: Project) -> None:
     assert project.writer.db.execute("SELECT id FROM files WHERE path = ?", (path,)).get == before
     project.history.update(never)
     assert project.about('"barnacles"') == [path]
-
-
-# --- imports ---------------------------------------------------------------------------------------
-
-
-def test_in_degrees_count_importing_files(project: Project) -> None:
-    project.writer.db.execute("INSERT OR REPLACE INTO file_imports VALUES ('port.py', 3)")
-    assert in_degrees(project.reader, ["port.py", "unknown.py"]) == {"port.py": 3, "unknown.py": 0}
-
-
-def test_without_an_index_nothing_is_found(tmp_path: Path) -> None:
-    reader = SqliteReader(tmp_path / "none")
-    assert files_by_path(reader, '"x"', 5, never) == files_at(reader, ["x"], 5, never) == []
-    assert files_by_subjects(reader, '"x"', never) == {}
-    assert in_degrees(reader, ["x"]) == {"x": 0}

@@ -11,7 +11,7 @@ from tests.index.index_builders import indexed
 from cairn.index.queries import known_words
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.writer import IndexWriter
 from cairn.retrieval.query import understand
@@ -33,12 +33,6 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def vocabulary(reader: IndexReader) -> IndexVocabulary:
     return IndexVocabulary([reader])
-
-
-def test_words_are_known_by_inflections_identifiers_and_paths(vocabulary: IndexVocabulary) -> None:
-    words = ["session", "connections", "store", "guides", "barnacle", "wrkspace", "connexion", "guides"]
-    assert vocabulary.unknown(words) == {"wrkspace", "connexion"}
-    assert not vocabulary.unknown([])
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
 from cairn.index.queries import relations
 from cairn.index.queries.relations import file_stem, imports_around, same_stem, vector_of_texts
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.settings.tree import Settings
 from cairn.workspace.imports import ImportGraph

@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 from tests.index.index_builders import indexed
 
-from cairn.index.queries.words import FoundWords, find_words, passing_chunks, with_one_idf
+from cairn.index.queries.found_words import FoundWords, find_words, with_one_idf
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
-from cairn.index.sqlite import postings as postings_module
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite import word_memory as postings_module
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import never
 from cairn.index.store.writer import IndexWriter
-from cairn.workspace.ignore_patterns import Selection
 
 EVERYTHING = ChunkFilter()
 FILES = {
@@ -73,12 +72,6 @@ def test_words_that_count_as_one_add_up(reader: IndexReader) -> None:
     assert set(together.best(10).tolist()) == apart
 
 
-def test_the_rarest_words_come_first(reader: IndexReader) -> None:
-    assert [word.place for word in found(reader, "dock", "rope", most=2).words] == [1]
-    assert [word.place for word in found(reader, "dock", most=1).words] == [0]
-    assert {word.place for word in found(reader, "dock", "rope").words} == {0, 1}
-
-
 def test_words_have_one_idf_in_all_searched_indexes(reader: IndexReader, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     with contextlib.closing(IndexWriter(tmp_path / "other")) as writer:
@@ -110,12 +103,6 @@ def test_postings_follow_changes_of_the_index(
     assert not reader.outlines(set(before.tolist()) - set(fresh.best(10).tolist()))
 
 
-def test_only_admitted_chunks_are_found(reader: IndexReader) -> None:
-    of_sources = passing_chunks(reader, ChunkFilter(paths=("src/",)), never)
-    chunks = reader.chunks(found(reader, "rope").best(10, of_sources).tolist())
-    assert {stored.path for stored in chunks.values()} == {"src/rope.py"}
-
-
 def test_columns_have_file_and_length_of_each_chunk(reader: IndexReader, writer: IndexWriter) -> None:
     columns = reader.columns()
     ids = dict(reader.select("SELECT path, id FROM files"))
@@ -131,24 +118,3 @@ def test_columns_have_file_and_length_of_each_chunk(reader: IndexReader, writer:
     for chunk, size in sizes:
         words = ((size[0] & 127) << 7) + size[1] if size[0] >= 128 else size[0]
         assert reader.columns().tokens_of(np.array([chunk]))[0] >= words
-
-
-@pytest.mark.parametrize(
-    ("patterns", "paths"),
-    [
-        (("src/dock.py",), {"src/dock.py"}),
-        (("/src/",), {"src/dock.py", "src/ship.py", "src/rope.py"}),
-        (("src/ship.py", "docs/moor.md"), {"src/ship.py", "docs/moor.md"}),
-        (("src/sh",), set()),
-        (("src",), {"src/dock.py", "src/ship.py", "src/rope.py"}),
-        (("src/*.py", "!src/rope.py"), {"src/dock.py", "src/ship.py"}),
-        (("src/[d]ock.py",), {"src/dock.py"}),
-    ],
-)
-def test_path_filters_agree_with_their_globs(
-    reader: IndexReader, patterns: tuple[str, ...], paths: set[str]
-) -> None:
-    passing = passing_chunks(reader, ChunkFilter(paths=patterns), never)
-    assert passing is not None
-    assert {outline.path for outline in reader.outlines(passing.tolist()).values()} == paths
-    assert {path for path in FILES if Selection(patterns).names(path)} == paths

@@ -12,8 +12,8 @@ from tests.index.index_builders import indexed
 
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import KeywordCounts
-from cairn.index.sqlite.reader import SqliteReader
-from cairn.index.sqlite.row_counts import count_rows
+from cairn.index.sqlite.sqlite_reader import SqliteReader
+from cairn.index.sqlite.word_memory import count_rows
 from cairn.index.store.deadline import never
 from cairn.index.store.meta import raise_generation
 from cairn.index.store.writer import IndexWriter

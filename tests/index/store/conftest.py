@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.writer import IndexWriter
 
 

@@ -10,15 +10,15 @@ from tests.index.index_builders import functions, indexed
 
 from cairn.errors import IndexUnavailableError
 from cairn.index.store import database
+from cairn.index.store.coordination import RequestKind, leave_request
 from cairn.index.store.database import (
     DATABASE_NAME,
     open_for_request,
     open_reader,
     open_writer,
     set_aside,
+    today,
 )
-from cairn.index.store.maintenance import today
-from cairn.index.store.requests import RequestKind, leave_request
 from cairn.index.store.schema import SCHEMA, SCHEMA_VERSION, schema_version
 from cairn.index.store.writer import IndexWriter
 

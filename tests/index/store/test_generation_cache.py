@@ -6,9 +6,9 @@ from attrs import evolve
 from tests.index.index_builders import indexed, numbers
 
 from cairn.index.indexing.links import count_links, store_links
-from cairn.index.queries.files import in_degrees
-from cairn.index.sqlite.reader import SqliteReader
-from cairn.index.store.generation_cache import GenerationCache
+from cairn.index.queries.file_queries import in_degrees
+from cairn.index.sqlite.sqlite_reader import SqliteReader
+from cairn.index.store.caches import GenerationCache
 from cairn.index.store.writer import IndexWriter
 
 

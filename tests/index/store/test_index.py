@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 from tests.index.index_builders import indexed, violated_invariants
 
 from cairn.errors import QueryCancelledError
-from cairn.index.reader import connection
+from cairn.index.reader import index_memory
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store import database as database_module
 from cairn.index.store.deadline import never
 from cairn.index.store.writer import IndexedFile, IndexWriter
-from cairn.index.vectors.store import VectorStore
+from cairn.index.vectors.vector_store import VectorStore
 
 ALL = ChunkFilter()
 EVEN = ColumnWeights()
@@ -59,25 +59,6 @@ def test_reader_without_an_index_finds_nothing(reader: IndexReader) -> None:
     assert not reader.facts().complete
 
 
-@pytest.mark.parametrize(
-    ("word", "found"),
-    [
-        ("handle_request", ["src/server.py"]),
-        ("handle", ["src/server.py"]),
-        ("HTTPSERVER", ["src/server.py"]),
-        ("servers", ["src/server.py"]),
-        ("routing", ["docs/guide.md", "src/server.py"]),
-        ("docs", []),  # words of the path are indexed once for the file
-        ("nothing", []),
-    ],
-)
-def test_keywords_find_words_parts_of_names_and_inflections(
-    writer: IndexWriter, reader: IndexReader, word: str, found: list[str]
-) -> None:
-    writer.write([SOURCE, GUIDE], ())
-    assert paths(reader, word) == found
-
-
 def test_keywords_find_only_new_words_of_a_replaced_file(writer: IndexWriter, reader: IndexReader) -> None:
     writer.write([SOURCE], ())
     writer.write([indexed("src/server.py", "def listen():\n    pass\n")], ())
@@ -86,34 +67,6 @@ def test_keywords_find_only_new_words_of_a_replaced_file(writer: IndexWriter, re
     writer.write((), ["src/server.py"])
     assert paths(reader, "listen") == []
     assert reader.facts().chunks == 0
-
-
-@pytest.mark.parametrize(
-    ("only", "found"),
-    [
-        (ChunkFilter(types=("prose",)), ["docs/guide.md"]),
-        (ChunkFilter(languages=("python",)), ["src/server.py"]),
-        (ChunkFilter(paths=("docs/**",)), ["docs/guide.md"]),
-        (ChunkFilter(collections=("project-source",)), ["src/server.py"]),
-        (ChunkFilter(types=("code",), paths=("docs/**",)), []),
-    ],
-)
-def test_filters_limit_keywords_and_vectors(
-    writer: IndexWriter, reader: IndexReader, only: ChunkFilter, found: list[str]
-) -> None:
-    writer.write([SOURCE, GUIDE], ())
-    embed_all(writer)
-    assert paths(reader, "route", "path", only=only) == found
-    near = reader.nearest_static(QUERY, 10, only, never)
-    assert [stored.path for stored in reader.chunks(hit.chunk_id for hit in near).values()] == found
-
-
-def test_similarities_equal_the_scores_of_the_search(writer: IndexWriter, reader: IndexReader) -> None:
-    writer.write([SOURCE, GUIDE], ())
-    embed_all(writer)
-    near = {hit.chunk_id: hit.score for hit in reader.nearest_static(QUERY, 10, ALL, never)}
-    assert len(near) == 2
-    assert reader.static_similarities(near, QUERY) == pytest.approx(near, abs=1e-6)
 
 
 def test_cancelled_statement_ends(writer: IndexWriter, reader: IndexReader) -> None:
@@ -250,7 +203,7 @@ def test_another_collection_replaces_all_chunks(writer: IndexWriter) -> None:
 def test_large_index_is_not_mapped(
     writer: IndexWriter, reader: SqliteReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(index_memory, "_LOOK_SECONDS", 0.0)
 
     def mapped() -> int:
         with reader.reading() as db:

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cairn.index.store.lock import holder, is_locked, note_holder, writer_lock
+from cairn.index.store.coordination import holder, is_locked, note_holder, writer_lock
 
 
 def test_lock_is_seen_while_a_process_has_it(tmp_path: Path) -> None:

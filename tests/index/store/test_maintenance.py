@@ -21,14 +21,13 @@ from tests.index.index_builders import (
 from cairn.embedding.static import to_int8
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights, Hit
-from cairn.index.sqlite.reader import SqliteReader
-from cairn.index.store import maintenance as maintenance_module
-from cairn.index.store.database import DATABASE_NAME
+from cairn.index.sqlite.sqlite_reader import SqliteReader
+from cairn.index.store import database as maintenance_module
+from cairn.index.store.database import DATABASE_NAME, Maintenance
 from cairn.index.store.deadline import never
-from cairn.index.store.maintenance import Maintenance
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.store import VectorStore
+from cairn.index.vectors.vector_store import VectorStore
 
 ALL = ChunkFilter()
 

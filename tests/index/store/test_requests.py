@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from cairn.errors import IndexUnavailableError
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store import database as database_module
-from cairn.index.store.database import DATABASE_NAME
-from cairn.index.store.requests import (
+from cairn.index.store.coordination import (
     RequestKind,
     ask_for_check,
     check_is_marked,
@@ -21,6 +20,7 @@ from cairn.index.store.requests import (
     take_check_mark,
     waiting_requests,
 )
+from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.writer import IndexWriter
 
 

@@ -14,21 +14,16 @@ import pytest
 from attrs import evolve
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests.index.index_builders import MadeUpModels, indexed
+from tests.index.index_builders import indexed
 
 from cairn.chunking.model import Chunk, content_key
 from cairn.errors import OutOfTimeError, QueryCancelledError
-from cairn.index.overlay.overlaid_reader import OverlaidReader
-from cairn.index.overlay.overlay import Overlay, UnsavedReader
+from cairn.index.overlay.overlay import UnsavedReader
+from cairn.index.reader.exact import ExactMatches, Literal
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
-from cairn.index.sqlite.reader import SqliteReader
-from cairn.index.store.deadline import Deadline, never
-from cairn.index.store.keyword_columns import operator_words
-from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
-from cairn.index.text.exact import ExactMatches, Literal
-from cairn.index.text.word_list import (
+from cairn.index.reader.word_list import (
     FEW_NEW,
     WordList,
     WordListIntake,
@@ -37,8 +32,11 @@ from cairn.index.text.word_list import (
     read_word_list,
     stable_part,
 )
+from cairn.index.sqlite.sqlite_reader import SqliteReader
+from cairn.index.store.deadline import Deadline, never
+from cairn.index.store.keyword_columns import operator_words
+from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.protocol.places import ChunkType
-from cairn.settings.tree import Settings
 
 ALL = ChunkFilter()
 
@@ -174,33 +172,6 @@ def test_scores_depend_on_case_and_word_boundaries(
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
-def test_hits_have_a_line_and_a_count(reader: IndexReader) -> None:
-    (hit,) = look(reader, "!==").hits
-    assert (hit.line, hit.occurrences) == (1, 1)
-    (hit,) = look(reader, "request", only=ChunkFilter(paths=("web/*",))).hits
-    assert (hit.line, hit.occurrences) == (0, 2)
-
-
-def test_filters_and_hidden_files_apply(reader: IndexReader) -> None:
-    assert paths(reader, "cannot open", only=ChunkFilter(languages=("python",))) == ["src/other.py"]
-    assert paths(reader, "cannot open", only=ChunkFilter(paths=("*.c",))) == ["src/io.c"]
-    assert paths(reader, "cannot open", only=ChunkFilter(hidden=("src/io.c",))) == ["src/other.py"]
-    assert paths(reader, "=>", only=ChunkFilter(paths=("src/",))) == []
-    assert paths(reader, "%s", only=ChunkFilter(paths=("web/",))) == []
-    assert paths(reader, "izatio", only=ChunkFilter(hidden=("src/other.py",))) == []
-
-
-def test_the_limit_cuts_all_but_the_first_chunks(reader: IndexReader) -> None:
-    found = look(reader, "cannot open", limit=1)
-    assert (len(found.hits), found.cut) == (1, True)
-    found = look(reader, "cannot open", limit=2)
-    assert (len(found.hits), found.cut) == (2, False)
-    named = [hit.chunk_id for hit in found.hits][1:]
-    beyond = look(reader, "cannot open", limit=1, first=named)
-    assert {hit.chunk_id for hit in beyond.hits} == {hit.chunk_id for hit in found.hits}
-    assert {hit.chunk_id for hit in look(reader, "cannot open", limit=0, first=named).hits} == set(named)
-
-
 def test_changes_of_the_index_are_found(writer: IndexWriter, reader: IndexReader) -> None:
     assert paths(reader, "andleRequ", case=True) == ["src/server.py"]
     writer.write([indexed("src/new.py", "def rehandleRequests(): a =>> b\n")], ["src/server.py"])
@@ -249,13 +220,6 @@ def test_a_passed_deadline_returns_the_hits_so_far(
     assert look(many, "] word", first=first, limit=1_000).cut
 
 
-def test_cancellation_raises(many: IndexReader) -> None:
-    with pytest.raises(QueryCancelledError):
-        look(many, "{ }", cancelled=lambda: True)
-    with pytest.raises(QueryCancelledError):
-        look(many, "word_7", cancelled=lambda: True, deadline_ms=0.0)
-
-
 def test_keyword_queries_distinguish_timeout_and_cancellation(many: IndexReader) -> None:
     words = [f"word_{n}" for n in range(1_000)]
     with pytest.raises(OutOfTimeError):
@@ -263,39 +227,6 @@ def test_keyword_queries_distinguish_timeout_and_cancellation(many: IndexReader)
     with pytest.raises(QueryCancelledError):
         many.keywords(words, ColumnWeights(), 10, ALL, Deadline(lambda: True, 0.0))
     assert many.keywords(words, ColumnWeights(), 10, ALL, Deadline(never, 60_000.0))
-
-
-@pytest.mark.parametrize(
-    ("deadline", "is_over", "ends"),
-    [
-        (Deadline(never), False, False),
-        (Deadline(lambda: True), False, True),
-        (Deadline(never, 60_000.0), False, False),
-        (Deadline(never, 0.0), True, True),
-    ],
-)
-def test_a_deadline_passes_or_is_cancelled(deadline: Deadline, is_over: bool, ends: bool) -> None:
-    assert (deadline.is_over, deadline()) == (is_over, ends)
-
-
-# --- unsaved text -----------------------------------------------------------------------------------
-
-
-def test_unsaved_text_replaces_its_file(reader: IndexReader, tmp_path: Path) -> None:
-    (tmp_path / "port").mkdir()
-    overlay = Overlay(tmp_path / "port", Settings, MadeUpModels())
-    reader = OverlaidReader(reader, overlay)
-    overlay.changed("src/io.c", 'puts("could not open %s");\n')
-    overlay.changed("src/fresh.c", 'puts("cannot open %s: %d");\n')
-    reader.show_unsaved()
-    assert paths(reader, "cannot open %s: %d") == ["src/fresh.c"]
-    assert paths(reader, "ld not open %s") == ["src/io.c"]
-    assert sorted(paths(reader, "cannot open")) == ["src/fresh.c", "src/other.py"]
-    unsaved = [hit.chunk_id for hit in look(reader, "%s").hits]
-    assert all(chunk < 0 for chunk in unsaved)
-    assert {hit.chunk_id for hit in look(reader, "%s", limit=0, first=unsaved).hits} == set(unsaved)
-    overlay.close()
-    assert paths(reader, "cannot open %s: %d") == ["src/io.c"]
 
 
 # --- any text ---------------------------------------------------------------------------------------

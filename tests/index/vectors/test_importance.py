@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cairn.index.vectors.intake import by_importance
-from cairn.index.vectors.store import Waiting
+from cairn.index.vectors.vector_intake import by_importance
+from cairn.index.vectors.vector_store import Waiting
 from cairn.workspace.collections import FileKind, file_kind
 
 NOW = time.time_ns()

@@ -16,21 +16,21 @@ from numpy.typing import NDArray
 from tests.index.index_builders import functions, numbers
 
 from cairn.errors import OutOfTimeError, QueryCancelledError
-from cairn.index.reader import connection
+from cairn.index.reader import index_memory
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import Hit
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
+from cairn.index.store.database import Maintenance
 from cairn.index.store.deadline import Deadline, never
-from cairn.index.store.maintenance import Maintenance
 from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors import codes, static_matrix, static_rows
-from cairn.index.vectors.blocks import UnknownLayoutError
 from cairn.index.vectors.static_matrix import StaticMatrix
 from cairn.index.vectors.static_rows import StaticRows
-from cairn.index.vectors.store import VectorStore
+from cairn.index.vectors.vec0 import UnknownLayoutError
+from cairn.index.vectors.vector_store import VectorStore
 
 DIMENSION = 32
 ALL = ChunkFilter()
@@ -180,12 +180,6 @@ def test_equally_near_rows_are_ordered_by_id(desk: Desk) -> None:
     assert desk.found(vectors(1, seed=2)[0], limit=3) == [2, 4, 7]
 
 
-@pytest.mark.parametrize("limit", [0, 1, 3, 500])
-def test_search_returns_at_most_limit_rows(desk: Desk, limit: int) -> None:
-    desk.give([1, 2, 3])
-    assert len(desk.found(vectors(1, seed=1)[0], limit)) == min(limit, 3)
-
-
 @in_memory_and_in_a_file
 def test_codes_lose_few_of_the_nearest_rows(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(static_matrix, "_CODED_FROM", 6_000)
@@ -303,15 +297,6 @@ def test_matrix_is_read_again_after_many_deletions(
     assert rows.store.count == 1_001
 
 
-def test_search_finds_the_new_rows_of_a_changed_file(desk: Desk) -> None:
-    before = desk.write("a.py", 10)
-    query = desk.known[before[4]]
-    assert desk.found(query)[0] == before[4]
-    after = desk.write("a.py", 10, "tide")
-    assert not {*before} & {*after}
-    assert desk.found(query, 50) == desk.expected(query, 50)
-
-
 def test_another_static_table_has_another_matrix(desk: Desk) -> None:
     desk.give([1, 2, 3])
     desk.found(vectors(1, seed=1)[0])
@@ -338,7 +323,7 @@ def test_deleted_rows_can_be_added_again(desk: Desk, query: Int8) -> None:
 def test_replaced_index_has_another_matrix(
     desk: Desk, query: Int8, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(index_memory, "_LOOK_SECONDS", 0.0)
     desk.give(range(1, 10))
     desk.found(query)
     (tmp_path / "other").mkdir()
@@ -361,7 +346,7 @@ def test_matrix_follows_another_process(desk: Desk, query: Int8) -> None:
     code = f"""
 import numpy as np
 from pathlib import Path
-from cairn.index.vectors.store import VectorStore
+from cairn.index.vectors.vector_store import VectorStore
 from cairn.index.store.writer import IndexWriter
 writer = IndexWriter(Path({str(desk.folder)!r}))
 VectorStore(writer.db).store_static([40, 41], np.array({rows.tolist()}, np.int8), queued=0)

@@ -11,14 +11,14 @@ from tests.index.index_builders import MadeUpModels, functions, indexed, numbers
 from cairn.embedding.packaged import PackagedModel
 from cairn.index.indexing.folder_state import Progress
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import never
 from cairn.index.store.meta import static_key
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexedFile, IndexWriter
-from cairn.index.vectors import intake as vectors_module
-from cairn.index.vectors.intake import VectorIntake
-from cairn.index.vectors.store import StaticRecipe, VectorStore, Waiting
+from cairn.index.vectors import vector_intake as vectors_module
+from cairn.index.vectors.vector_intake import VectorIntake
+from cairn.index.vectors.vector_store import StaticRecipe, VectorStore, Waiting
 from cairn.settings.tree import EmbeddingSettings
 
 SETTINGS = EmbeddingSettings()

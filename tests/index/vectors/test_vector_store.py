@@ -24,8 +24,8 @@ from tests.index.index_builders import (
 
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.intake import VectorIntake
-from cairn.index.vectors.store import VectorStore
+from cairn.index.vectors.vector_intake import VectorIntake
+from cairn.index.vectors.vector_store import VectorStore
 from cairn.settings.tree import EmbeddingSettings
 
 EMBEDDING = EmbeddingSettings()

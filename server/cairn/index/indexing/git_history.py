@@ -11,15 +11,15 @@ from typing import cast
 
 import apsw
 
-from cairn.index.store.commits import (
+from cairn.index.store.keyword_columns import compound_parts
+from cairn.index.store.meta import raise_generation, read_facts
+from cairn.index.store.rows import (
     COMMITS_IN_BLOCK,
     packed_commits,
     packed_touches,
     unpacked_commits,
     unpacked_touches,
 )
-from cairn.index.store.keyword_columns import compound_parts
-from cairn.index.store.meta import raise_generation, read_facts
 from cairn.workspace.builtin_rules import may_contain_secrets
 from cairn.workspace.history import Commit, FileHistory, Tip, follow, head, read_commits, refusal
 

@@ -14,14 +14,12 @@ import filelock
 
 from cairn.embedding.shared import SharedModel
 from cairn.errors import IndexUnavailableError
-from cairn.index.indexing.folder_state import Activity, FolderState, Intervals, QueryGate
-from cairn.index.indexing.work_queue import BURST
+from cairn.index.indexing.folder_state import BURST, Activity, FolderState, Intervals, QueryGate
 from cairn.index.indexing.writing_session import WritingSession
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
+from cairn.index.store.coordination import RequestKind, is_locked, leave_request, note_holder, writer_lock
 from cairn.index.store.database import DAMAGE, DATABASE_NAME, UNWRITABLE, set_index_aside, unwritable
-from cairn.index.store.lock import is_locked, note_holder, writer_lock
 from cairn.index.store.meta import Facts
-from cairn.index.store.requests import RequestKind, leave_request
 from cairn.index.store.writer import IndexWriter
 from cairn.paths import private_folder
 from cairn.settings.tree import Settings

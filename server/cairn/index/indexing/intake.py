@@ -9,11 +9,10 @@ from pathlib import Path
 
 from attrs import define, evolve, field
 
-from cairn.index.indexing.folder_state import Activity, Progress
+from cairn.index.indexing.folder_state import BURST, Activity, Progress
 from cairn.index.indexing.reading import ReadRequest, ReadResult, read_file
-from cairn.index.indexing.work_queue import BURST
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
-from cairn.index.vectors.store import StaticRecipe
+from cairn.index.vectors.vector_store import StaticRecipe
 from cairn.settings.tree import IndexSettings
 from cairn.startup.interpreter import trim_memory
 from cairn.workspace.collections import Projects, find_projects
@@ -217,8 +216,7 @@ class Intake:
         # The imports are here because a few files need no workers.
         workers = 1
         if sum(entry.size for entry in entries) >= _WORTH_WORKERS_BYTES:
-            from cairn.index.indexing.workers.cores import most_workers
-            from cairn.index.indexing.workers.pool import WorkerPool
+            from cairn.index.indexing.worker_pool import WorkerPool, most_workers
 
             workers = most_workers(self._workers)
         if workers < 2:

@@ -7,8 +7,7 @@ index.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import starmap
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,11 +15,12 @@ import apsw
 from attrs import astuple, evolve
 
 from cairn.index.overlay.overlay import Overlay
+from cairn.index.reader.bm25 import Statistics, score
+from cairn.index.reader.exact import ExactMatches, Literal, TextHit, best_first
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import (
     ColumnWeights,
-    DefinitionPlace,
     FoundName,
     Hit,
     IndexStats,
@@ -32,17 +32,13 @@ from cairn.index.reader.records import (
 )
 from cairn.index.store.deadline import Cancelled, Deadline, never
 from cairn.index.store.meta import Facts
-from cairn.index.text.bm25 import Statistics, score
-from cairn.index.text.literals import ExactMatches, Literal, TextHit, best_first
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from cairn.chunking.references.packing import PackedTable
-    from cairn.index.reader.arrays import Ids
-    from cairn.index.reader.chunk_columns import ChunkColumns
-    from cairn.index.reader.postings import Postings
+    from cairn.index.reader.postings import ChunkColumns, Ids, Postings
 
 H = TypeVar("H", Hit, TextHit)
 T = TypeVar("T")
@@ -76,10 +72,8 @@ class OverlaidReader(IndexReader):
     def hidden(self) -> Sequence[str]:
         return self.overlay.hidden
 
-    @contextmanager
-    def reading(self, cancelled: Cancelled | None = None) -> Iterator[apsw.Connection]:
-        with self._saved.reading(cancelled) as db:
-            yield db
+    def connection(self) -> apsw.Connection:
+        return self._saved.connection()
 
     def identity(self) -> object:
         return self._saved.identity()
@@ -198,17 +192,6 @@ class OverlaidReader(IndexReader):
         shown = {path: ids for path, ids in there.items() if path not in hidden}
         return shown | {path: [-each for each in ids] for path, ids in (here or {}).items()}
 
-    def neighbours(
-        self, places: Iterable[tuple[str, int]], window: int
-    ) -> dict[tuple[str, int], list[StoredChunk]]:
-        every = list(places)
-        here, there, hidden = self._both(lambda source: source.neighbours(every, window))
-        shown = {place: chunks for place, chunks in there.items() if place[0] not in hidden}
-        return shown | {place: _unsaved(chunks) for place, chunks in (here or {}).items()}
-
-    def page(self, path: str) -> list[StoredChunk]:
-        return self._of_file(path, lambda source: source.page(path))
-
     def between(self, path: str, first: int, last: int) -> list[StoredChunk]:
         return self._of_file(path, lambda source: source.between(path, first, last))
 
@@ -261,15 +244,6 @@ class OverlaidReader(IndexReader):
                 found.setdefault(name.lower(), name)
         return list(found.values())
 
-    def places(self, ids: Iterable[int]) -> dict[int, DefinitionPlace]:
-        found: dict[int, DefinitionPlace] = {}
-        for source, sign, wanted in self.by_source(ids):
-            places = source.places(wanted).values()
-            found.update(
-                (sign * each.chunk_id, evolve(each, chunk_id=sign * each.chunk_id)) for each in places
-            )
-        return found
-
     def symbols_at(self, paths: Sequence[str]) -> list[tuple[int, str]]:
         return self._symbols(lambda source: source.symbols_at(paths))
 
@@ -318,11 +292,8 @@ class OverlaidReader(IndexReader):
         shown = self.overlay.generation
         return evolve(facts, generation=facts.generation + shown) if shown else facts
 
-    def languages(self) -> tuple[LanguageStats, ...]:
-        return self._saved.languages()
-
-    def _counted_languages(self) -> tuple[LanguageStats, ...]:
-        return self._saved.languages()
+    def counted_languages(self) -> tuple[LanguageStats, ...]:
+        return self._saved.counted_languages()
 
     def stats(self) -> IndexStats:
         stats = super().stats()

@@ -22,17 +22,15 @@ from attrs import frozen
 
 from cairn.chunking.model import content_key
 from cairn.embedding.shared import SharedModel, TextEncoder
-from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.bm25 import OCCURRENCES, Occurrences, any_of, register
+from cairn.index.reader.filters import ChunkFilter, passes
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
-from cairn.index.sqlite.filters import passes
-from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import Cancelled
 from cairn.index.store.meta import Facts, static_key
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
-from cairn.index.text.bm25 import OCCURRENCES, Occurrences, register
-from cairn.index.text.match import any_of
-from cairn.index.vectors.intake import VectorIntake
+from cairn.index.vectors.vector_intake import VectorIntake
 from cairn.settings.tree import IndexSettings, Settings
 from cairn.text.unicode import well_formed
 from cairn.workspace.builtin_rules import decide_content
@@ -40,8 +38,7 @@ from cairn.workspace.collections import MANIFESTS, find_projects
 from cairn.workspace.rules import FileRules
 
 if TYPE_CHECKING:
-    from cairn.index.reader.chunk_columns import ChunkColumns
-    from cairn.index.reader.postings import Postings
+    from cairn.index.reader.postings import ChunkColumns, Postings
 
 logger = logging.getLogger(__name__)
 
@@ -103,13 +100,13 @@ class UnsavedReader(SqliteReader):
         return [Occurrences(chunk, *json.loads(found)) for chunk, found in rows]
 
     def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
-        from cairn.index.sqlite.postings import read_postings
+        from cairn.index.sqlite.word_memory import read_postings
 
         with self.reading(cancelled) as db:
             return {text: read_postings(db, text, rows) for text, rows in texts.items()}
 
     def columns(self) -> ChunkColumns:
-        from cairn.index.sqlite.chunk_arrays import ChunkArrays
+        from cairn.index.sqlite.word_memory import ChunkArrays
 
         with self.reading() as db:
             return ChunkArrays().columns(db, None)
@@ -117,8 +114,8 @@ class UnsavedReader(SqliteReader):
     def _static_rows(self, db: apsw.Connection, facts: Facts, deadline: Cancelled | None = None) -> None:
         """Return None, because there are too few rows for a matrix."""
 
-    def _connection(self) -> apsw.Connection:
-        return self._connect() or super()._connection()
+    def connection(self) -> apsw.Connection:
+        return self._connect() or super().connection()
 
 
 class Overlay:

@@ -11,7 +11,7 @@ import heapq
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from attrs import frozen
@@ -19,13 +19,8 @@ from numpy.typing import NDArray
 from psycopg import Connection, sql
 from psycopg.rows import TupleRow
 
-from cairn.index.postgres.blocks import Dictionary, TermBatch, TermPostings, pack, unpack_all
-from cairn.index.postgres.columns import SegmentColumns
-from cairn.index.postgres.segment import NAMES, OPERATORS, WORDS, merged, renumbered
-from cairn.index.postgres.term_batches import batched
-
-if TYPE_CHECKING:
-    from cairn.index.postgres.publishing import Home
+from cairn.index.postgres.blocks import Dictionary, TermBatch, TermPostings, batched, pack, unpack_all
+from cairn.index.postgres.segment import NAMES, OPERATORS, WORDS, SegmentColumns, merged, renumbered
 
 KINDS = (WORDS, OPERATORS, NAMES)
 MOST_SEGMENTS = 16
@@ -34,6 +29,13 @@ MOST_DEAD = 0.3
 """The maximum share of dead chunks, which no snapshot contains, before the lists are merged without them."""
 _BLOCKS_AT_ONCE = 200
 """The number of blocks read or written at once; they take about 1.5 MB."""
+
+
+@frozen
+class Home:
+    repository: int
+    pool: int
+    shard: int
 
 
 @frozen(eq=False)

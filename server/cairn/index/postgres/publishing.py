@@ -13,14 +13,12 @@ from numpy.typing import NDArray
 from psycopg import Connection, sql
 from psycopg.rows import TupleRow
 
-from cairn.index.postgres.blocks import TermBatch
-from cairn.index.postgres.columns import SegmentColumns
-from cairn.index.postgres.frequent_words import keep_frequent_words
-from cairn.index.postgres.lists import copy_shared_lists, put_segment
-from cairn.index.postgres.segment import NAMES, OPERATORS, WORDS, NewFile, Segment, facts_of
-from cairn.index.postgres.tables import BULK_TABLES, DIMENSIONS
-from cairn.index.postgres.term_batches import renumbered
-from cairn.index.reader.arrays import Ids
+from cairn.index.postgres.blocks import TermBatch, renumbered
+from cairn.index.postgres.lists import Home, copy_shared_lists, put_segment
+from cairn.index.postgres.repositories import keep_frequent_words
+from cairn.index.postgres.segment import NAMES, OPERATORS, WORDS, NewFile, Segment, SegmentColumns, facts_of
+from cairn.index.postgres.team_schema import BULK_TABLES, DIMENSIONS
+from cairn.index.reader.postings import Ids
 from cairn.index.store.rows import CHUNK_COLUMNS
 from cairn.index.store.schema import SCHEMA_VERSION
 
@@ -28,13 +26,6 @@ _STORED = (*CHUNK_COLUMNS, "content_hash", "embedding_key")
 _MANY_NEW = 0.1
 """The share of new chunks from which a shard is analysed, as in `autovacuum_analyze_scale_factor`."""
 _BINARY_COPY = b"PGCOPY\n\xff\r\n\0" + bytes(8)
-
-
-@frozen
-class Home:
-    repository: int
-    pool: int
-    shard: int
 
 
 @frozen

@@ -1,12 +1,126 @@
-"""The repositories of a team store, and the pools and shards that contain their rows."""
+"""The repositories of a team store, the pools and shards of their rows, and their frequent words.
+
+By the frequent words of each repository, a query selects a few among thousands of repositories.
+"""
 
 from __future__ import annotations
 
-from psycopg import Connection
+import heapq
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+
+from attrs import frozen
+from psycopg import Connection, sql
 from psycopg.rows import TupleRow
 
-from cairn.index.postgres.publishing import Home
-from cairn.index.postgres.shards import add_shard, known_server
+from cairn.index.postgres.blocks import Dictionary
+from cairn.index.postgres.lists import Home
+from cairn.index.postgres.segment import WORDS
+from cairn.index.postgres.shards import OtherServer, add_shard, known_server, servers_of
+
+_MOST_WORDS = 3_000
+"""The maximum number of words stored per repository, 150 kB. Words of a repository's topic are frequent."""
+_SMOOTHING = 100.0
+"""The smoothing in chunks, the same value as in `cairn.retrieval.packages`."""
+_MOST_TERMS = 200
+_MOST_DEFINITIONS = 5_000
+"""The maximum number of definitions by which a name selects repositories."""
+
+
+@frozen
+class LikelyRepository:
+    """A repository's id and the log likelihood of the query's terms in it."""
+
+    repository: int
+    likelihood: float
+
+
+def keep_frequent_words(connection: Connection[TupleRow], shard: int, repository: int) -> None:
+    """Recount the words of a repository from its inverted lists, and store the most frequent ones."""
+    rows = connection.execute(
+        f"SELECT dictionary FROM cairn.terms WHERE shard = %s AND repository = %s AND kind = {WORDS}",
+        (shard, repository),
+    )
+    counts: Counter[str] = Counter()
+    for (packed,) in rows:
+        words = Dictionary(bytes(packed))
+        for term, documents in zip(words.terms, words.documents.tolist(), strict=True):
+            counts[term] += documents
+    connection.execute("DELETE FROM cairn.repository_words WHERE repository = %s", (repository,))
+    with connection.cursor().copy("COPY cairn.repository_words(repository, term, chunks) FROM STDIN") as copy:
+        # The order of equally frequent words must not depend on the order in which lists were stored.
+        for term, chunks in heapq.nsmallest(
+            _MOST_WORDS, counts.items(), key=lambda item: (-item[1], item[0])
+        ):
+            copy.write_row((repository, term, chunks))
+
+
+def likely_repositories(
+    connection: Connection[TupleRow],
+    terms: Iterable[str],
+    names: Iterable[str],
+    shards: Iterable[int],
+    most: int,
+) -> list[LikelyRepository]:
+    """Return the `most` visible repositories that are likeliest to contain the stems `terms`, best first.
+
+    Repositories of `shards` that define any of `names` come before all others. Raise PartUnavailableError if
+    the server of a shard does not answer.
+    """
+    wanted = list(dict.fromkeys(terms))[:_MOST_TERMS]
+    sizes: dict[int, int] = dict(
+        connection.execute(
+            """SELECT DISTINCT ON (s.repository) s.repository, coalesce((s.facts->>'chunks')::int, 0)
+               FROM cairn.snapshots s ORDER BY s.repository, s.indexed_at DESC"""
+        ).fetchall()
+    )
+    counts: defaultdict[str, dict[int, int]] = defaultdict(dict)
+    for term, repository, chunks in connection.execute(
+        "SELECT term, repository, chunks FROM cairn.repository_words WHERE term = ANY(%s)", (wanted,)
+    ):
+        counts[term][repository] = chunks
+    every = sum(sizes.values())
+    scores = dict.fromkeys(sizes, 0.0)
+    for of_term in counts.values():
+        usual = (sum(of_term.values()) + 0.5) / (every + 1.0)
+        for repository, size in sizes.items():
+            found = of_term.get(repository, 0)
+            scores[repository] += math.log((found + _SMOOTHING * usual) / (size + _SMOOTHING))
+    defining = _defining(connection, names, shards)
+    order = sorted(scores, key=lambda each: (-defining[each], -scores[each], each))
+    return [LikelyRepository(each, scores[each]) for each in order[:most]]
+
+
+def _defining(connection: Connection[TupleRow], names: Iterable[str], shards: Iterable[int]) -> Counter[int]:
+    folded = [name.lower() for name in names]
+    if not folded:
+        return Counter()
+    wanted = set(shards)
+    elsewhere = servers_of(connection, wanted)
+
+    def of_server(server: OtherServer | None) -> Callable[[Connection[TupleRow]], Counter[int]]:
+        there = [shard for shard in wanted if elsewhere.get(shard) is server]
+        # The shard numbers are literals in the statement: PostgreSQL connects to the servers of all
+        # partitions that it cannot rule out while planning.
+        select = sql.SQL(_SELECT_DEFINING).format(sql.SQL(", ").join(map(sql.Literal, there)))
+        return lambda db: Counter(dict(db.execute(select, (folded,)).fetchall()) if there else ())
+
+    found = of_server(None)(connection)
+    for server in set(elsewhere.values()):
+        found += server.watched(of_server(server))(connection)
+    return found
+
+
+# A name with too many definitions counts nowhere: the first of them depend on the order of storing.
+_SELECT_DEFINING = f"""
+    SELECT r.id, count(DISTINCT d.folded) FROM unnest(%s::text[]) AS n(name)
+    CROSS JOIN LATERAL (
+        SELECT folded, pool, count(*) OVER () AS many FROM (
+            SELECT folded, pool FROM cairn.definitions WHERE folded = n.name AND shard IN ({{}})
+            LIMIT {_MOST_DEFINITIONS + 1}) AS first) AS d
+    JOIN cairn.repositories r ON r.pool = d.pool WHERE d.many <= {_MOST_DEFINITIONS} GROUP BY r.id"""
+
 
 _FULL = 200_000
 """The number of chunks from which a shard gets no new pools."""

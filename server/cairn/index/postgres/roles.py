@@ -1,4 +1,16 @@
-"""Roles of the database cluster: one per reader, the group of readers, and the group of servers.
+"""Access rights to rows: tables of grants, their triggers, row security, and roles of the database cluster.
+
+A reader is a role that cannot log in. The server logs in as a member of `cairn_server`, which may become any
+reader but inherits no rights from readers. All readers have the rights of `cairn_reader`: they may read the
+parent tables, but not the partitions.
+
+The policies use subqueries that do not depend on the row, so PostgreSQL evaluates each once per query and
+looks rows up in a hash table. A reader of everything needs no subquery about its grants. The rows of a pool
+are looked up in `holdings` only if the reader sees some but not all of the pool's repositories.
+
+PostgreSQL checks a query's own conditions after the policies, except leakproof ones. `starts_with` and
+comparisons of numbers, text and bytea are leakproof and use indexes. `LIKE` is not leakproof, so write a
+search for a prefix as a range. The estimates of EXPLAIN and the sizes of tables include hidden rows.
 
 Roles belong to the cluster, not to a database: two stores in a cluster share the role `cairn:alice`, but each
 has its own grants. So Cairn never drops a role; a role without grants sees nothing.
@@ -14,7 +26,200 @@ from psycopg import Connection, errors, sql
 from psycopg.rows import TupleRow
 
 from cairn.errors import InvalidRequestError, StoreUnavailableError
-from cairn.index.postgres.policies import READERS, SERVERS
+
+READERS = "cairn_reader"
+"""The group of all readers. It may select from tables; the policies decide from which rows."""
+SERVERS = "cairn_server"
+"""The group of logins that may become a reader and look up tokens."""
+
+_ALL = "(SELECT EXISTS (SELECT FROM cairn.everything))"
+_BY_FILE = f"""
+    {_ALL}
+    OR pool IN (SELECT pool FROM cairn.pool_grants)
+    OR (
+        pool IN (SELECT pool FROM cairn.repositories)
+        AND EXISTS (
+            SELECT FROM cairn.holdings AS holding
+            WHERE holding.shard = {{table}}.shard AND holding.pool = {{table}}.pool
+                AND holding.file = {{table}}.{{file}}
+        )
+    )
+"""
+_BY_REPOSITORY = f"{_ALL} OR repository IN (SELECT repository FROM cairn.visible_repositories)"
+_OWN = "role = current_user"
+
+# A policy may read only tables whose policies do not read this one.
+POLICIES = {
+    "grants": _OWN,
+    "everything": _OWN,
+    "pool_grants": _OWN,
+    "repositories": f"{_ALL} OR id IN (SELECT repository FROM cairn.grants)",
+    **dict.fromkeys(
+        ("snapshots", "refs", "snapshot_parts", "repository_words", "segments", "terms", "holdings"),
+        _BY_REPOSITORY,
+    ),
+    "files": _BY_FILE.format(table="files", file="id"),
+    **{table: _BY_FILE.format(table=table, file="file") for table in ("chunks", "vectors", "definitions")},
+}
+"""For each table that readers may select from, the condition for a row to be visible."""
+
+GRANTS = """
+CREATE TABLE cairn.grants(
+    role name NOT NULL,
+    repository int NOT NULL REFERENCES cairn.repositories ON DELETE CASCADE,
+    PRIMARY KEY(role, repository)
+);
+CREATE INDEX grants_by_repository ON cairn.grants(repository);
+CREATE TABLE cairn.everything(role name PRIMARY KEY);
+CREATE TABLE cairn.pool_grants(
+    role name NOT NULL,
+    pool int NOT NULL REFERENCES cairn.pools ON DELETE CASCADE,
+    PRIMARY KEY(role, pool)
+);
+CREATE INDEX pool_grants_by_pool ON cairn.pool_grants(pool);
+CREATE TABLE cairn.tokens(
+    hash bytea PRIMARY KEY,
+    role name NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    note text NOT NULL DEFAULT '',
+    expires_at timestamptz
+);
+CREATE VIEW cairn.visible_repositories WITH (security_invoker = true) AS
+    SELECT id AS repository FROM cairn.repositories;
+"""
+
+# `pool_grants` contains the pools whose repositories were all granted to a role individually. A role in
+# `everything` has no rows there. The lock serialises changes of grants and repositories. Without it, a grant
+# and a new private fork could be made at the same time without seeing each other, and the pool would count as
+# wholly visible. The lock works only if each statement sees what was committed before it, so other isolation
+# levels are refused.
+#
+# A transaction that sweeps a pool locks its row (FOR UPDATE) first and clears `unswept` last.
+TRIGGERS = """
+CREATE FUNCTION cairn.share_pools(changed_pools int[], changed_roles name[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'grants and repositories of Cairn change only in READ COMMITTED transactions'
+            USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    PERFORM pg_advisory_xact_lock(hashtextextended('cairn.share_pools', 0));
+    WITH whole AS (
+        SELECT pool.id AS pool, count(*) AS repositories
+        FROM cairn.pools AS pool JOIN cairn.repositories AS repository ON repository.pool = pool.id
+        WHERE NOT pool.unswept AND (changed_pools IS NULL OR pool.id = ANY(changed_pools))
+        GROUP BY pool.id
+    ), allowed AS (
+        SELECT granted.role, whole.pool
+        FROM cairn.grants AS granted
+            JOIN cairn.repositories AS repository ON repository.id = granted.repository
+            JOIN whole ON whole.pool = repository.pool
+        WHERE changed_roles IS NULL OR granted.role = ANY(changed_roles)
+        GROUP BY granted.role, whole.pool, whole.repositories
+        HAVING count(*) = whole.repositories
+    ), removed AS (
+        DELETE FROM cairn.pool_grants AS given
+        WHERE (changed_pools IS NULL OR given.pool = ANY(changed_pools))
+            AND (changed_roles IS NULL OR given.role = ANY(changed_roles))
+            AND (given.role, given.pool) NOT IN (SELECT role, pool FROM allowed)
+    )
+    INSERT INTO cairn.pool_grants(role, pool) SELECT role, pool FROM allowed ON CONFLICT DO NOTHING;
+END $$;
+
+CREATE FUNCTION cairn.grants_changed() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM cairn.share_pools(
+        ARRAY(SELECT DISTINCT pool FROM cairn.repositories WHERE id IN (SELECT repository FROM changed)),
+        ARRAY(SELECT DISTINCT role FROM changed)
+    );
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION cairn.repositories_joined() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM cairn.share_pools(ARRAY(SELECT DISTINCT pool FROM changed), NULL);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION cairn.repositories_left() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    UPDATE cairn.pools SET unswept = true WHERE id IN (SELECT pool FROM changed);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION cairn.repository_moved() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    UPDATE cairn.pools SET unswept = true WHERE id = old.pool;
+    PERFORM cairn.share_pools(ARRAY[old.pool, new.pool], NULL);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION cairn.pool_swept() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM cairn.share_pools(ARRAY[new.id], NULL);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION cairn.emptied() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM cairn.share_pools(NULL, NULL);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION cairn.change_refused() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RAISE EXCEPTION 'rows of cairn.% are inserted and deleted, never updated', TG_TABLE_NAME;
+END $$;
+
+CREATE TRIGGER granted AFTER INSERT ON cairn.grants REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION cairn.grants_changed();
+CREATE TRIGGER revoked AFTER DELETE ON cairn.grants REFERENCING OLD TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION cairn.grants_changed();
+CREATE TRIGGER fixed BEFORE UPDATE ON cairn.grants FOR EACH STATEMENT EXECUTE FUNCTION cairn.change_refused();
+CREATE TRIGGER emptied AFTER TRUNCATE ON cairn.grants FOR EACH STATEMENT EXECUTE FUNCTION cairn.emptied();
+
+CREATE TRIGGER joined AFTER INSERT ON cairn.repositories REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION cairn.repositories_joined();
+CREATE TRIGGER departed AFTER DELETE ON cairn.repositories REFERENCING OLD TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION cairn.repositories_left();
+CREATE TRIGGER moved AFTER UPDATE OF pool ON cairn.repositories
+    FOR EACH ROW WHEN (old.pool <> new.pool) EXECUTE FUNCTION cairn.repository_moved();
+CREATE TRIGGER emptied AFTER TRUNCATE ON cairn.repositories
+    FOR EACH STATEMENT EXECUTE FUNCTION cairn.emptied();
+CREATE TRIGGER swept AFTER UPDATE OF unswept ON cairn.pools
+    FOR EACH ROW WHEN (old.unswept <> new.unswept) EXECUTE FUNCTION cairn.pool_swept();
+"""
+
+TOKENS = """
+CREATE FUNCTION cairn.role_of_token(token_hash bytea) RETURNS name
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT role FROM cairn.tokens WHERE hash = token_hash AND (expires_at IS NULL OR expires_at > now())
+$$;
+"""
+
+RIGHTS = f"""
+REVOKE ALL ON ALL TABLES IN SCHEMA cairn FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA cairn FROM PUBLIC;
+GRANT USAGE ON SCHEMA cairn TO {READERS}, {SERVERS};
+GRANT SELECT ON cairn.meta TO {READERS}, {SERVERS};
+GRANT SELECT ON cairn.visible_repositories TO {READERS};
+GRANT EXECUTE ON FUNCTION cairn.role_of_token(bytea) TO {SERVERS};
+""" + "".join(
+    f"""
+ALTER TABLE cairn.{table} ENABLE ROW LEVEL SECURITY;
+CREATE POLICY visible ON cairn.{table} FOR SELECT TO {READERS} USING ({condition});
+GRANT SELECT ON cairn.{table} TO {READERS};
+"""
+    for table, condition in POLICIES.items()
+)
+
 
 PREFIX = "cairn:"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,56}")  # PostgreSQL truncates role names to 63 bytes.

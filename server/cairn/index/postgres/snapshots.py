@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import starmap
@@ -12,20 +11,22 @@ from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from attrs import define, field, frozen
+from cachetools import LRUCache
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from cairn.errors import OutOfTimeError, StoreUnavailableError
-from cairn.index.postgres.catalogue import SnapshotKey, SnapshotMemory, read_snapshot
-from cairn.index.postgres.connection import Store
 from cairn.index.postgres.failures import explained
-from cairn.index.postgres.other_server import servers_of
-from cairn.index.postgres.session import Begun, Reads, Session
+from cairn.index.postgres.shards import servers_of
+from cairn.index.postgres.snapshot_catalogue import SnapshotKey, SnapshotMemory, read_snapshot
+from cairn.index.postgres.transactions import Begun, Reads, Session, Store
+from cairn.index.store.caches import bounded
 from cairn.index.store.schema import SCHEMA_VERSION
 from cairn.text.unicode import well_formed
 
-_MOST_SNAPSHOTS, _MOST_CHUNKS = 500, 3_000_000
-"""The cache's maximum numbers of snapshots and chunks. A million chunks take 50 MB, a thousand files 1 MB."""
+_MOST_CHUNKS, _FEWEST_CHUNKS = 3_000_000, 6_000
+"""The cache's maximum number of chunks, and how many a small snapshot counts as, so that at most 500 stay.
+A million chunks take 50 MB, a thousand files 1 MB."""
 
 _SELECT_VISIBLE = """
     SELECT s.id, s.repository, s.pool, s.shard, s.number, r.name, f.ref, s.commit, s.committed_at,
@@ -163,7 +164,9 @@ def _begin(begin: Callable[[], Begun], required: Sequence[SnapshotKey]) -> Begun
 class SnapshotCache:
     """A thread-safe cache of the catalogues of recently used snapshots."""
 
-    _known: OrderedDict[int, SnapshotMemory] = field(factory=OrderedDict, init=False)
+    _known: LRUCache[int, SnapshotMemory] = field(
+        factory=lambda: bounded(_MOST_CHUNKS, lambda memory: max(_FEWEST_CHUNKS, memory.chunks)), init=False
+    )
     _in_use: WeakValueDictionary[int, SnapshotMemory] = field(factory=WeakValueDictionary, init=False)
     _reading: dict[int, threading.Lock] = field(factory=dict, init=False)
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
@@ -188,18 +191,12 @@ class SnapshotCache:
             known = self._known.get(key.id) or self._in_use.get(key.id)
             if known is not None:
                 self._known[key.id] = known
-                self._known.move_to_end(key.id)
             return known
 
     def _keep(self, key: SnapshotKey, memory: SnapshotMemory) -> None:
         with self._lock:
             self._known[key.id] = self._in_use[key.id] = memory
             self._reading.pop(key.id, None)
-            while len(self._known) > 1 and (
-                len(self._known) > _MOST_SNAPSHOTS
-                or sum(each.chunks for each in self._known.values()) > _MOST_CHUNKS
-            ):
-                self._known.popitem(last=False)
 
 
 _SELECT_NEAREST = """

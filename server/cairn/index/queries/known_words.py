@@ -22,8 +22,8 @@ from attrs import frozen
 
 from cairn.errors import CairnError
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.store.caches import GenerationCache
 from cairn.index.store.deadline import Deadline, never
-from cairn.index.store.generation_cache import GenerationCache
 from cairn.text.unicode import without_accents
 
 _SHORTEST = 3

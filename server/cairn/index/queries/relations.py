@@ -15,9 +15,9 @@ from attrs import define, frozen
 from numpy.typing import NDArray
 
 from cairn.errors import CairnError
-from cairn.index.reader.connection import IndexMemory
-from cairn.index.reader.content_cache import MANY_CHUNKS, due_again
+from cairn.index.reader.index_memory import IndexMemory
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.store.caches import MANY_CHUNKS, due_again
 from cairn.index.store.schema import STATIC_LENGTH, static_table_name
 from cairn.workspace.imports import ImportGraph
 

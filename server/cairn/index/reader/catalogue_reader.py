@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Sequence
+
 import apsw
+import numpy as np
 from attrs import define, field
 
-from cairn.index.reader.chunk_columns import ChunkColumns
-from cairn.index.reader.connection import IndexMemory
+from cairn.index.reader.bm25 import register
+from cairn.index.reader.index_memory import IndexMemory
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.text.bm25 import register
+from cairn.index.reader.postings import ChunkColumns, Ids
 
 
 @define(eq=False)
@@ -42,7 +46,7 @@ class CatalogueReader(IndexReader):
     def identity(self) -> object:
         return self.key
 
-    def _connection(self) -> apsw.Connection:
+    def connection(self) -> apsw.Connection:
         local = self.memory.local
         if local.db is None:
             local.db, local.identity = self.memory.connect(), self.identity()
@@ -50,3 +54,14 @@ class CatalogueReader(IndexReader):
 
     def columns(self) -> ChunkColumns:
         return self.memory.columns
+
+    def file_numbers(self, paths: Iterable[str]) -> dict[str, int]:
+        """Return the numbers of the files that are in the snapshot, by path, in the order of `paths`."""
+        sql = "SELECT f.path, f.id FROM json_each(?) w CROSS JOIN files f ON f.path = w.value ORDER BY w.key"
+        return dict(self.select(sql, (json.dumps(list(paths)),)))
+
+    def chunks_in(self, paths: Sequence[str]) -> Ids:
+        files = list(self.file_numbers(paths).values()) if paths else []
+        if not files:
+            return np.empty(0, np.int64)
+        return np.flatnonzero(np.isin(self.columns().file_of, np.array(files, np.int32)))

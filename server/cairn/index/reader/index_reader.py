@@ -15,11 +15,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attrs import define, evolve, field
+from attrs import define, evolve
 
-from cairn.index.reader.connection import ConnectedReader, Row
-from cairn.index.reader.content_cache import ContentCache
+from cairn.index.reader.bm25 import Statistics
+from cairn.index.reader.exact import ExactMatches, Literal
 from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_memory import ConnectedReader, Row
 from cairn.index.reader.records import (
     CollectionStats,
     ColumnWeights,
@@ -32,10 +33,9 @@ from cairn.index.reader.records import (
     Outline,
     StoredChunk,
 )
+from cairn.index.store.caches import ContentCache
 from cairn.index.store.deadline import Cancelled, Deadline
 from cairn.index.store.meta import Facts, read_facts
-from cairn.index.text.bm25 import Statistics
-from cairn.index.text.literals import ExactMatches, Literal
 
 # Only methods that compare vectors import numpy: opening a workspace does not need it.
 if TYPE_CHECKING:
@@ -43,12 +43,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cairn.chunking.references.packing import PackedTable
-    from cairn.index.reader.arrays import Ids
-    from cairn.index.reader.chunk_columns import ChunkColumns
-    from cairn.index.reader.postings import Postings
+    from cairn.index.reader.postings import ChunkColumns, Ids, Postings
 
 T = TypeVar("T")
 
+_LAST_LINE = 2**31 - 1
 MAX_NEIGHBOURS = 200
 """The maximum number of neighbours that a query may request. sqlite-vec's cost grows with the square of this
 number (docs/design.md)."""
@@ -57,8 +56,6 @@ number (docs/design.md)."""
 @define(eq=False, slots=False)
 class IndexReader(ConnectedReader, ABC):
     """Reads one index from any thread. Every result is empty while there is no index."""
-
-    _counts: ContentCache[IndexStats] = field(factory=ContentCache, init=False)
 
     @property
     def key(self) -> Hashable:
@@ -183,15 +180,23 @@ class IndexReader(ConnectedReader, ABC):
     def chunk_ids(self, paths: Iterable[str]) -> dict[str, list[int]]:
         """Return the ids of each file's chunks in order, without files that have no chunks."""
 
-    @abstractmethod
     def neighbours(
         self, places: Iterable[tuple[str, int]], window: int
     ) -> dict[tuple[str, int], list[StoredChunk]]:
         """Return up to `window` chunks on each side of each place (path, position), in file order."""
+        wanted = list(places)
+        of_file = self.chunk_ids({path for path, _ in wanted})
+        around: dict[tuple[str, int], list[int]] = {}
+        for path, at in wanted:
+            ids = of_file.get(path, [])
+            around[path, at] = [*ids[max(0, at - window) : at], *ids[at + 1 : at + 1 + window]]
+        chunks = self.chunks({each for ids in around.values() for each in ids})
+        found = {place: [chunks[each] for each in ids if each in chunks] for place, ids in around.items()}
+        return {place: near for place, near in found.items() if near}
 
-    @abstractmethod
     def page(self, path: str) -> list[StoredChunk]:
         """Return all chunks of a file in order; empty for a path that is not indexed."""
+        return self.between(path, -1, _LAST_LINE)
 
     @abstractmethod
     def between(self, path: str, first: int, last: int) -> list[StoredChunk]:
@@ -230,9 +235,21 @@ class IndexReader(ConnectedReader, ABC):
     def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
         """Return the shortest names that begin with `first` and match the LIKE pattern, both in any case."""
 
-    @abstractmethod
     def places(self, ids: Iterable[int]) -> dict[int, DefinitionPlace]:
         """Return the place and the main definition of each of these chunks that still exists."""
+        wanted = list(ids)
+        found = self.outlines(wanted)
+        paths = sorted({each.path for each in found.values()})
+        named = "SELECT path, in_degree FROM file_imports WHERE path IN (SELECT value FROM json_each(?))"
+        degrees: dict[str, int] = dict(self.select(named, (json.dumps(paths),)))
+        return {
+            number: DefinitionPlace(
+                number, each.path, each.kind, each.symbol, each.symbol_kind, each.parent, each.has_signature,
+                each.position, degrees.get(each.path, 0),
+            )
+            for number in wanted
+            if (each := found.get(number)) is not None
+        }  # fmt: skip
 
     @abstractmethod
     def symbols_with_words(
@@ -313,15 +330,14 @@ class IndexReader(ConnectedReader, ABC):
 
     def stats(self) -> IndexStats:
         """Return the current facts of the index, and counts of files and chunks from a ContentCache."""
-        facts = self.facts()
-        return evolve(self._counts.get(self.memory.local.identity, facts, self._counted), facts=facts)
+        return evolve(self.cached("stats", self._counted), facts=self.facts())
 
     def languages(self) -> tuple[LanguageStats, ...]:
         """Return the numbers of files and chunks by collection and language, from a ContentCache."""
-        return self.cached("languages", self._counted_languages)
+        return self.cached("languages", self.counted_languages)
 
     @abstractmethod
-    def _counted_languages(self) -> tuple[LanguageStats, ...]:
+    def counted_languages(self) -> tuple[LanguageStats, ...]:
         """Return the current numbers for `languages`, which caches them."""
 
     def _counted(self) -> IndexStats:

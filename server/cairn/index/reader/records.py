@@ -46,6 +46,8 @@ class Outline(NamedTuple):
     symbol_kind: str
     names: str
     """The names that the chunk defines, as a JSON list."""
+    parent: str
+    has_signature: bool
 
     @property
     def defines(self) -> tuple[str, ...]:
@@ -61,7 +63,7 @@ def outline(stored: StoredChunk) -> Outline:
     chunk = stored.chunk
     return Outline(
         stored.id, stored.path, stored.kind, chunk.position, chunk.type.value, chunk.symbol,
-        chunk.symbol_kind, json.dumps(chunk.defines),
+        chunk.symbol_kind, json.dumps(chunk.defines), chunk.parent, bool(chunk.signature),
     )  # fmt: skip
 
 

@@ -15,12 +15,12 @@ from typing import Any
 from attrs import frozen
 
 from cairn.errors import CairnError, WireError
-from cairn.index.indexing.work_queue import needs_rescan
+from cairn.index.indexing.folder_state import needs_rescan
 from cairn.index.overlay.overlay import MOST_CHARACTERS, Overlay
-from cairn.index.queries.files import has_below
-from cairn.index.remote.catalogue import unpacked_catalogue
-from cairn.index.remote.reader import RemoteMemory, RemoteReader
-from cairn.index.remote.server import Located, TeamServer, TeamUnavailableError
+from cairn.index.queries.file_queries import has_below
+from cairn.index.remote.packed_catalogue import unpacked_catalogue
+from cairn.index.remote.remote_reader import RemoteMemory, RemoteReader
+from cairn.index.remote.team_server import Located, TeamServer, TeamUnavailableError
 from cairn.paths import data_dir, write_private
 from cairn.settings.tree import IndexSettings
 from cairn.workspace.comparison import Compared, Comparison

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, cast
 
 import apsw
 
-from cairn.index.reader.connection import ConnectedReader, interruption
-from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.filters import HIDDEN_CHUNKS, ChunkFilter, admitted, passes
+from cairn.index.reader.index_memory import ConnectedReader, interruption
 from cairn.index.reader.index_reader import MAX_NEIGHBOURS, IndexReader
 from cairn.index.reader.records import Hit
-from cairn.index.sqlite.filters import HIDDEN_CHUNKS, admitted, passes
 from cairn.index.store.deadline import Cancelled
 from cairn.index.store.meta import Facts, read_facts
 from cairn.index.store.schema import STATIC_TABLE, static_cosine
@@ -65,7 +64,7 @@ class VectorQueries(IndexReader):
         only: ChunkFilter,
         cancelled: Cancelled,
     ) -> list[Hit]:
-        from cairn.index.reader.arrays import read_ids
+        from cairn.index.reader.postings import read_ids
 
         allowed = None
         where, values = admitted(self, only)

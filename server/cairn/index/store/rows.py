@@ -1,14 +1,21 @@
-"""Conversion of a chunk to a row of the `chunks` table and back."""
+"""The stored forms of chunks, symbol tables and git history."""
 
 from __future__ import annotations
 
 import json
+import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import cast
 
-from cairn.chunking.model import Chunk
+from attrs import frozen
+
+from cairn.chunking.model import Chunk, content_key
+from cairn.chunking.references.model import SymbolTable
+from cairn.index.store.keyword_columns import compound_parts, operator_words, split_words
 from cairn.protocol.places import ChunkType
+from cairn.workspace.history import Change, Commit
 
 _DESCRIBED = (
     "type", "language", "title", "header_path", "symbol", "symbol_kind", "parent", "defines", "signature",
@@ -44,3 +51,85 @@ def chunk_from_row(row: Sequence[object]) -> Chunk:
     values["type"] = ChunkType(str(values["type"]))
     values["defines"] = tuple(json.loads(str(values["defines"])))
     return Chunk(**values)  # type: ignore[arg-type]
+
+
+@frozen
+class ChunkRow:
+    """All values that the index stores for a chunk, except ids."""
+
+    columns: tuple[str | int | bytes, ...]
+    hashes: tuple[bytes, bytes]
+    keywords: tuple[str, str, str]
+    """The text, the parts of its compound names, and the words of its definitions and title."""
+    operators: str
+    vector: bytes | None = None
+    """The static vector, if already computed."""
+
+    @classmethod
+    def of(cls, chunk: Chunk, embedded: str, vector: bytes | None = None) -> ChunkRow:
+        """Return the row of a chunk whose embedded text is `embedded`."""
+        embedding_key = content_key(embedded)
+        return cls(
+            chunk_to_row(chunk),
+            (bytes.fromhex(chunk.content_hash), bytes.fromhex(embedding_key)),
+            (chunk.text, " ".join(compound_parts(chunk.text)), symbol_words(chunk)),
+            " ".join(operator_words(chunk.text)),
+            vector,
+        )
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """The chunk's position, its first line and the line after its last."""
+        position, start_line, end_line = self.columns[:3]
+        return (int(position), int(start_line), int(end_line))
+
+    @property
+    def identity(self) -> tuple[str | bytes, ...]:
+        described = self.columns[1 - len(IDENTITY_COLUMNS) :]
+        return (self.hashes[0], *map(str, described))
+
+
+def symbol_words(chunk: Chunk) -> str:
+    return " ".join(chain.from_iterable(map(split_words, (*chunk.defines, chunk.title))))
+
+
+@frozen
+class PackedSymbols:
+    language: str
+    packed: bytes
+    words: str
+
+    @classmethod
+    def of(cls, table: SymbolTable) -> PackedSymbols:
+        # Imported here because it needs numpy, and opening an index does not.
+        from cairn.chunking.references.packing import names_of, pack
+
+        return cls(table.language, pack(table), names_of(table))
+
+
+COMMITS_IN_BLOCK = 200
+_TOUCH = struct.Struct("<IB")
+TOUCH_BYTES = _TOUCH.size
+
+
+def packed_commits(commits: Iterable[Commit]) -> bytes:
+    """Return the stored form of a block of commits, whose ids are consecutive."""
+    rows = [(c.hash, c.time, c.subject, [(x.path, x.before, x.deleted) for x in c.changes]) for c in commits]
+    return zlib.compress(json.dumps(rows).encode())
+
+
+def unpacked_commits(first: int, packed: bytes) -> Iterator[tuple[int, Commit]]:
+    """Yield the commits of a block with their ids, the first of which is `first`."""
+    rows = json.loads(zlib.decompress(packed))
+    for number, (commit_hash, seconds, subject, changes) in enumerate(rows, first):
+        yield number, Commit(commit_hash, seconds, subject, tuple(Change(*each) for each in changes))
+
+
+def packed_touches(touches: Iterable[tuple[int, int]]) -> bytes:
+    """Return the packed pairs (commit id, number of files in it) of the commits of a file, newest first."""
+    return b"".join(_TOUCH.pack(number, files) for number, files in touches)
+
+
+def unpacked_touches(packed: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the pairs given to `packed_touches`."""
+    yield from _TOUCH.iter_unpack(packed)

@@ -18,8 +18,7 @@ from cairn.chunking.references.model import SymbolTable
 from cairn.index.store.database import create, open_writer
 from cairn.index.store.keyword_columns import path_words
 from cairn.index.store.meta import Facts, raise_generation, read_facts, set_facts
-from cairn.index.store.prepared_rows import ChunkRow, PackedSymbols
-from cairn.index.store.rows import CHUNK_COLUMNS, IDENTITY_COLUMNS, chunk_identity
+from cairn.index.store.rows import CHUNK_COLUMNS, IDENTITY_COLUMNS, ChunkRow, PackedSymbols, chunk_identity
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.text.languages import language_of
 from cairn.text.sketch import sketch

@@ -20,8 +20,8 @@ from cairn.index.store.database import open_reader
 from cairn.index.store.deadline import Cancelled
 from cairn.index.store.meta import Facts, read_facts
 from cairn.index.store.schema import STATIC_TABLE
-from cairn.index.vectors.blocks import UnknownLayoutError, VectorBlock, read_blocks
 from cairn.index.vectors.static_rows import RowStore, StaticRows
+from cairn.index.vectors.vec0 import UnknownLayoutError, VectorBlock, read_blocks
 from cairn.startup.interpreter import trim_memory
 
 logger = logging.getLogger(__name__)

@@ -2,6 +2,11 @@
 
 A search computes squared distances exactly, block by block. If the rows have codes
 (`cairn.index.vectors.codes`), it computes only those of the candidates that the codes find.
+
+The rows of a large matrix are in a memory-mapped file without a name, which the system can reclaim. A query
+reads some ten thousand of a million rows. The pages that it reads count as memory of the process, so it
+releases them at the end. They stay in the system's file cache while no other program needs the space. Reading
+24,000 of a million rows takes 3.3 ms, and 2.7 ms if pages are not released.
 """
 
 from __future__ import annotations
@@ -20,11 +25,11 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from cairn.index.store.generation_cache import GenerationCache
+from cairn.index.store.caches import GenerationCache
 from cairn.index.store.schema import STATIC_LENGTH, STATIC_TABLE
 from cairn.index.vectors import codes
-from cairn.index.vectors.blocks import UnknownLayoutError, VectorBlock, read_block_vectors
 from cairn.index.vectors.codes import BLOCK, Codes
+from cairn.index.vectors.vec0 import UnknownLayoutError, VectorBlock, read_block_vectors
 
 logger = logging.getLogger(__name__)
 
@@ -33,12 +38,7 @@ _ZEROS = bytes(1 << 20)
 
 @frozen(eq=False)
 class RowMemory:
-    """The rows of a large matrix, in memory that the system can reclaim: a memory-mapped file without a name.
-
-    A query reads some ten thousand of a million rows. The pages that it reads count as memory of the process,
-    so it releases them at the end. They stay in the system's file cache while no other program needs the
-    space. Reading 24,000 of a million rows takes 3.3 ms, and 2.7 ms if pages are not released.
-    """
+    """The rows of a matrix and the memory they are in."""
 
     rows: NDArray[np.int8]
     """int8[capacity, dimension]."""

@@ -20,19 +20,17 @@ import pytest
 from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk
 from cairn.embedding.packaged import FOLDER, load_packaged
-from cairn.index.indexing import intake
+from cairn.index.indexing import intake, worker_pool
+from cairn.index.indexing import worker_pool as pool_module
 from cairn.index.indexing.folder_state import Progress
 from cairn.index.indexing.intake import Intake
 from cairn.index.indexing.reading import ReadRequest, read_file
-from cairn.index.indexing.workers import cores
-from cairn.index.indexing.workers import pool as pool_module
-from cairn.index.indexing.workers.cores import Turns, most_workers
-from cairn.index.indexing.workers.pool import WorkerPool
+from cairn.index.indexing.worker_pool import Turns, WorkerPool, most_workers
 from cairn.index.store.deadline import never
-from cairn.index.store.prepared_rows import ChunkRow
+from cairn.index.store.rows import ChunkRow
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexedFile, IndexWriter
-from cairn.index.vectors.store import ChunkText, StaticRecipe, VectorStore, static_vectors
+from cairn.index.vectors.vector_store import ChunkText, StaticRecipe, VectorStore, static_vectors
 from cairn.settings.tree import EmbeddingSettings, IndexSettings
 from cairn.workspace.scan import FileEntry
 
@@ -41,12 +39,12 @@ SOURCE = Path(intake.__file__).parents[1] / "vectors"
 
 CRASHING = """
 import os
-from cairn.index.indexing.workers import process
+from cairn.index.indexing import reading
 def prepare(root, recipe, request):
     if request.entry.path == "crash.py":
         os._exit(11)
-    return process.prepare(root, recipe, request)
-process.serve(prepare)
+    return reading.prepare(root, recipe, request)
+reading.serve(prepare)
 """
 """A worker that a file crashes, as a fault in a grammar does."""
 
@@ -139,7 +137,7 @@ def test_close_ends_all_processes(root: Path) -> None:
 
 
 def test_worker_ends_when_its_input_does() -> None:
-    program = "from cairn.index.indexing.workers.process import serve; serve()"
+    program = "from cairn.index.indexing.reading import serve; serve()"
     worker = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert worker.stdin is not None
     assert worker.stdout is not None
@@ -158,7 +156,7 @@ def test_setting_decides_the_number_of_workers() -> None:
 def test_as_many_threads_work_as_cores_are_idle(
     monkeypatch: pytest.MonkeyPatch, cores_of_others: int, at_once: int
 ) -> None:
-    monkeypatch.setattr(cores, "_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(worker_pool, "_EVERY_SECONDS", 0.01)
     turns, most, working = Turns(3, lambda: cores_of_others * time.monotonic()), 0, 0
     counting = threading.Lock()
 

@@ -1,1 +1,0 @@
-"""Processes that read and prepare files, so that indexing uses more than one core."""

@@ -1,0 +1,188 @@
+"""The connections through which a process reads one index, and the memory that all its readers share."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import apsw
+from attrs import define, field
+
+from cairn.errors import IndexUnavailableError, OutOfTimeError, QueryCancelledError
+from cairn.index.reader.bm25 import register
+from cairn.index.reader.records import Outline
+from cairn.index.reader.word_list import WordList
+from cairn.index.store.caches import ContentCache, GenerationCache
+from cairn.index.store.coordination import ask_for_check
+from cairn.index.store.database import DAMAGE, DATABASE_NAME, create, file_identity, open_reader
+from cairn.index.store.deadline import Cancelled, Deadline
+
+if TYPE_CHECKING:
+    from cairn.chunking.references.packing import PackedTable
+    from cairn.index.vectors.static_matrix import StaticMatrix
+
+
+Row = tuple[Any, ...]
+T = TypeVar("T")
+
+_LOOK_SECONDS = 0.02
+"""The minimum time between two checks of a thread whether another file has replaced the index. One search
+reads the index about thirty times."""
+_MOST_OUTLINES = 20_000
+"""The maximum number of outlines to cache. They take 11 MB."""
+_MOST_TABLES = 1_000
+"""The maximum number of symbol tables to cache. Each takes 20 to 40 KB."""
+_MOST_NAMED = 20
+"""The maximum number of pattern lists whose matching files are cached. A list that matches 78,000 files takes
+0.5 MB."""
+_CHECK_EVERY = 1_000
+"""The number of SQLite instructions between two checks of the cancel flag. A keyword query executes as many
+for about a hundred rows."""
+_WORDS_KEPT_SECONDS = 60.0
+"""How long an unused word list stays in memory. The list of a million chunks takes 73 MB, and 0.4 s to read
+again."""
+
+
+class _ThreadLocal(threading.local):
+    db: apsw.Connection | None = None
+    identity: object = None
+    """The `file_identity` of the index behind `db`; None for the empty index."""
+    looked: float = float("-inf")
+    empty: apsw.Connection | None = None
+    """An empty index in memory, used while there is no index file."""
+
+
+@define(eq=False)
+class IndexMemory:
+    """Connections and caches that all threads and readers of a process share for one index."""
+
+    local: _ThreadLocal = field(factory=_ThreadLocal, init=False)
+    words: WordList = field(factory=WordList, init=False)
+    outlines: GenerationCache[int, Outline] = field(
+        factory=partial(GenerationCache, _MOST_OUTLINES), init=False
+    )
+    tables: GenerationCache[int, PackedTable] = field(
+        factory=partial(GenerationCache, _MOST_TABLES), init=False
+    )
+    _owned: dict[Callable[[], Any], Any] = field(factory=dict, init=False)
+    derived: dict[str, ContentCache[Any]] = field(factory=dict, init=False)
+    """Values that other packages derived from the index's content, by name."""
+    named: GenerationCache[tuple[str, ...], str] = field(
+        factory=partial(GenerationCache, _MOST_NAMED), init=False
+    )
+    """The ids of the files that match a list of patterns, as a JSON list, by that list of patterns."""
+    matrix: StaticMatrix | None = field(default=None, init=False)
+    matrix_lock: threading.Lock = field(factory=threading.Lock, init=False)
+
+    _words_used: float = field(default=0.0, init=False)
+    _words_timer: threading.Timer | None = field(default=None, init=False)
+
+    def own(self, make: Callable[[], T]) -> T:
+        """Return the object that `make` made for this index at the first call. `make` is also its name."""
+        if make not in self._owned:
+            self._owned.setdefault(make, make())
+        owned: T = self._owned[make]
+        return owned
+
+    def use_words(self, words: WordList) -> None:
+        """Keep the word list for later queries, until none has used it for `_WORDS_KEPT_SECONDS`."""
+        self.words, self._words_used = words, time.monotonic()
+        if self._words_timer is None and words.lists:
+            self._forget_words_after(_WORDS_KEPT_SECONDS)
+
+    def _forget_words_after(self, seconds: float) -> None:
+        self._words_timer = threading.Timer(seconds, self._forget_words)
+        self._words_timer.daemon = True
+        self._words_timer.start()
+
+    def _forget_words(self) -> None:
+        left = self._words_used + _WORDS_KEPT_SECONDS - time.monotonic()
+        if left > 0:
+            self._forget_words_after(left)
+        else:
+            self.words, self._words_timer = WordList(), None
+
+    def forget_vectors(self) -> None:
+        """Free the memory of the static vectors; the next query reads them again."""
+        if self.matrix is not None:
+            self.matrix.forget()
+
+
+@define(eq=False, slots=False)
+class ConnectedReader:
+    """Gives each thread a connection to the index in `folder`, or to an empty one while there is no index."""
+
+    folder: Path
+    memory: IndexMemory = field(factory=IndexMemory, kw_only=True)
+    root: str = field(default="", kw_only=True)
+    """The real path of the indexed folder, by which a filter selects folders; "" for a single folder."""
+
+    @contextmanager
+    def reading(self, cancelled: Cancelled | None = None) -> Iterator[apsw.Connection]:
+        """Yield the calling thread's connection. Interrupt its statement once `cancelled()` returns True.
+        This raises OutOfTimeError if only the time of a Deadline was over, and QueryCancelledError otherwise.
+        An index that cannot be read raises IndexUnavailableError."""
+        db = self.connection()
+        if cancelled is not None:
+            db.set_progress_handler(cancelled, _CHECK_EVERY)
+        try:
+            yield db
+        except apsw.InterruptError:
+            raise interruption(cancelled) from None
+        except DAMAGE as problem:
+            ask_for_check(self.folder)
+            raise IndexUnavailableError(
+                f"The index in {self.folder} is damaged ({problem}). Cairn rebuilds it once it indexes the"
+                " folder."
+            ) from problem
+        except apsw.Error as problem:
+            if cancelled is not None and cancelled():
+                # An interrupted sqlite-vec reports "chunks iter error".
+                raise interruption(cancelled) from None
+            raise IndexUnavailableError(
+                f"The index in {self.folder} cannot be read ({problem}). Try again; if that does not help,"
+                " restart Cairn."
+            ) from problem
+        finally:
+            if cancelled is not None:
+                db.set_progress_handler(None)
+
+    def select(self, sql: str, values: Sequence[Any] = (), cancelled: Cancelled | None = None) -> list[Row]:
+        with self.reading(cancelled) as db:
+            return db.execute(sql, values).fetchall()
+
+    def identity(self) -> object:
+        """Return a value that changes when another index, with generations of its own, replaces this one."""
+        return file_identity(self.folder / DATABASE_NAME)
+
+    def connection(self) -> apsw.Connection:
+        """Return the calling thread's connection, reopened if another file has replaced the index."""
+        local = self.memory.local
+        now = time.monotonic()
+        if local.db is None or local.identity is None or now >= local.looked + _LOOK_SECONDS:
+            path = self.folder / DATABASE_NAME
+            identity = file_identity(path)
+            if identity is None or identity != local.identity:
+                local.db = open_reader(path)
+                local.identity = identity if local.db else None
+                if local.db is not None:
+                    register(local.db)
+            local.looked = now
+        if local.db is None:
+            if local.empty is None:
+                local.empty = create(":memory:", vfs=None)  # takes 1 ms
+                register(local.empty)
+            local.db = local.empty
+        return local.db
+
+
+def interruption(cancelled: Cancelled | None) -> OutOfTimeError | QueryCancelledError:
+    """Return the error for a query that was interrupted because `cancelled()` is true."""
+    if isinstance(cancelled, Deadline) and cancelled.is_over and not cancelled.cancelled():
+        return OutOfTimeError("The query ran out of time.")
+    return QueryCancelledError("The request was cancelled.")

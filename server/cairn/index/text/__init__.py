@@ -1,1 +1,0 @@
-"""Text search in one database: exact text, the list of words, and BM25."""
