@@ -290,7 +290,7 @@ SIGNALS: tuple[FileSignal, ...] = (
     Signal("older_version", "is an older version", -4.0, _older_version, relative=False),
     Signal("chosen", "chosen for similar questions", _CHOSEN, _chosen, relative=False, always=False, signed=True),  # noqa: E501
 )  # fmt: skip
-"""The signals with their default weights. `benchmarks/results/retrieval-folder.md` has the effect of each."""
+"""The signals with their default weights. docs/ranking.md shows the measured effect of each."""
 
 
 def weighted(weights: Mapping[str, float], signals: Sequence[FileSignal] = SIGNALS) -> tuple[FileSignal, ...]:
