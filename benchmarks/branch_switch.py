@@ -29,7 +29,7 @@ from typing import Any
 from agents.clients import Server, connected
 from engine.figures import keep, run_conditions
 
-from cairn.attach.records import read_record
+from cairn.attach.engine_records import read_record
 
 _DEFINITION = re.compile(
     rb"^\s*(?:export )?(?:async )?(?:def|class|func|function|struct|trait|fn)\s+(\w{9,})", re.MULTILINE

@@ -112,8 +112,7 @@ def count_chunks(folder: Path) -> tuple[int, int, int]:
     """Return the files that Cairn indexes, their chunks and their characters."""
     from cairn.chunking.chunker import chunk_text
     from cairn.settings.tree import IndexSettings
-    from cairn.workspace.rules import FileRules
-    from cairn.workspace.scan import ScanReport, read_text, scan
+    from cairn.workspace.scan import FileRules, ScanReport, read_text, scan
 
     files = chunks = characters = 0
     for entry in scan(folder, FileRules(folder, IndexSettings()), ScanReport()):

@@ -27,10 +27,10 @@ from engine.drawn import drawn_questions
 from engine.figures import keep, run_conditions
 from engine.index_file import NAME, IndexFile
 
+from cairn.cli.main import question_of
 from cairn.cli.output import display
 from cairn.cli.question import Question
-from cairn.cli.references import DIRECTIONS
-from cairn.cli.remote import question_of
+from cairn.cli.questions import DIRECTIONS
 from cairn.engine.engine import Engine
 from cairn.paths import workspace_dir
 from cairn.text.verbatim import lines_of

@@ -17,7 +17,7 @@ from typing import Any
 import cairn
 from cairn.engine.engine import Engine
 from cairn.engine.runner import Runner, answer
-from cairn.lsp.server import build_server
+from cairn.lsp.language_server import build_server
 
 OURS = str(Path(cairn.__file__).parent)
 PARAMS = {"query": "where is a berth assigned"}

@@ -27,8 +27,7 @@ from tests.workspace import secret_files
 from cairn.index.indexing.reading import ReadRequest, read_file
 from cairn.settings.tree import IndexSettings
 from cairn.workspace.builtin_rules import decide_content, decide_directory_path, decide_file_path
-from cairn.workspace.rules import FileRules
-from cairn.workspace.scan import ScanReport, read_text, scan
+from cairn.workspace.scan import FileRules, ScanReport, read_text, scan
 from cairn.workspace.secret_content import find_secret
 
 _SECRETS = "built-in: may hold secrets"

@@ -37,8 +37,8 @@ from typing import Any
 from engine.figures import run_conditions
 
 import cairn
-from cairn.startup.child_process import processor_seconds
-from cairn.text import languages
+from cairn.retrieval.file_names import languages
+from cairn.startup.figures import processor_seconds
 from cairn.text.unicode import well_formed
 from cairn.web import highlighting
 
@@ -273,12 +273,13 @@ def _paths() -> dict[str, str]:
 
 def readers() -> dict[str, Operation]:
     """Return what reads texts of a repository or a query, by name."""
-    from cairn.agents.places import place_named
+    from cairn.agents.place_text import place_named
     from cairn.chunking.comments import comment_text
+    from cairn.chunking.definition_place import head_above, head_below
     from cairn.clients.jsonc import JsoncEditor
     from cairn.discovery.categories import categorize
-    from cairn.discovery.definition_heads import head_above, head_below
     from cairn.discovery.statements import prose_statements, reads_as_statement, split_sentences
+    from cairn.languages.registry import LANGUAGES
     from cairn.retrieval import evidence_lines
     from cairn.retrieval.mentions import read_trace
     from cairn.retrieval.query import understand
@@ -293,7 +294,6 @@ def readers() -> dict[str, Operation]:
     from cairn.workspace import builtin_rules
     from cairn.workspace.collections import MANIFESTS, find_projects
     from cairn.workspace.ignore_patterns import PatternList, path_key
-    from cairn.workspace.imports import readers as imports
 
     folder = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, folder)
@@ -364,7 +364,8 @@ def readers() -> dict[str, Operation]:
         )
         for name in MANIFESTS
     }
-    names = {**imports._READERS, **imports._MANIFESTS}
+    names = {name for name, each in LANGUAGES.items() if each.imports is not None}
+    names.update(*(each.imports.manifests for each in LANGUAGES.values() if each.imports is not None))
     found |= {f"imports, {name}": partial(_imports, name) for name in names}
     return found
 
@@ -376,9 +377,9 @@ def _code_statements(language: str, text: str) -> object:
 
 
 def _imports(name: str, text: str) -> object:
-    from cairn.workspace.imports.readers import import_specs
+    from cairn.workspace.import_graph import read_imports
 
-    return import_specs(name, name, text)
+    return read_imports(name, name, text)
 
 
 def _unless(kind: type[Exception], read: Operation) -> Operation:

@@ -25,9 +25,10 @@ from engine.figures import Figures, medians, run_conditions
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.composite import composite_text
 from cairn.embedding.packaged import load_packaged, packaged_model
+from cairn.languages.language import Category
+from cairn.languages.registry import category, detect_language
 from cairn.protocol.places import ChunkType
 from cairn.settings.tree import EmbeddingSettings
-from cairn.text.languages import Category, category, detect_language
 
 _PAGE = 512
 """The page size of the indexer (`cairn.index.vectors.vector_intake`)."""

@@ -16,7 +16,7 @@ from mcp.client.client import Client
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from cairn.attach.greeting import FILE
-from cairn.mcp.server import build_server
+from cairn.mcp.mcp_server import build_server
 
 
 async def greeting() -> dict[str, Any]:

@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from cairn.languages.registry import detect_language
 from cairn.text.identifiers import identifier_words
-from cairn.text.languages import detect_language
 from cairn.text.words import stem
 
 TIMES = 3

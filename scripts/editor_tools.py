@@ -76,16 +76,12 @@ def environment() -> dict[str, str]:
 
 
 def workbench_variables(browser: str) -> dict[str, str]:
-    """Return the variables with the paths of the workbench tests' parts, and those of the Python
-    environment."""
+    """Return the variables with the paths of the workbench tests' parts."""
     cairn = python_environment.tool("cairn")
-    data = [python_environment.tool("python"), "-c", "from cairn.paths import data_dir; print(data_dir())"]
-    found = subprocess.run(data, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
     return {
         "CAIRN_TEST_BROWSER": browser,
         "CAIRN_TEST_CODE_SERVER": str(CODE_SERVER),
         "CAIRN_TEST_COMMAND": str(cairn),
-        "CAIRN_TEST_MODELS": str(Path(found) / "models"),
     }
 
 

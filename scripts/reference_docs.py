@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 
 from cairn.engine.methods import METHODS, STAGES, Method
-from cairn.http.errors import CODES
+from cairn.http.refusals import CODES
 from cairn.protocol import DiscoverProgress
 from cairn.schema.json_schema import DEFS, Describer
 from cairn.settings.marks import JOINED, USER_ONLY, is_marked

@@ -24,16 +24,7 @@ for _name in ("CI", "BUILD_NUMBER"):
     os.environ.pop(_name, None)
 hypothesis.settings.register_profile("busy machine", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("busy machine")
-STEADY = "CAIRN_RETRIEVAL__KILL_SWITCH__AUTOMATIC"
 IDLE = "CAIRN_AGENTS__IDLE_MINUTES"
-
-
-@pytest.fixture(scope="session", autouse=True)
-def steady() -> Iterator[None]:
-    """Keep the automatic kill switch from changing answers on a busy machine; its own tests enable it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(STEADY, "false")
-        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -22,7 +22,7 @@ import psycopg
 import pytest
 
 from cairn.index.postgres.team_schema import prepare
-from cairn.team.local_server import LocalServer
+from tests.killable_server import KillableServer
 
 QUICK_SETTINGS = {
     "fsync": "off",
@@ -38,7 +38,7 @@ _numbers = itertools.count()
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[LocalServer]:
+def postgres_server() -> Iterator[KillableServer]:
     """The running server of this test process. A test that stops or kills servers makes its own."""
     server = _shared_server()
     yield server
@@ -47,14 +47,14 @@ def postgres_server() -> Iterator[LocalServer]:
 
 
 @pytest.fixture
-def postgres(postgres_server: LocalServer) -> Iterator[str]:
+def postgres(postgres_server: KillableServer) -> Iterator[str]:
     """The URL of a fresh database with only the extension `vector`."""
     with new_database(postgres_server) as url:
         yield url
 
 
 @pytest.fixture
-def prepared_postgres(postgres_server: LocalServer) -> Iterator[str]:
+def prepared_postgres(postgres_server: KillableServer) -> Iterator[str]:
     """The URL of a fresh database with the empty tables of a team store."""
     with new_database(postgres_server, prepare) as url:
         yield url
@@ -62,7 +62,13 @@ def prepared_postgres(postgres_server: LocalServer) -> Iterator[str]:
 
 @pytest.fixture
 def server_folder() -> Iterator[Path]:
-    """An empty folder for one test's servers, each in a subfolder. They are killed afterwards."""
+    with servers_folder() as folder:
+        yield folder
+
+
+@contextmanager
+def servers_folder() -> Iterator[Path]:
+    """An empty folder for servers, each in a subfolder. They are killed afterwards."""
     _require_postgres()
     folder = _new_folder()
     yield folder
@@ -74,7 +80,7 @@ def _with_vectors(url: str) -> None:
 
 
 @contextmanager
-def new_database(server: LocalServer, fill: Callable[[str], Any] = _with_vectors) -> Iterator[str]:
+def new_database(server: KillableServer, fill: Callable[[str], Any] = _with_vectors) -> Iterator[str]:
     """A copy of `template(server, fill)`, dropped at the end with its sessions."""
     name = f"test_{next(_numbers)}"
     execute(server.url(), f"CREATE DATABASE {name} TEMPLATE {template(server, fill)[0]}")
@@ -86,7 +92,7 @@ def new_database(server: LocalServer, fill: Callable[[str], Any] = _with_vectors
 
 
 @cache
-def template(server: LocalServer, fill: Callable[[str], Any]) -> tuple[str, Any]:
+def template(server: KillableServer, fill: Callable[[str], Any]) -> tuple[str, Any]:
     """The name of a database that `fill` made once, given its URL, and what `fill` returned."""
     name = f"template_{next(_numbers)}"
     execute(server.url(), f"CREATE DATABASE {name}")
@@ -102,11 +108,11 @@ def execute(url: str, statement: str) -> list[tuple[object, ...]]:
 
 
 @cache
-def _shared_server() -> LocalServer:
+def _shared_server() -> KillableServer:
     """Several conftests import the fixture, and each would start a server without this cache."""
     _require_postgres()
     _remove_abandoned()
-    server = LocalServer(_new_folder() / "shared", settings=QUICK_SETTINGS)
+    server = KillableServer(_new_folder() / "shared", settings=QUICK_SETTINGS)
     server.start()
     return server
 
@@ -126,7 +132,7 @@ def _new_folder() -> Path:
 
 def _remove(folder: Path) -> None:
     for server in folder.iterdir():
-        LocalServer(server).kill()
+        KillableServer(server).kill()
     shutil.rmtree(folder)
 
 

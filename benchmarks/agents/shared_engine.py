@@ -32,7 +32,7 @@ import psutil
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
-from cairn.attach.records import read_record
+from cairn.attach.engine_records import read_record
 from cairn.paths import workspace_dir
 
 QUESTIONS = (

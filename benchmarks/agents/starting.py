@@ -29,7 +29,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from pytest_lsp import make_test_lsp_client
 
-from cairn.attach.records import EDITOR, read_record
+from cairn.attach.engine_records import EDITOR, read_record
 
 CAIRN = str(Path(sys.executable).with_name("cairn"))
 QUESTION = "how are errors handled"

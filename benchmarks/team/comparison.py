@@ -20,7 +20,7 @@ from pathlib import Path
 from cairn.settings.tree import IndexSettings
 from cairn.workspace.comparison import Comparison
 from cairn.workspace.repository import open_repository
-from cairn.workspace.rules import FileRules
+from cairn.workspace.scan import FileRules
 
 
 def main() -> None:

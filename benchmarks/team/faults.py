@@ -30,7 +30,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil
 import psycopg
 from attrs import define, field, frozen
 from psycopg import sql
@@ -42,9 +41,8 @@ from engine.figures import Figures, run_conditions
 from cairn.errors import CairnError
 from cairn.index.postgres import access, team_schema
 from cairn.index.postgres.shards import ShardServer, add_shard
+from cairn.team.commit_indexing import index_repository
 from cairn.team.garbage import collect_garbage
-from cairn.team.indexing import index_repository
-from cairn.team.local_server import LocalServer
 from cairn.team.postgres_programs import server_account
 from team.servers import (
     LOGIN,
@@ -52,6 +50,7 @@ from team.servers import (
     QUICK,
     Answer,
     Copy,
+    KillableServer,
     Serving,
     commit,
     copy_of,
@@ -75,7 +74,7 @@ READER = "ada"
 
 _RUN = """
 import datetime, sys
-from cairn.team.indexing import index_repository
+from cairn.team.commit_indexing import index_repository
 from cairn.team.garbage import collect_garbage
 import cairn.index.indexing.intake, cairn.embedding.shared
 print("ready", flush=True)
@@ -124,7 +123,7 @@ class Runs:
 def killed_runs(options: argparse.Namespace, folder: Path) -> Figures:
     """Kill runs at random moments, and check the store after each."""
     rng = random.Random(options.seed)
-    server = LocalServer(folder / "kills", settings=QUICK)
+    server = KillableServer(folder / "kills", settings=QUICK)
     server.start()
     url, _ = make_database(server)
     repository = folder / "clones" / "fleet"
@@ -425,7 +424,7 @@ def attempt(work: Callable[[], Any]) -> str:
 def with_replica(options: argparse.Namespace, folder: Path) -> Figures:
     """Test a primary with a streaming replica, and two `cairn serve` over both."""
     settings = {"shared_buffers": "64MB", "max_wal_size": "256MB"}
-    primary = LocalServer(folder / "primary", settings=settings)
+    primary = KillableServer(folder / "primary", settings=settings)
     primary.start()
     url, _ = make_database(primary)
     copies = _copies(options, folder, ("cobra", "viper"))
@@ -445,7 +444,7 @@ def with_replica(options: argparse.Namespace, folder: Path) -> Figures:
         _wait_for(lambda: len({each.server for each in load.replies if each.good}) == 2)
         figures["calm"] = _phase(load, 6, lambda: None)
 
-        def index_change(at: LocalServer, number: int) -> None:
+        def index_change(at: KillableServer, number: int) -> None:
             write(
                 fleet.folder,
                 {
@@ -542,7 +541,7 @@ def _wait_for(holds: Callable[[], Any], patience: float = 60.0) -> float:
     return time.monotonic() - began
 
 
-def _caught_up(primary: LocalServer, replica: LocalServer) -> None:
+def _caught_up(primary: KillableServer, replica: KillableServer) -> None:
     with psycopg.connect(primary.url()) as here, psycopg.connect(replica.url(), autocommit=True) as there:
         row = here.execute("SELECT pg_current_wal_lsn()").fetchone()
         assert row is not None
@@ -569,7 +568,7 @@ def _tracebacks(servers: Sequence[Serving]) -> int:
 class Trouble:
     """One server under load, for trying faults."""
 
-    server: LocalServer
+    server: KillableServer
     load: Load
     figures: Figures = field(factory=dict)
 
@@ -606,7 +605,9 @@ def with_one_database(options: argparse.Namespace, folder: Path) -> Figures:
     """Test one server with one `cairn serve`, in all faults of a single database."""
     with ExitStack() as stack:
         disk = stack.enter_context(_small_disk(folder / "disk", 72))
-        server = LocalServer(folder / "single", settings={"shared_buffers": "64MB", "max_connections": "24"})
+        server = KillableServer(
+            folder / "single", settings={"shared_buffers": "64MB", "max_connections": "24"}
+        )
         server.start()
         stack.callback(server.stop)
         if disk is not None:
@@ -700,7 +701,7 @@ def _go(number: int, change: int) -> str:
     )
 
 
-def _database_on(server: LocalServer, tablespace: str) -> tuple[str, str]:
+def _database_on(server: KillableServer, tablespace: str) -> tuple[str, str]:
     made = make_database(server)
     if tablespace:
         with psycopg.connect(server.url(), autocommit=True) as owner:
@@ -735,14 +736,8 @@ def _fill(ballast: Path, disk: Path) -> None:
         file.write(b"\0" * max(0, free - 300_000))
 
 
-def _processes(server: LocalServer) -> list[psutil.Process]:
-    main = server._main_process()
-    assert main is not None
-    return [main, *main.children(recursive=True)]
-
-
-def _signal_all(server: LocalServer, number: int) -> None:
-    for process in _processes(server):
+def _signal_all(server: KillableServer, number: int) -> None:
+    for process in server.processes():
         process.send_signal(number)
 
 
@@ -751,7 +746,7 @@ def _set_version(url: str, version: str) -> None:
         owner.execute("UPDATE cairn.meta SET value = %s WHERE key = 'schema'", (version,))
 
 
-def _take_all(server: LocalServer, taken: ExitStack) -> None:
+def _take_all(server: KillableServer, taken: ExitStack) -> None:
     """Take all connections, also those of `cairn serve`."""
     mine = [taken.enter_context(psycopg.connect(server.url(), autocommit=True))]
     for _ in range(200):
@@ -770,7 +765,7 @@ def _take_all(server: LocalServer, taken: ExitStack) -> None:
                 return
 
 
-def _password(server: LocalServer, password: str) -> None:
+def _password(server: KillableServer, password: str) -> None:
     with psycopg.connect(server.url(), autocommit=True) as owner:
         owner.execute(
             sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(LOGIN), sql.Literal(password))
@@ -778,12 +773,12 @@ def _password(server: LocalServer, password: str) -> None:
     _end_sessions(server)
 
 
-def _end_sessions(server: LocalServer) -> None:
+def _end_sessions(server: KillableServer) -> None:
     with psycopg.connect(server.url(), autocommit=True) as owner:
         owner.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s", (LOGIN,))
 
 
-def _rename(server: LocalServer, name: str, other: str) -> None:
+def _rename(server: KillableServer, name: str, other: str) -> None:
     with psycopg.connect(server.url(), autocommit=True) as owner:
         for _ in range(200):
             owner.execute(
@@ -818,7 +813,7 @@ def _old_versions(url: str) -> Figures:
 def with_shard_elsewhere(options: argparse.Namespace, folder: Path) -> Figures:
     """Test a repository whose rows are on a second server, and the same one here for comparison."""
     settings = {"shared_buffers": "64MB"}
-    server, second = (LocalServer(folder / name, settings=settings) for name in ("first", "second"))
+    server, second = (KillableServer(folder / name, settings=settings) for name in ("first", "second"))
     server.start()
     second.start()
     url, login = make_database(server)

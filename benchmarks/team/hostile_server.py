@@ -53,9 +53,8 @@ from cairn.index.remote import clone as team_clone
 from cairn.index.remote.messages import loads
 from cairn.index.remote.packed_catalogue import unpacked_catalogue
 from cairn.index.remote.team_server import TeamServer
-from cairn.team.indexing import index_repository
-from cairn.team.local_server import LocalServer
-from team.servers import QUICK, git, make_database, serving
+from cairn.team.commit_indexing import index_repository
+from team.servers import QUICK, KillableServer, git, make_database, serving
 
 MOST_GROWTH_MB = 600
 """Some answers of the largest permitted sizes are read at once: with five rounds and 150 answers, memory grew
@@ -567,7 +566,7 @@ def main() -> int:
         "CAIRN_DATA_DIR": str(options.folder / "data"),
         "CAIRN_CONFIG_DIR": str(options.folder / "config"),
     }
-    server = LocalServer(options.folder / "server", settings=QUICK)
+    server = KillableServer(options.folder / "server", settings=QUICK)
     server.start()
     try:
         url, login = make_database(server)

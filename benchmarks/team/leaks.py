@@ -50,9 +50,18 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.postings import Postings
 from cairn.index.reader.records import ColumnWeights, Hit
 from cairn.index.remote.messages import dumps, loads
-from cairn.team.indexing import index_repository
-from cairn.team.local_server import LocalServer
-from team.servers import QUICK, Answer, Client, Copy, copy_of, make_database, serving, words_of
+from cairn.team.commit_indexing import index_repository
+from team.servers import (
+    QUICK,
+    Answer,
+    Client,
+    Copy,
+    KillableServer,
+    copy_of,
+    make_database,
+    serving,
+    words_of,
+)
 
 REPOSITORIES = (
     "gson", "cobra", "click", "flask", "viper", "express", "sinatra", "slim", "axum", "oslib", "oban", "cobra-fork", "flask-fork",  # noqa: E501
@@ -1097,7 +1106,7 @@ def main() -> int:
     shutil.rmtree(options.folder, ignore_errors=True)
     options.folder.mkdir(parents=True)
     os.environ["CAIRN_DATA_DIR"] = str(options.folder / "data")
-    server = LocalServer(options.folder / "server", settings=QUICK)
+    server = KillableServer(options.folder / "server", settings=QUICK)
     try:
         return _run(options, server)
     finally:
@@ -1105,7 +1114,7 @@ def main() -> int:
         shutil.rmtree(options.folder, ignore_errors=True)
 
 
-def _run(options: argparse.Namespace, server: LocalServer) -> int:
+def _run(options: argparse.Namespace, server: KillableServer) -> int:
     rng = random.Random(options.seed)
     server.start()
     owner_url, url = make_database(server)

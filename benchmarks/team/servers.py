@@ -19,9 +19,13 @@ import psycopg
 from attrs import define, field, frozen
 from psycopg import sql
 
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from tests.killable_server import KillableServer as KillableServer
+
 from cairn.index.postgres.roles import admit_server
 from cairn.index.postgres.team_schema import prepare
-from cairn.team.local_server import HOST, LocalServer
+from cairn.team.trial import HOST, LocalServer
 
 QUICK: Mapping[str, str] = {"fsync": "off", "shared_buffers": "64MB", "max_wal_size": "512MB"}
 """The settings of servers that are not killed."""

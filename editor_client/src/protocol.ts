@@ -41,6 +41,41 @@ export interface TextDocument {
   readonly uri: string;
 }
 
+export interface FetchPageParams {
+  readonly path: string;
+  /** The URI of the workspace folder. It is needed only if two folders have the path. */
+  readonly folder?: string;
+  /**
+   * Whether to return the current text, from an open editor or from disk, instead of the indexed text. The
+   * path may then also be absolute, begin with the folder's name, or be the end of a path.
+   */
+  readonly now?: boolean;
+}
+
+export interface PageChunk {
+  readonly range: Range;
+  readonly title: string;
+  readonly type: ChunkType;
+  readonly symbol: string;
+}
+
+export interface PageAnswer {
+  readonly text: string;
+  readonly language: string;
+  readonly chunks: readonly PageChunk[];
+  /** The path relative to the workspace folder, with `/`. */
+  readonly path: string;
+  /** The URI of the workspace folder. */
+  readonly folder: string;
+  /**
+   * `disk` if the request had `now` and the file could be read, otherwise `indexed`. `chunks` always
+   * describes the indexed text.
+   */
+  readonly version: string;
+  /** Whether the current text differs from the indexed text. Without `now` it is always false. */
+  readonly changed: boolean;
+}
+
 /** A filter of results. A result must match one value of each field that is not empty. */
 export interface SearchFilter {
   readonly type?: readonly ChunkType[];
@@ -238,69 +273,6 @@ export interface SearchAnswer {
   readonly retrieval: AnsweredIn;
 }
 
-export interface FeedbackParams {
-  /** The query of the result. Only the stems of its words are stored. */
-  readonly query: string;
-  /** The content hash of the result. */
-  readonly contentHash: string;
-  readonly action: FeedbackAction;
-  /** The path of the result, which distinguishes it from copies. */
-  readonly path?: string;
-  /** The URI of the result's workspace folder. */
-  readonly folder?: string;
-}
-
-export interface FeedbackAnswer {
-  /** Whether the feedback was stored; false if the settings switch feedback off. */
-  readonly kept: boolean;
-}
-
-export interface ResetFeedbackParams {
-  /** The URI of the workspace folder; if absent, all folders. */
-  readonly folder?: string;
-}
-
-export interface ResetFeedbackAnswer {
-  /** How many stored choices were deleted. */
-  readonly forgotten: number;
-}
-
-export interface RelatedParams {
-  readonly textDocument: TextDocument;
-  /** The range of the passage. An empty range means its line. */
-  readonly range: Range;
-  readonly limit?: number;
-  /** How many chunks to show before and after each result. */
-  readonly context?: number;
-}
-
-export interface RelatedAnswer {
-  /**
-   * The related passages. `matchExplain` says how each is related. `source` is `relation` if only its file is
-   * related.
-   */
-  readonly results: readonly SearchResult[];
-  readonly index: IndexState;
-  /** Milliseconds by step. */
-  readonly timings: Readonly<Record<string, number>>;
-  readonly retrieval: AnsweredIn;
-}
-
-/** The params of LSP's `workspace/symbol`. */
-export interface SymbolParams {
-  readonly query: string;
-}
-
-/** A definition, for LSP's `workspace/symbol`. */
-export interface Symbol {
-  readonly name: string;
-  /** `function`, `class`, `method`, …; "" if unknown. */
-  readonly kind: string;
-  readonly container: string;
-  readonly uri: string;
-  readonly range: Range;
-}
-
 /** The params of `cairn/references`. Give either `symbol`, or `text_document` and `position`. */
 export interface ReferencesParams {
   /**
@@ -496,6 +468,42 @@ export interface ContextAnswer {
   readonly retrieval: AnsweredIn;
 }
 
+export interface RelatedParams {
+  readonly textDocument: TextDocument;
+  /** The range of the passage. An empty range means its line. */
+  readonly range: Range;
+  readonly limit?: number;
+  /** How many chunks to show before and after each result. */
+  readonly context?: number;
+}
+
+export interface RelatedAnswer {
+  /**
+   * The related passages. `matchExplain` says how each is related. `source` is `relation` if only its file is
+   * related.
+   */
+  readonly results: readonly SearchResult[];
+  readonly index: IndexState;
+  /** Milliseconds by step. */
+  readonly timings: Readonly<Record<string, number>>;
+  readonly retrieval: AnsweredIn;
+}
+
+/** The params of LSP's `workspace/symbol`. */
+export interface SymbolParams {
+  readonly query: string;
+}
+
+/** A definition, for LSP's `workspace/symbol`. */
+export interface Symbol {
+  readonly name: string;
+  /** `function`, `class`, `method`, …; "" if unknown. */
+  readonly kind: string;
+  readonly container: string;
+  readonly uri: string;
+  readonly range: Range;
+}
+
 /** One piece of evidence. The cited lines contain `text`, apart from line breaks and markup. */
 export interface Bullet {
   readonly text: string;
@@ -674,7 +682,10 @@ export interface PhaseState {
    * null if there is no higher phase to try.
    */
   readonly nextTrySeconds: number | null;
-  /** The 95th percentile of this phase's searches in the window; null before the first. */
+  /**
+   * The 95th percentile of the processor time of this phase's searches in the window, in milliseconds; null
+   * before the first.
+   */
   readonly p95Ms: number | null;
   /** The share of this phase's searches in the window that failed, from 0 to 1. */
   readonly errorRate: number;
@@ -788,41 +799,6 @@ export interface SetPhaseParams {
   readonly phase?: number;
 }
 
-export interface FetchPageParams {
-  readonly path: string;
-  /** The URI of the workspace folder. It is needed only if two folders have the path. */
-  readonly folder?: string;
-  /**
-   * Whether to return the current text, from an open editor or from disk, instead of the indexed text. The
-   * path may then also be absolute, begin with the folder's name, or be the end of a path.
-   */
-  readonly now?: boolean;
-}
-
-export interface PageChunk {
-  readonly range: Range;
-  readonly title: string;
-  readonly type: ChunkType;
-  readonly symbol: string;
-}
-
-export interface PageAnswer {
-  readonly text: string;
-  readonly language: string;
-  readonly chunks: readonly PageChunk[];
-  /** The path relative to the workspace folder, with `/`. */
-  readonly path: string;
-  /** The URI of the workspace folder. */
-  readonly folder: string;
-  /**
-   * `disk` if the request had `now` and the file could be read, otherwise `indexed`. `chunks` always
-   * describes the indexed text.
-   */
-  readonly version: string;
-  /** Whether the current text differs from the indexed text. Without `now` it is always false. */
-  readonly changed: boolean;
-}
-
 export interface ReindexParams {
   /** A file or folder, relative to its workspace folder; if absent, everything is indexed again. */
   readonly path?: string;
@@ -837,4 +813,31 @@ export interface ReindexAnswer {
 /** The result of `cairn/pause` and `cairn/resume`. */
 export interface PausedAnswer {
   readonly paused: boolean;
+}
+
+export interface FeedbackParams {
+  /** The query of the result. Only the stems of its words are stored. */
+  readonly query: string;
+  /** The content hash of the result. */
+  readonly contentHash: string;
+  readonly action: FeedbackAction;
+  /** The path of the result, which distinguishes it from copies. */
+  readonly path?: string;
+  /** The URI of the result's workspace folder. */
+  readonly folder?: string;
+}
+
+export interface FeedbackAnswer {
+  /** Whether the feedback was stored; false if the settings switch feedback off. */
+  readonly kept: boolean;
+}
+
+export interface ResetFeedbackParams {
+  /** The URI of the workspace folder; if absent, all folders. */
+  readonly folder?: string;
+}
+
+export interface ResetFeedbackAnswer {
+  /** How many stored choices were deleted. */
+  readonly forgotten: number;
 }

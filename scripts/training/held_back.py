@@ -34,8 +34,7 @@ from retrieval.sets import REPOSITORIES_FILE, Repository
 
 from cairn.settings.tree import IndexSettings
 from cairn.workspace.builtin_rules import decide_content
-from cairn.workspace.rules import FileRules
-from cairn.workspace.scan import ScanReport, read_text, scan
+from cairn.workspace.scan import FileRules, ScanReport, read_text, scan
 
 PINNED = Path(__file__).with_name("held_back.tsv")
 COMMIT, COMMENT = "commit", "comment"

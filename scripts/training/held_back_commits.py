@@ -10,8 +10,9 @@ from pathlib import Path, PurePosixPath
 from attrs import frozen
 from engine.place import git
 
+from cairn.languages.language import Category
+from cairn.languages.registry import category, detect_language
 from cairn.text.identifiers import identifier_words
-from cairn.text.languages import Category, category, detect_language
 from cairn.text.words import is_stopword
 from cairn.workspace.collections import FileKind, file_kind
 

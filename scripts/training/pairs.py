@@ -22,8 +22,9 @@ from sources import Source
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk
+from cairn.languages.language import Category
+from cairn.languages.registry import category, detect_language
 from cairn.text.identifiers import identifier_words
-from cairn.text.languages import Category, category, detect_language
 from cairn.workspace.collections import FileKind, file_kind
 
 _CHUNKS = 20_000

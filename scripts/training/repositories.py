@@ -10,7 +10,8 @@ from pathlib import Path
 from attrs import frozen
 from licences import LICENCE_FILE, licence_of, names_other
 
-from cairn.text.languages import Category, category, detect_language
+from cairn.languages.language import Category
+from cairn.languages.registry import category, detect_language
 from cairn.workspace.builtin_rules import decide_content
 
 _FILE_BYTES = 150_000

@@ -20,7 +20,7 @@ def main() -> None:
 
 
 def _run() -> None:
-    from cairn.attach.commands import answered
+    from cairn.attach.answered_commands import answered
     from cairn.startup.streams import guard_streams
 
     guard_streams()
@@ -30,7 +30,7 @@ def _run() -> None:
     if code is not None:
         sys.exit(code)
     if command == "mcp" and all(map(os.path.isdir, arguments)) and importlib.util.find_spec("mcp"):
-        from cairn.serve.agents import serve_agent
+        from cairn.serve.mcp_relay import serve_agent
 
         serve_agent([Path(folder).absolute() for folder in arguments])
     from cairn.commands import main

@@ -36,10 +36,10 @@ def lsp() -> None:
     from cairn.startup.interpreter import exempt_from_collection
 
     with exempt_from_collection(), cached_bytecode("server"):
-        from cairn.lsp.server import serve_stdio
+        from cairn.lsp.language_server import serve_stdio
 
     def share(engine: Engine) -> Callable[[], None]:
-        from cairn.attach.records import EDITOR
+        from cairn.attach.engine_records import EDITOR
         from cairn.serve.shared_engine import shared
 
         return shared(EDITOR, engine.host)
@@ -68,7 +68,7 @@ def mcp(folders: tuple[Path, ...], tools: str | None, structured: bool) -> None:
         from cairn.agents.tools import listed
 
         listed(shown)  # It raises an error for a wrong name before the server starts.
-    from cairn.serve.agents import serve_agent
+    from cairn.serve.mcp_relay import serve_agent
 
     serve_agent([folder.absolute() for folder in folders], shown, structured=structured)
 

@@ -1,7 +1,4 @@
-"""The folders of Cairn's data and settings, and how private folders and files are written there.
-
-Cairn never writes into the user's workspace.
-"""
+"""The folders of Cairn's data and settings, and how folders and files are written."""
 
 from __future__ import annotations
 
@@ -91,17 +88,32 @@ _REPLACE_PAUSE_S = 0.01
 
 
 def write_private(path: Path, content: str | bytes, *, replace: bool = True) -> None:
-    """Write a file that only this user can read. Another process finds all of its old or new content.
+    """Write a file that only this user can read, with `write_atomically`, in a `private_folder`.
 
-    Without `replace`, a file that exists stays as it is. The folder is made with `private_folder`. The file's
-    time is exact, so that a change in its time shows each change of its content. Raise OSError.
+    Raise OSError.
     """
     private_folder(path.parent)
+    write_atomically(path, content.encode() if isinstance(content, str) else content, replace=replace)
+
+
+def write_atomically(
+    path: Path, content: bytes, mode: int = 0o600, *, replace: bool = True, durable: bool = False
+) -> None:
+    """Write a file with these rights. Another process finds all of its old or new content.
+
+    Without `replace`, a file that exists stays as it is. With `durable`, this also holds after a power cut.
+    The file's time is exact, so that a change in its time shows each change of its content. Raise OSError.
+    """
     fresh = path.with_name(f"{path.name}.{os.urandom(8).hex()}")
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
+            if sys.platform != "win32":
+                os.fchmod(handle, mode)  # The umask may have taken rights away.
+            file.write(content)
+            if durable:
+                file.flush()
+                os.fsync(handle)
         now = time.time_ns()  # The file system's own times have steps of milliseconds.
         os.utime(fresh, ns=(now, now))
         if replace:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from cairn import protocol
-from cairn.agents.passages import ResultText, result_text
-from cairn.agents.places import Paths
+from cairn.agents.place_text import Paths
+from cairn.agents.result_text import ResultText, result_text
 from cairn.protocol import whole_lines
 from tests.search_results import search_result
 

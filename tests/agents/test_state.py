@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cairn import protocol
-from cairn.agents.state import NOTHING_TO_DO, freshness, lacking, without_index_advice
+from cairn.agents.index_state import NOTHING_TO_DO, freshness, lacking, without_index_advice
 from cairn.engine.status import NOT_BEING_INDEXED
 
 

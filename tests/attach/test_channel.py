@@ -27,9 +27,7 @@ from cairn.attach.channel import (
     opened,
     remove_socket,
 )
-from cairn.attach.finding import find
-from cairn.attach.proof import proof
-from cairn.attach.records import (
+from cairn.attach.engine_records import (
     EDITOR,
     PROTOCOL,
     Record,
@@ -38,6 +36,8 @@ from cairn.attach.records import (
     remove_record,
     write_record,
 )
+from cairn.attach.finding import find
+from cairn.attach.proof import proof
 from cairn.engine.host import Host
 from cairn.paths import workspace_dir
 from cairn.serve import engine_socket
@@ -66,6 +66,9 @@ def test_each_side_proves_itself_to_the_other(engine: Record) -> None:
     channel, answer = opened(engine, {"want": "hello"}, 10)
     channel.close()
     assert answer == {"ok": True}
+    channel, answer = opened(engine, {"want": "nonsense"}, 10)
+    channel.close()
+    assert "nonsense" in answer["error"]
     with pytest.raises(AttachError, match="is not the engine of the record"):
         opened(engine._replace(token="guessed"), {"want": "hello"}, 10)
 

@@ -5,17 +5,16 @@ import tracemalloc
 
 import semble_grammars
 
-from cairn.chunking.chunker import is_parsed
 from cairn.chunking.grammars import UNUSED, parse
-from cairn.text.languages import DETECTED_LANGUAGES
+from cairn.languages.registry import KNOWN_LANGUAGES, facts_of
 
 _BUNDLED = frozenset(semble_grammars.available_languages())
 _USED = _BUNDLED - UNUSED.keys()
 
 
 def test_every_grammar_is_used_or_listed_with_a_reason() -> None:
-    used = {language for language in _USED if is_parsed(language)}
-    assert used & DETECTED_LANGUAGES == _USED
+    used = {name for name in _USED if facts_of(name).is_parsed}
+    assert used & KNOWN_LANGUAGES == _USED
     assert UNUSED.keys() <= _BUNDLED
     assert all(UNUSED.values())
 

@@ -65,16 +65,15 @@ def test_chunks_cover_all_lines_in_order(path: str, text: str) -> None:
     assert chunk_text(path, text) == chunks
 
 
-@pytest.mark.parametrize("path", _PATHS)
 @pytest.mark.parametrize("text", ["", " ", "\n\n\r\n\t", "\x0b\u2028"])
-def test_blank_text_has_no_chunks(path: str, text: str) -> None:
-    assert chunk_text(path, text) == []
+def test_blank_text_has_no_chunks(text: str) -> None:
+    assert [path for path in _PATHS if chunk_text(path, text)] == []
 
 
-@pytest.mark.parametrize("path", _PATHS)
-def test_one_line_without_an_end_is_one_chunk(path: str) -> None:
-    (chunk,) = chunk_text(path, "one line")
-    assert (chunk.start_line, chunk.end_line, chunk.text) == (0, 1, "one line")
+def test_one_line_without_an_end_is_one_chunk() -> None:
+    for path in _PATHS:
+        (chunk,) = chunk_text(path, "one line")
+        assert (chunk.start_line, chunk.end_line, chunk.text) == (0, 1, "one line"), path
 
 
 @pytest.mark.parametrize(
@@ -125,11 +124,3 @@ def test_threads_do_not_share_parsers() -> None:
     expected = chunk_text("a.py", text)
     with ThreadPoolExecutor(4) as pool:
         assert all(chunks == expected for chunks in pool.map(lambda _: chunk_text("a.py", text), range(16)))
-
-
-def test_unchanged_definition_keeps_its_hash() -> None:
-    function = "def {0}(value):\n" + "    value = compute(value)\n" * 40 + "    return value\n\n\n"
-    before = chunk_text("a.py", function.format("first") + function.format("second"))
-    after = chunk_text("b.py", function.format("zeroth") + function.format("second"))
-    assert before[-1].content_hash == after[-1].content_hash
-    assert before[0].content_hash != after[0].content_hash

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cairn.chunking.chunker import chunk_text
-from cairn.chunking.packing import MINIMUM
+from cairn.chunking.outline import MINIMUM
 from cairn.chunking.sections import FENCE_LIMIT, MAXIMUM
 
 

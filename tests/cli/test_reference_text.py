@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 
 from cairn import protocol
-from cairn.cli.reference_text import print_references
+from cairn.cli.answer_text import print_references
 
 INDEX = protocol.IndexState(1, True)
 

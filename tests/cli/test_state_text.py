@@ -24,8 +24,8 @@ def test_status_is_short_and_counts_collections(capsys: pytest.CaptureFixture[st
     print_status(STATUS)
     assert capsys.readouterr().out.splitlines() == [
         "ready  226 of 226 files, 1,288 chunks, 1,288 with vectors",
+        "The index is complete. not read: a.py: Permission denied",
         "model: none, answers use keywords alone",
-        "not read: a.py: Permission denied",
         "110 collections: pier-110 (110 files), pier-109 (109 files), pier-108 (108 files), "
         "pier-107 (107 files) and 106 more",
         "left out: 1,300 × built-in: minified, 2 × symbolic link",

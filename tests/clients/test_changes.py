@@ -16,9 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cairn.cli.main import cli
-from cairn.clients import files
-from cairn.clients.applying import NotWrittenError, apply
-from cairn.clients.planning import Change, Request, plan_install, plan_uninstall
+from cairn.clients.changes import Change, NotWrittenError, Request, apply, plan_install, plan_uninstall
 from cairn.clients.table import BY_NAME, CLIENTS, Client, Machine, Scope
 
 SCOPES: tuple[Scope, ...] = ("user", "project")
@@ -26,33 +24,18 @@ EXISTING = {
     ".json": [
         None,
         "",
-        "{}",
         "{ }\n",
         '{\n  // mine\n  "theme": "dark", // kept\n}\n',
-        '\ufeff{\r\n\t"CONTAINER": {}\r\n}\r\n',
-        '{"CONTAINER": {"other": {"command": "x"}}}',
+        '\ufeff{\r\n\t"CONTAINER": {"other": {"command": "x"}}\r\n}\r\n',
         '{\n  "CONTAINER": {\n    /* none yet */\n  }\n}\n',
     ],
     ".toml": [
         None,
-        "",
         "\n",
         '# mine\nmodel = "x" # kept\n',
         '\ufeffmodel = "x"\r\n\r\n[CONTAINER.other]\r\ncommand = "x"\r\n',
-        (
-            '[CONTAINER.other]\ncommand = "x"\n[projects."/p"]\ntrust_level = '
-            '"trusted"\n[CONTAINER.more]\ncommand = "y"'
-        ),
     ],
 }
-
-
-@pytest.fixture(autouse=True)
-def data_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of Cairn's own record of changes."""
-    folder = tmp_path_factory.mktemp("data")
-    monkeypatch.setenv("CAIRN_DATA_DIR", str(folder))
-    return folder
 
 
 def request_for(folder: Path, client: str, scope: Scope = "user", **more: Any) -> Request:
@@ -99,7 +82,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("client", "scope", "existing"), CASES)
-def test_uninstall_after_install_leaves_every_byte(
+def test_uninstall_after_install_leaves_what_was_there(
     client: Client, scope: Scope, existing: str | None, tmp_path: Path
 ) -> None:
     request = request_for(tmp_path, client.name, scope)
@@ -113,7 +96,8 @@ def test_uninstall_after_install_leaves_every_byte(
     assert install(request) == ["present"]
     assert path.read_bytes() == written
     assert uninstall(request) == ["removed"]
-    assert (path.read_bytes() if path.exists() else None) == before
+    has_text = existing is not None and bool(existing.strip("{ }\n"))
+    assert (path.read_bytes() if path.exists() else None) == (before if has_text else None)
     assert uninstall(request) == ["absent"]
 
 
@@ -182,12 +166,11 @@ def test_plan_does_not_show_secrets_in_settings(tmp_path: Path) -> None:
     others = {"other": {"command": "x", "env": {"KEY": "secret"}}}
     path.write_text(json.dumps({"mcpServers": others}, indent=2))
     (change,) = plan_install(request, "cairn")
-    assert '"cairn": {' in change.diff
-    assert "secret" not in change.diff
+    assert change.diff == '+mcpServers.cairn: {"command": "cairn", "args": ["mcp", "${workspaceFolder}"]}'
     mine = {"cairn": {"url": "http://127.0.0.1:7420/mcp", "headers": {"Authorization": "secret"}}}
     path.write_text(json.dumps({"mcpServers": mine}))
     (change,) = plan_install(request, "cairn")
-    assert "http://127.0.0.1:7420/mcp" in change.message
+    assert "http://127.0.0.1:7420/…" in change.message
     assert "secret" not in change.message
 
 
@@ -260,14 +243,6 @@ def test_file_that_changed_after_planning_is_not_written(tmp_path: Path) -> None
     assert file_of(request).read_text() == "{}"
 
 
-def test_without_a_record_only_the_entry_is_removed(tmp_path: Path, data_folder: Path) -> None:
-    request = request_for(tmp_path, "cursor")
-    install(request)
-    (data_folder / "clients.json").write_text("damaged")
-    assert uninstall(request) == ["removed"]
-    assert settings_in(file_of(request)) == {"mcpServers": {}}
-
-
 # --- Claude Code's own command ---------------------------------------------------------------------
 
 FAKE_CLAUDE = """#!{python}
@@ -305,7 +280,7 @@ def test_claude_code_writes_its_user_settings_itself(tmp_path: Path) -> None:
     mine = {"command": "/old/cairn", "args": ["mcp"], "env": {"KEY": "s3cret"}}
     (home / ".claude.json").write_text(json.dumps({"projects": {}, "mcpServers": {"cairn": mine}}))
     (change,) = plan_install(request, "cairn")
-    assert '"env": {"KEY": "…"}' in change.diff
+    assert '"env": "…"' in change.diff
     assert install(request, "cairn") == ["updated"]
     assert install(request, "cairn") == ["present"]
     expected = {"command": "cairn", "args": ["mcp"], "env": {"KEY": "s3cret"}, "alwaysLoad": True}
@@ -392,12 +367,6 @@ def test_a_link_made_after_planning_is_refused(is_removal: bool, tmp_path: Path)
     with pytest.raises(NotWrittenError, match="leads out of the project"):
         done(changes, request.machine)
     assert everything_in(outside) == before
-    # The path was checked before the link was made.
-    with (
-        pytest.raises(OSError, match=r"directory|links"),
-        files._folder_of(folder / "mcp.json", request.folder),
-    ):
-        pass
 
 
 @posix
@@ -431,16 +400,6 @@ def test_new_settings_are_private_and_instructions_are_shared(tmp_path: Path) ->
         os.umask(before)
 
 
-SECRETS = {
-    "cursor": (
-        '{"mcpServers": {"a": {"command": "sh", "args": ["--key", "s3cret-1"], "env": {"KEY": "s3cret-2"}},'
-        ' "b": {"url": "https://me:s3cret-3@host/x?k=s3cret-4", "headers": {"A": "s3cret-5 \\" s3cret"}}}'
-        ' /* s3cret-6 */, "x": ["s3cret-7"]} // s3cret-8'
-    ),
-    "codex": (
-        'model = "x" # s3cret-1\n[mcp_servers]\na = { env = { K = "s3cret-2", L = \'s3cret\' } } # s3cret'
-    ),
-}
 MINE = (
     {"command": "/old/cairn", "args": ["mcp"], "env": {"KEY": "s3cret-1"}},
     {"command": "other", "args": ["--key", "s3cret-1", "--key=s3cret-2", "https://me:s3cret-3@host/"]},
@@ -448,20 +407,6 @@ MINE = (
     {"command": ["other", "s3cret"]},
     "s3cret",
 )
-
-
-@pytest.mark.parametrize("client", SECRETS)
-def test_no_plan_shows_the_secrets_of_other_servers(client: str, tmp_path: Path) -> None:
-    request = request_for(tmp_path, client)
-    path = file_of(request)
-    path.parent.mkdir()
-    path.write_text(SECRETS[client])
-    changes = plan_install(request, "cairn")
-    assert '"cairn"' in changes[0].diff
-    done(changes, request.machine)
-    changes += plan_uninstall(request)
-    assert changes[1].state == "removed"
-    assert "s3cret" not in "".join(f"{change.diff} {change.message}" for change in changes)
 
 
 @pytest.mark.parametrize("entry", MINE)
@@ -479,7 +424,7 @@ def test_no_plan_shows_the_secrets_of_the_servers_entry(entry: object, force: bo
 # --- the paragraph ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("existing", [None, "", "# Rules\n", "# Rules\r\n\r\nBe kind.", "\n\n# Rules\n\n\n"])
+@pytest.mark.parametrize("existing", [None, "# Rules\n", "# Rules\r\n\r\nBe kind.", "\n\n# Rules\n\n\n"])
 def test_paragraph_is_written_once_and_removed_completely(existing: str | None, tmp_path: Path) -> None:
     request = request_for(tmp_path, "codex")
     path = request.folder / "AGENTS.md"
@@ -554,8 +499,8 @@ def cairn(*arguments: str, code: int = 0) -> Result:
 
 def test_command_shows_asks_writes_and_removes(home: Path) -> None:
     shown = cairn("install", "--dry-run").stdout
-    assert '+    "cairn": {' in shown
-    assert "+[mcp_servers.cairn]" in shown
+    assert '+mcpServers.cairn: {"command": "' in shown
+    assert '+mcp_servers.cairn: {"command": "' in shown
     assert "--yes" in str(cairn("install", code=1).exception)
     assert not (home / ".cursor" / "mcp.json").exists()
     cairn("install", "--yes")
@@ -601,6 +546,6 @@ def test_command_asks_on_a_terminal(answer: str, code: int, home: Path) -> None:
     os.close(terminal)
     os.close(stdin)
     assert ran.returncode == code, ran.stderr
-    assert '+    "cairn": {' in ran.stdout
+    assert "+mcpServers.cairn: {" in ran.stdout
     assert "Write this? [Y/n]" in ran.stderr
     assert (home / ".cursor" / "mcp.json").exists() == (answer == "y")

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cairn.clients.server_command import server_command
-from cairn.clients.table import Machine
+from cairn.clients.table import Machine, server_command
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the tests' programs are shell scripts")
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cairn.clients.jsonc import JsoncEditor
+from cairn.clients.formats import Keys, format_of
 from cairn.clients.table import CLIENTS, NAME, Client, Machine
-from cairn.clients.toml_tables import TomlEditor
 
 TEXT = (Path(__file__).parents[2] / "docs" / "agents.md").read_text(encoding="utf-8")
 SECTION = TEXT.partition("## What it writes\n")[2].partition("\n## ")[0]
@@ -21,9 +20,9 @@ def test_document_shows_what_is_written_for_a_client(client: Client) -> None:
         rf"^\*\*{client.title}\*\*.*?```(?:json|toml)\n(.*?)```", SECTION, re.DOTALL | re.MULTILINE
     )
     assert shown is not None
-    editor = TomlEditor() if client.name == "codex" else JsoncEditor()
-    entry = client.server("user", Path("/path/to/project"), "cairn")
-    assert shown[1] == editor.set("", (client.container, NAME), entry, client.preamble)
+    edits: dict[Keys, object] = {(key,): value for key, value in client.preamble.items()}
+    edits[client.container, NAME] = client.server("user", Path("/path/to/project"), "cairn")
+    assert shown[1] == format_of(client.user_file(Machine())).edited("", edits)
 
 
 def test_table_has_every_client_and_its_files() -> None:

@@ -18,7 +18,6 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
-from cairn.engine.engine import Engine
 from tests.serving import PATIENCE_SECONDS
 
 QUESTION = "where are ships assigned to berths"
@@ -113,27 +112,6 @@ async def data_of_every_tool(client: Client) -> dict[str, Any]:
     plan = await stage("build_answer_plan", "plan", bullets=bullets)
     await stage("render_prompt", "prompt", plan=plan, query=QUESTION)
     return found
-
-
-class SlowEngine(Engine):
-    """An engine whose search ends only when it is cancelled."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.began = threading.Event()
-        self.cancelled = threading.Event()
-        self.fallback = self  # type: ignore[assignment]
-
-    def searchable(self) -> bool:
-        return True
-
-    def answer(self, _method: Any, request: Any, _params: Any) -> Any:
-        """Answer in place of the fallback chain."""
-        self.began.set()
-        while not request.cancelled():
-            threading.Event().wait(0.01)
-        self.cancelled.set()
-        raise AssertionError("the request was cancelled")
 
 
 async def happens(event: threading.Event) -> None:

@@ -349,7 +349,7 @@ def test_a_damaged_index_is_set_aside_and_rebuilt(workspace: Path, bare_data_dir
 
 def test_an_interrupt_at_the_start_leaves_no_traceback() -> None:
     script = (
-        "import sys, cairn.attach.commands as commands\n"
+        "import sys, cairn.attach.answered_commands as commands\n"
         "def interrupted(arguments): raise KeyboardInterrupt\n"
         "commands.answered, sys.argv = interrupted, ['cairn', 'status']\n"
         "from cairn.__main__ import main\nmain()\n"

@@ -39,9 +39,9 @@ def library(tmp_path: Path) -> Path:
 HASTY = """
 import cairn.__main__
 import sys
-import cairn.lsp.progress
+import cairn.lsp.editor_connection
 
-cairn.lsp.progress._PATIENCE_SECONDS = 0.1
+cairn.lsp.editor_connection._PATIENCE_SECONDS = 0.1
 sys.argv = ["cairn", "lsp"]
 cairn.__main__.main()
 """

@@ -7,10 +7,7 @@ import json
 import signal
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
-from typing import Any
-from unittest import mock
 
 import psutil
 import pytest
@@ -18,17 +15,10 @@ import pytest
 pytest.importorskip("mcp")
 
 import mcp_types as types
-from hostile_traffic import ESCAPES, escaped, write_secret
 from jsonschema import Draft202012Validator
-from mcp.client.client import Client
-from mcp.shared.exceptions import MCPError
 
 from cairn.agents.tools import DEFAULT, INSTRUCTIONS
-from cairn.engine.engine import Engine
 from cairn.engine.methods import STAGES
-from cairn.engine.runner import Runner
-from cairn.engine.startup_wait import Missing, StartupWait
-from cairn.mcp.server import build_server
 from tests.harbour import HARBOUR
 from tests.serving import PATIENCE_SECONDS
 
@@ -37,13 +27,10 @@ from .daemon import wait_until
 from .mcp_agent import (
     HELLO,
     QUESTION,
-    SlowEngine,
     call,
-    call_for_data,
     call_for_text,
     data_of_every_tool,
     each_era,
-    happens,
     ready,
     roots_of,
     run_agent,
@@ -103,48 +90,6 @@ async def test_the_process_refuses_an_unknown_tool_at_its_start(workspace: Path)
     assert "did you mean search?" in done.stderr
 
 
-async def test_an_error_says_to_the_model_what_is_wrong_with_its_call(workspace: Path) -> None:
-    async with run_agent(workspace) as client:
-        await ready(client)
-        for tool, arguments, problem in (
-            ("search", {}, "query: is required"),
-            ("search", {"query": None}, "query"),
-            ("search", {"query": "x", "limit": 0}, "limit: expected 1 to 200, got 0"),
-            ("search", {"query": "x", "limt": 3}, "Did you mean limit?"),
-            ("search", {"query": "x", "limit": "many"}, "expected a whole number"),
-            ("search", {"query": "x", "filter": {"type": ["novel"]}}, "expected one of prose, code"),
-            ("search", {"query": "x", "workspace": "elsewhere"}, "is not open"),
-            ("search", {"query": "x", "workspace": 3}, "expected a string"),
-            ("references", {}, "symbol: is required"),
-            ("references", {"symbol": "x", "direction": "up"}, "expected one of callers, callees"),
-            ("read", {"path": "../secret"}, "is outside of the workspace"),
-        ):
-            result = await call(client, tool, **arguments)
-            assert result.is_error
-            assert problem in text_of(result)
-            assert "Example: {" in text_of(result) or "workspace" in arguments
-        with pytest.raises(MCPError, match="did you mean search"):
-            await client.call_tool("cairn_serch", {})
-
-
-async def test_no_path_leads_out_of_the_workspace_over_mcp(workspace: Path) -> None:
-    write_secret(workspace)
-    async with run_agent(workspace) as client:
-        await ready(client)
-        for path in (*ESCAPES, str(workspace.parent / "secret.txt"), "link.txt"):
-            refused = await call(client, "read", path=path)
-            assert refused.is_error, path
-            assert not escaped(refused.model_dump_json().encode())
-
-
-async def test_a_null_argument_counts_as_absent(workspace: Path) -> None:
-    nothing = {"limit": None, "alpha": None, "filter": {"type": None}, "explain": None, "workspace": None}
-    async with run_agent(workspace) as client:
-        await ready(client)
-        absent = await call_for_text(client, "search", query=QUESTION)
-        assert await call_for_text(client, "search", query=QUESTION, **nothing) == absent
-
-
 @pytest.fixture
 def lighthouse(tmp_path: Path) -> Path:
     """Another folder, with one file."""
@@ -152,20 +97,6 @@ def lighthouse(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "lamp.py").write_text("def kindle_lamp():\n    '''Kindle the lamp at dusk.'''\n")
     return folder
-
-
-async def test_a_search_covers_all_folders_or_the_named_one(workspace: Path, lighthouse: Path) -> None:
-    async with run_agent(workspace, lighthouse) as client:
-        await ready(client)
-
-        async def paths(**arguments: Any) -> set[str]:
-            found = await call_for_data(client, "search", query="kindle_lamp or moor_ship", **arguments)
-            return {each["path"] for each in found["results"]}
-
-        assert {"lamp.py", "src/harbour/berths.py"} <= await paths()
-        assert await paths(workspace="lighthouse") == {"lamp.py"}
-        assert await paths(workspace=lighthouse.as_uri()) == {"lamp.py"}
-        assert "lamp.py" not in await paths(workspace=str(workspace))
 
 
 @each_era
@@ -226,24 +157,6 @@ async def test_the_status_says_how_complete_the_first_index_is(tmp_path: Path) -
         assert answer["results"][0]["path"].startswith("cargo_")
 
 
-async def test_the_first_search_in_a_new_folder_finds_its_files(workspace: Path) -> None:
-    runner = Runner(Engine)
-
-    async def provide(*_: Any) -> Runner:
-        return runner
-
-    try:
-        runner.engine.add_folder(workspace)
-        patient = partial(StartupWait, dict.fromkeys(Missing, PATIENCE_SECONDS))
-        with mock.patch("cairn.mcp.server.StartupWait", patient):
-            server = build_server(provide)
-        async with Client(server) as client:
-            assert (await call_for_data(client, "search", query="moor_ship"))["results"]
-    finally:
-        runner.close()
-        runner.engine.stop()
-
-
 async def test_each_stage_of_discovery_is_reported_as_progress(workspace: Path) -> None:
     reports: list[tuple[float, float | None, str | None]] = []
 
@@ -256,23 +169,6 @@ async def test_each_stage_of_discovery_is_reported_as_progress(workspace: Path) 
         await wait_until(lambda: len(reports) == len(STAGES))  # the client delivers each in its own task
     assert sorted(reports)[-1][:2] == (9.0, 9.0)
     assert len({message for _, _, message in reports}) == len(STAGES)
-
-
-@each_era
-async def test_a_cancelled_call_ends(era: str) -> None:
-    slow = SlowEngine()
-    runner = Runner(lambda: slow)
-
-    async def provide(*_: Any) -> Runner:
-        return runner
-
-    async with Client(build_server(provide), mode=era) as client:
-        calling = asyncio.create_task(client.call_tool("search", {"query": "x"}))
-        await happens(slow.began)
-        calling.cancel()
-        await happens(slow.cancelled)
-        await asyncio.gather(calling, return_exceptions=True)
-    runner.close()
 
 
 # --- the process -------------------------------------------------------------------------------------

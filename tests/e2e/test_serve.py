@@ -18,6 +18,7 @@ import pytest
 from hostile_traffic import ESCAPES
 from lsprotocol import types
 
+from tests.lsp_editor import Editor
 from tests.serving import PATIENCE_SECONDS, Answer, Served, events_of, serve_command, serving, wait_for
 
 from .daemon import Daemon, is_settled, plain
@@ -249,6 +250,19 @@ def test_no_path_leads_out_of_the_workspace(served: Served, harbour_folder: Path
     assert served.call("fetch_page", {"path": "README.md"})["text"].startswith("# Harbour")
 
 
+@pytest.mark.asyncio
+async def test_no_path_leads_an_editor_out_of_the_workspace(served: Served, harbour_folder: Path) -> None:
+    editor = Editor(*await asyncio.open_connection("127.0.0.1", served.addresses["lspPort"]))
+    await editor.initialize(harbour_folder, token=served.token)
+    await editor.found("constituents", "src/harbour/tides.py")
+    secret = harbour_folder.with_name("outside") / "secret.txt"
+    for path in (*ESCAPES, str(secret), "link.txt", "linked/secret.txt"):
+        refused = await editor.respond("cairn/fetchPage", {"path": path})
+        assert refused["error"]["code"] == -32602, path
+        assert "4711" not in json.dumps(refused)
+    editor.leave()
+
+
 # --- starting and ending -----------------------------------------------------------------------------
 
 
@@ -288,15 +302,6 @@ def test_a_signal_ends_the_server_while_clients_are_connected(
 def test_a_server_without_clients_ends_after_its_idle_time(workspace: Path) -> None:
     with serving(str(workspace), "--idle-minutes", "0.01") as served:
         assert served.process.wait(PATIENCE_SECONDS) == 0
-
-
-def test_a_port_in_use_is_an_error_with_a_remedy(served: Served, workspace: Path) -> None:
-    assert fail_to_serve(str(workspace), "--port", str(served.port)) == (
-        f"cairn: Port {served.port} of 127.0.0.1 is in use, perhaps by another `cairn serve`; "
-        "give another one with --port, or --port 0 for a free one.\n"
-    )
-    port = str(served.addresses["lspPort"])
-    assert f"Port {port} of 127.0.0.1 is in use" in fail_to_serve(str(workspace), "--lsp-port", port)
 
 
 def test_two_servers_share_a_workspace_and_a_token(workspace: Path) -> None:

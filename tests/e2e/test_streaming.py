@@ -10,7 +10,7 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams, JsonRpcRequestCancelled
 
-from cairn.lsp.requests import STAGES_IN_WORDS
+from cairn.lsp.own_requests import STAGES_IN_WORDS
 from tests.serving import PATIENCE_SECONDS
 
 from .daemon import NO_MODEL, Daemon, plain, run_daemon

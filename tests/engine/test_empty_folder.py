@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.engine.engines import indexed
 
-from cairn.agents.verdict import verdict_text
+from cairn.agents.index_state import verdict_text
 from cairn.engine.runner import answer
 
 

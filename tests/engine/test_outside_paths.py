@@ -21,8 +21,7 @@ from cairn.engine.engine import Engine
 from cairn.engine.runner import answer
 from cairn.errors import InvalidRequestError
 from cairn.settings.tree import IndexSettings
-from cairn.workspace.rules import FileRules, is_relative
-from cairn.workspace.scan import permitted_text, read_text
+from cairn.workspace.scan import FileRules, is_relative, permitted_text, read_text
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from attrs import define, field
 
 from cairn.engine.methods import Tell
 from cairn.http.admission import Served
-from cairn.http.app import http_app
-from cairn.http.connection import Web
+from cairn.http.asgi import http_app
 from cairn.http.guard import Guard
+from cairn.http.web_server import Web
 from cairn.operations.presence import Presence
 from cairn.operations.prometheus import PrometheusMetrics
 from cairn.operations.tokens import Token
@@ -122,7 +122,7 @@ async def running(
     limits: Mapping[str, float] | None = None,
     ready: Callable[[], bool] = lambda: True,
 ) -> AsyncIterator[Running]:
-    """Run a front; `limits` replace constants of `cairn.http.connection`."""
+    """Run a front; `limits` replace constants of `cairn.http.web_server`."""
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
     front = Running(port, runner or StagedRunner(), Presence(), PrometheusMetrics())
@@ -137,7 +137,7 @@ async def running(
     )
     with ExitStack() as patches:
         if limits:
-            patches.enter_context(mock.patch.multiple("cairn.http.connection", **limits))
+            patches.enter_context(mock.patch.multiple("cairn.http.web_server", **limits))
         web = Web(http_app(served), 1)
         front.connections = lambda: len(web.server_state.connections)
         serving = asyncio.create_task(web.serve(sockets=[listening]))

@@ -13,9 +13,9 @@ from starlette.datastructures import Headers
 
 from cairn.errors import IndexUnavailableError, InvalidRequestError, OutOfTimeError
 from cairn.http.admission import MAX_IN_FLIGHT
-from cairn.http.connection import HEAD_BYTES
-from cairn.http.errors import RefusedError
 from cairn.http.guard import Guard, resolved
+from cairn.http.refusals import RefusedError
+from cairn.http.web_server import HEAD_BYTES
 from cairn.operations.metrics import IndexFigures
 from cairn.operations.presence import Presence
 from cairn.settings.tree import ServeSettings

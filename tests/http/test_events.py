@@ -107,28 +107,20 @@ async def test_last_event_may_be_an_error(
 
 
 @pytest.mark.parametrize(
-    ("headers", "path", "refusal"),
+    ("headers", "path", "most", "refusal"),
     [
-        ({"Authorization": "Bearer " + "B" * 43}, DISCOVER, (401, "unauthorized")),
-        ({"Host": "evil.example"}, DISCOVER, (421, "wrongHost")),
-        ({"Origin": "https://evil.example"}, DISCOVER, (403, "forbiddenOrigin")),
-        ({"Content-Type": "text/plain"}, DISCOVER, (415, "unsupportedMediaType")),
-        ({}, f"{DISCOVER}?a=b", (400, "invalidParams")),
+        ({"Content-Type": "text/plain"}, DISCOVER, 1_000, (415, "unsupportedMediaType")),
+        ({}, f"{DISCOVER}?a=b", 1_000, (400, "invalidParams")),
+        ({}, DISCOVER, 5, (413, "tooLarge")),
     ],
 )
 async def test_wrong_request_is_refused_without_events(
-    headers: dict[str, str], path: str, refusal: tuple[int, str]
+    headers: dict[str, str], path: str, most: int, refusal: tuple[int, str]
 ) -> None:
-    async with running() as front:
+    async with running(settings=ServeSettings(max_body_bytes=most)) as front:
         answer = await ask(front, path=path, **headers)
         assert code((answer.status, answer.json)) == refusal
         assert front.runner.calls == []
-
-
-async def test_too_large_body_is_refused_without_events() -> None:
-    async with running(settings=ServeSettings(max_body_bytes=5)) as front:
-        answer = await ask(front)
-        assert code((answer.status, answer.json)) == (413, "tooLarge")
 
 
 async def test_comments_keep_the_connection_open() -> None:

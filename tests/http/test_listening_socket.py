@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from cairn.serve.server import _OTHER_LOOPBACK, PortError, _bound, _listening
+from cairn.serve.serving import _OTHER_LOOPBACK, PortError, _bound, _listening
 
 
 @pytest.mark.asyncio

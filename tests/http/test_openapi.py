@@ -10,9 +10,9 @@ import pytest
 import schemathesis
 
 from cairn.engine.methods import METHODS
-from cairn.http.app import ROUTES
-from cairn.http.errors import CODES
+from cairn.http.asgi import ROUTES
 from cairn.http.openapi import description
+from cairn.http.refusals import CODES
 from cairn.schema.convert import structure, unstructure
 
 

@@ -11,8 +11,8 @@ import pytest
 from pygls.io_ import StdoutWriter
 
 from cairn.lsp.early import INITIALIZE_RESULT, answer_initialize, framed
-from cairn.lsp.server import build_server
-from cairn.lsp.wire import speak
+from cairn.lsp.jsonrpc import speak
+from cairn.lsp.language_server import build_server
 
 
 def initialize(capabilities: Any, request_id: Any = 1, options: Any = None) -> dict[str, Any]:

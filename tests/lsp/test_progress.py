@@ -12,7 +12,7 @@ from pygls.progress import Progress
 
 from cairn.engine.status import IndexingProgress
 from cairn.index.indexing.folder_state import Activity
-from cairn.lsp.progress import show_progress
+from cairn.lsp.editor_connection import show_progress
 
 
 class Shown(Progress):

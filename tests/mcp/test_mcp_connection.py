@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import io
 import json
 from typing import Any
 
@@ -16,24 +14,7 @@ from hypothesis import strategies as st
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, JSONRPCError, JSONRPCNotification, JSONRPCRequest
 
 from cairn.attach.relay import MAX_LINE_BYTES
-from cairn.mcp.connection import _lines, message_of
-
-
-async def _read(*pieces: bytes, limit: int) -> list[bytes | None]:
-    reader = asyncio.StreamReader(limit=limit)
-    for piece in pieces:
-        reader.feed_data(piece)
-    reader.feed_eof()
-    return [line async for line in _lines(reader)]
-
-
-@given(st.lists(st.binary(max_size=6)), st.integers(1, 7))
-def test_lines_are_independent_of_reads(pieces: list[bytes], longest: int) -> None:
-    expected = [line.removesuffix(b"\n") for line in io.BytesIO(b"".join(pieces))]
-    read = asyncio.run(_read(*pieces, limit=longest))
-    assert len(read) == len(expected)
-    for line, whole in zip(read, expected, strict=True):
-        assert line == whole if len(whole) < longest else line in (None, whole)
+from cairn.mcp.mcp_server import message_of
 
 
 def test_requests_and_notifications_are_parsed() -> None:
@@ -59,10 +40,9 @@ def test_requests_and_notifications_are_parsed() -> None:
         (b'{"jsonrpc":"2.0","id":4,"method":"ping","params":[1]}', INVALID_REQUEST, 4),
         (b'{"jsonrpc":"1.0","id":"a","method":"ping"}', INVALID_REQUEST, "a"),
         (b'{"id":5,"method":6}', INVALID_REQUEST, 5),
-        (None, INVALID_REQUEST, None),
     ],
 )
-def test_malformed_lines_get_errors(line: bytes | None, code: int, request_id: Any) -> None:
+def test_malformed_lines_get_errors(line: bytes, code: int, request_id: Any) -> None:
     answer = message_of(line)
     assert isinstance(answer, JSONRPCError)
     assert (answer.error.code, answer.id) == (code, request_id)

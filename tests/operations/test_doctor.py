@@ -15,17 +15,20 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.onnx_models import make_onnx_model
 
+from cairn import protocol
 from cairn.commands import cli
 from cairn.embedding import packaged
+from cairn.engine.engine import Engine
+from cairn.engine.status import status_of
 from cairn.index.store.coordination import note_holder, writer_lock
-from cairn.operations import doctor, folder_checks
-from cairn.operations.examination import Check, Level
+from cairn.operations import folder_checks
+from cairn.operations.doctor import Check, Level
 from cairn.paths import workspace_dir
 
 NAMES = [
     "Python", "Cairn", "data folder", "settings", "SQLite", "code model", "model", "tokenizer", "grammars",
     "git", "extras", "folder's settings", "files", "watching", "writer", "index", "index is sound",
-    "index is in step", "vectors",
+    "index is in step", "vectors", "state",
 ]  # fmt: skip
 
 
@@ -48,8 +51,17 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["doctor", *arguments])
 
 
+def status(folder: Path) -> protocol.StatusAnswer:
+    engine = Engine({"index": {"watch": False}})
+    engine.add_folder(folder, keep_indexed=False)
+    try:
+        return status_of(engine.request())
+    finally:
+        engine.stop()
+
+
 def checks(folder: Path) -> dict[str, Check]:
-    return {check.name: check for check in doctor.examine(folder).checks}
+    return {check.name: check for check in folder_checks.examine(folder, lambda: status(folder)).checks}
 
 
 def index(folder: Path) -> Path:
@@ -78,7 +90,7 @@ def test_a_sound_installation_and_index_pass_every_check(workspace: Path) -> Non
     assert "sqlite-vec" in found["SQLite"]["message"]
     assert re.search(r"intact, loaded in \d+ ms, a sentence in [\d.]+ ms", found["code model"]["message"])
     assert "6 files" in found["index"]["message"]
-    assert found["index"]["message"].endswith("complete")
+    assert found["state"]["message"].startswith("The index is complete: 6 files")
     assert "quick_check took" in found["index is sound"]["message"]
     assert re.match(r"(\d+) of \1 chunks, ", found["vectors"]["message"])
 
@@ -226,7 +238,7 @@ def test_the_check_of_a_large_index_ends_in_time(harbour: Path) -> None:
 def test_the_examination_changes_nothing_in_the_index(harbour: Path) -> None:
     database = index(harbour)
     before = database.read_bytes()
-    doctor.examine(harbour)
+    folder_checks.examine(harbour, lambda: status(harbour))
     assert database.read_bytes() == before
 
 

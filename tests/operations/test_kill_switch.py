@@ -30,13 +30,11 @@ class Rig:
         self.settings = RetrievalSettings(phase=phase, kill_switch=KillSwitchSettings(**switch))
         self.by_hand: int | None = None
         self.changes: list[PhaseChange] = []
-        self.others = 0.0
         self.switch = KillSwitch(
             lambda: self.settings,
             lambda: self.now,
             self.changes.append,
             lambda: self.by_hand,
-            others=lambda seconds: self.others if seconds == WINDOW else 0.0,
         )
 
     def searches(self, count: int, ms: float = FAST, *, failed: bool = False, fell_back: bool = False) -> int:
@@ -99,11 +97,9 @@ SEQUENCES: dict[str, list[tuple[Step, int]]] = {
         (slow(), 2), (slow(), 1), (after(RECOVERY - 1), 1), (searches(20), 1), (after(1), 2),
         (searches(20), 2), (after(RECOVERY), 3), (after(RECOVERY * 10), 3),
     ],
+    "399.9 ms are calm": [(slow(), 2), (after(RECOVERY - 1), 2), (searches(1, 399.9), 2), (after(1), 3)],
     "400 ms delay the rise": [
         (slow(), 2), (after(RECOVERY - 1), 2), (searches(1, 400.0), 2), (after(1), 2), (after(WINDOW), 3),
-    ],
-    "499 ms delay the rise": [
-        (slow(), 2), (after(RECOVERY - 1), 2), (searches(1, 499.0), 2), (after(1), 2), (after(WINDOW), 3),
     ],
     "a failure delays the rise": [
         (slow(), 2), (after(RECOVERY - 1), 2), (searches(50), 2), (fail(1), 2), (after(1), 2),
@@ -131,37 +127,6 @@ def test_first_phase_is_the_settings() -> None:
     assert [Rig(phase=phase).switch.phase() for phase in (2, 9)] == [2, 3]
 
 
-def test_durations_while_indexing_do_not_count_but_failures_do() -> None:
-    rig = Rig()
-    for _ in range(2 * ENOUGH):
-        rig.switch.record(SLOW, failed=False, fell_back=False, phase=3, while_indexing=True)
-    state = rig.switch.state()
-    assert (state.phase, state.queries, state.p95_ms) == (3, 2 * ENOUGH, None)
-    assert rig.slow() == 2
-    for _ in range(ENOUGH):
-        rig.switch.record(FAST, failed=False, fell_back=True, phase=2, while_indexing=True)
-    assert rig.switch.phase() == 1
-
-
-def test_slow_searches_on_a_busy_machine_keep_the_phase() -> None:
-    rig = Rig()
-    rig.others = 0.5
-    assert rig.slow() == 3
-    assert "while other programs take 50 %" in rig.switch.state().reason
-    assert rig.after(WINDOW + 1) == 3
-    assert rig.searches(ENOUGH, FAST) == 3
-    assert rig.switch.state().reason == ""
-    rig.others = 0.2
-    assert rig.slow() == 2
-    assert "other programs" not in rig.switch.state().reason
-
-
-def test_failures_count_on_a_busy_machine_too() -> None:
-    rig = Rig()
-    rig.others = 1.0
-    assert rig.searches(ENOUGH, failed=True) == 0
-
-
 def test_a_change_has_the_figures_and_the_next_try() -> None:
     rig = Rig()
     rig.slow()
@@ -169,7 +134,7 @@ def test_a_change_has_the_figures_and_the_next_try() -> None:
     first, second = rig.changes
     assert (first.before, first.after, second.before, second.after) == (3, 2, 2, 1)
     assert first.next_try_seconds == RECOVERY
-    assert "900 ms, above 500 ms" in first.reason
+    assert "900 ms of processor time, above 500 ms" in first.reason
     assert "20 searches" in first.reason
     assert "answered by less than phase 2" in second.reason
     rig.searches(ENOUGH, failed=True)
@@ -371,21 +336,21 @@ def test_a_listener_may_read_the_state() -> None:
 
 def test_threads_lose_no_search() -> None:
     rig = Rig(automatic=False)
-    threads = [threading.Thread(target=rig.searches, args=(500, FAST)) for _ in range(8)]
+    threads = [threading.Thread(target=rig.searches, args=(200, FAST)) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert rig.switch.state().queries == 4_000
+    assert rig.switch.state().queries == 1_600
 
 
 def test_of_very_many_searches_the_latest_count() -> None:
     rig = Rig(automatic=False)
-    for count, ms in ((10_000, SLOW), (9_501, FAST)):
+    for count, ms in ((2_000, SLOW), (1_901, FAST)):
         for _ in range(count):
             rig.switch.record(ms, failed=False, fell_back=False, phase=3)
     state = rig.switch.state()
-    assert (state.queries, state.p95_ms) == (10_000, FAST)
+    assert (state.queries, state.p95_ms) == (2_000, FAST)
 
 
 # --- properties ----------------------------------------------------------------------------------------
@@ -437,22 +402,3 @@ def test_the_figures_are_those_of_the_window(searches: Sequence[tuple[float, flo
         assert state.queries == len(recent)
         assert state.p95_ms == (p95(answered) if answered else None)
         assert state.error_rate == pytest.approx(sum(failed for *_, failed in recent) / len(recent))
-
-
-@given(
-    st.lists(st.sampled_from([100.0, 399.9, 400.0, 500.0, 500.1, SLOW]), min_size=1, max_size=60), st.data()
-)
-def test_the_percentiles_decide(durations: Sequence[float], data: st.DataObject) -> None:
-    rig = Rig(min_queries=len(durations))
-    for ms in durations:
-        rig.searches(1, ms)
-    later = sorted(durations[len(durations) // 2 :])
-    is_slow = p95(durations) > 500 and p95(later) > 500 and later[max(0, len(later) - 2)] > 500
-    assert rig.switch.phase() == (2 if is_slow else 3)
-    if is_slow:
-        calm = data.draw(st.lists(st.sampled_from([100.0, 399.9, 400.0]), min_size=1, max_size=60))
-        rig.settings = evolve(rig.settings, kill_switch=KillSwitchSettings(min_queries=1_000))
-        rig.now += RECOVERY - 1
-        for ms in calm:
-            rig.searches(1, ms)
-        assert rig.after(1) == (3 if p95(calm) < 400 else 2)

@@ -164,5 +164,6 @@ def test_two_sets_of_metrics_in_one_process_do_not_mix() -> None:
 
 
 def test_only_serve_imports_the_library() -> None:
-    script = "import sys, cairn.lsp.server, cairn.mcp.server; sys.exit('prometheus_client' in sys.modules)"
+    modules = "sys, cairn.lsp.language_server, cairn.mcp.mcp_server"
+    script = f"import {modules}; sys.exit('prometheus_client' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

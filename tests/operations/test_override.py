@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cairn.errors import InvalidRequestError
-from cairn.operations.override import (
+from cairn.operations.control import (
     OVERRIDE_NAME,
     OverrideReader,
     OverrideUnavailableError,

@@ -303,6 +303,11 @@ BROKEN = [
     b'{"event":"phase","at":"yesterday","before":3,"after":2,"reason":"","until":1,"pid":1}',
     b'{"event":"phase","at":"2026-01-01","before":3,"after":2,"reason":"","until":1,"pid":1}',
     b'{"event":"later than this version"}',
+    *(
+        b'{"event":"query","at":"2026-01-01T00:00:00Z","pid":1,"method":"search","ms":%b,"phase":3,"wanted":3,'
+        b'"fallback":"","cached":false,"error":"","action":"answer","keywordMatch":true}' % ms
+        for ms in (b"NaN", b"-1", b"Infinity")
+    ),
     b"[" * 200_000,
 ]
 

@@ -11,9 +11,8 @@ from tests.operations.answers import search_answer
 
 from cairn import protocol
 from cairn.operations.kill_switch import PhaseChange
-from cairn.operations.logged_timings import logged_timings
 from cairn.operations.query_log import LoggedQuery, QueryLog
-from cairn.operations.timings import MOST_TIMINGS, TimingMemory, Timings
+from cairn.operations.recent_queries import MOST_QUERIES, TimingMemory, logged_timings
 from cairn.settings.tree import LogSettings
 
 ANSWER = search_answer(("src/harbour.py", 0.9, ("moor",)))
@@ -55,23 +54,13 @@ def test_a_query_in_the_logs_of_two_folders_counts_once(tmp_path: Path) -> None:
     assert sorted(each.ms for each in found.questions) == [12.345, 99.0]
 
 
-def test_broken_lines_are_ignored(tmp_path: Path) -> None:
-    log_of(tmp_path).add(query(7), ANSWER)
-    with (tmp_path / "queries.jsonl").open("a") as file:
-        damaged = (tmp_path / "queries.jsonl").read_text()
-        file.write(damaged.replace('"ms":7', '"ms":NaN') + damaged.replace('"ms":7', '"ms":-1'))
-        file.write('{"event": "query", "at": "yesterday", "ms": 3}\n{"event": "phase"}\nnull\n{{{\n')
-    assert [each.ms for each in logged_timings([tmp_path]).questions] == [7.0]
-    assert logged_timings([tmp_path / "nowhere"]) == Timings()
-
-
 def test_the_memory_keeps_the_latest_without_their_text() -> None:
     memory = TimingMemory()
-    for ms in range(MOST_TIMINGS + 3):
-        memory.add(query(float(ms)), phase=2)
+    for ms in range(MOST_QUERIES + 3):
+        memory.add(query(float(ms)), protocol.AnsweredIn(2, 3))
     memory.add_step(LOWERED)
     found = memory.timings()
-    assert len(found.questions) == MOST_TIMINGS
-    assert (found.questions[0].ms, found.questions[-1].ms) == (3.0, MOST_TIMINGS + 2)
-    assert found.steps[0].at == datetime.datetime(2026, 3, 1, 10, tzinfo=datetime.UTC)
+    assert len(found.questions) == MOST_QUERIES
+    assert (found.questions[0].ms, found.questions[-1].ms) == (3.0, MOST_QUERIES + 2)
+    assert found.steps[0].moment == datetime.datetime(2026, 3, 1, 10, tzinfo=datetime.UTC)
     assert "moor" not in repr(found)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from tests.conftest import IDLE, STEADY
+from tests.conftest import IDLE
 
 from cairn.commands import cli
 from cairn.errors import InvalidRequestError
@@ -80,6 +80,7 @@ def test_the_rule_that_decides_is_named(
     project: Path, path: str, indexed: bool, rule: str, detail: str
 ) -> None:
     answer = json.loads(run("--why", str(project / path), "-C", str(project), "--json").stdout)
+    assert bool(answer.pop("meaning")) != indexed
     assert answer == {
         "path": path, "directory": (project / path).is_dir(), "indexed": indexed, "rule": rule,
         "detail": detail, "warnings": [], "held": None,
@@ -213,7 +214,6 @@ def test_workspace_settings_override_the_users_but_exclusions_add_up(project: Pa
 def test_a_bad_settings_file_of_the_user_only_warns(
     project: Path, config_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(STEADY)
     monkeypatch.delenv(IDLE)
     assert Layers().without_workspace().settings == Settings()
     (config_dir / "config.toml").write_text("[index]\nexclud = ['a']\n")

@@ -156,9 +156,6 @@ def test_latency_is_plotted_with_phases_and_the_cache(port: Site, context: Brows
         expect(part.locator(".steps li").first).to_contain_text("3 → 2")
         assert int(fact(page, "From the cache").split()[0]) >= 2
         expect(page.locator(".state.warn")).to_be_visible()
-        part.get_by_role("link", name="linear").click()
-        assert "scale=linear" in page.url
-        expect(page.locator("[data-part=latency] svg[role=img]:visible")).to_have_count(1)
         assert "ships moor" not in page.content(), "queries are not stored"
     finally:
         port.served.call("set_phase", {"phase": None})

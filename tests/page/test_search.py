@@ -127,15 +127,6 @@ def test_matched_words_and_lines_are_marked_and_code_is_highlighted(opened: Open
     assert row.locator(".line code").first.text_content() == lines[number - 1]
 
 
-def test_reasons_are_shown_on_demand(opened: Opened) -> None:
-    page = opened(search_path(QUESTION))
-    why = page.locator("details.why").first
-    expect(why.locator("li").first).to_be_hidden()
-    why.locator("summary").click()
-    expect(why.locator("li").first).to_be_visible()
-    expect(why).to_contain_text("Score")
-
-
 def test_page_says_that_nothing_was_found(opened: Opened) -> None:
     page = opened(search_path("session", language="haskell"))
     expect(page.locator("#results")).to_contain_text("Nothing found")
@@ -164,18 +155,8 @@ def test_chip_adds_and_removes_a_filter(opened: Opened) -> None:
     assert places(page) == before
 
 
-@pytest.mark.parametrize(
-    ("typed", "name", "value"),
-    [
-        ("lang:markdown", "Language", "markdown"),
-        ("type:api", "Type", "api"),
-        ("path:docs", "Path", "docs"),
-        ("collection:cairn-ls-config", "Collection", "cairn-ls-config"),
-    ],
-)
-def test_filter_is_typed_into_the_question(
-    opened: Opened, browsing: Browsing, project: Site, typed: str, name: str, value: str
-) -> None:
+def test_filter_is_typed_into_the_question(opened: Opened, browsing: Browsing, project: Site) -> None:
+    typed, name, value = "lang:markdown", "Language", "markdown"
     browsing.faults.allow("400")  # Half-typed filters may be invalid.
     page = opened()
     type_into_box(page, f"session {typed}")

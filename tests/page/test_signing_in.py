@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from cairn.serve.browser import _page as page_of
-from cairn.serve.open import is_unused
+from cairn.serve.open_page import _page as page_of
+from cairn.serve.open_page import is_unused
 from tests.harbour import write_files
 from tests.page.browsing import Browsing
 from tests.page.other_site import NAMES, OtherSite

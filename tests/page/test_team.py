@@ -9,7 +9,7 @@ import pytest
 from attrs import frozen
 from playwright.sync_api import BrowserContext, expect
 
-from cairn.team.local_server import LocalServer
+from cairn.team.trial import LocalServer
 from tests.page.browsing import PHONE, SCHEMES, Browsing, grave_violations, overhang, places, wait_until
 from tests.page.hostile_repository import CODE_FILE, SCRIPT, hostile_repository
 from tests.page.site import Site, answer_path, search_path

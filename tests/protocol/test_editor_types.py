@@ -11,8 +11,8 @@ import attrs
 import pytest
 from protocol_types import TARGET, typescript
 
-from cairn.lsp.server import build_server
-from cairn.lsp.wire import NOTIFICATION_SUFFIX
+from cairn.lsp.jsonrpc import NOTIFICATION_SUFFIX
+from cairn.lsp.language_server import build_server
 from cairn.schema.convert import snake_case, unstructure
 from cairn.settings.layers import overlay
 from cairn.settings.tree import Settings

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.conftest import IDLE, STEADY
+from tests.conftest import IDLE
 from tests.settings.setting_trees import Write, attributes
 
 from cairn.cli.main import cli
@@ -39,7 +39,6 @@ def test_only_indexing_settings_restart_indexing(values: dict[str, Any], concern
 def test_config_show_prints_changes_origins_and_warnings(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(STEADY)
     monkeypatch.delenv(IDLE)
     write(
         user="[index]\nexclude = ['a']\n[retrieval]\nphase = 3\n",

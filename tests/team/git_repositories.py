@@ -30,7 +30,7 @@ from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.vector_intake import VectorIntake
 from cairn.settings.layers import Layers
 from cairn.settings.tree import EmbeddingSettings
-from cairn.team.indexing import IndexResult, index_repository
+from cairn.team.commit_indexing import IndexResult, index_repository
 
 READER = "tester"
 _TABLES = {

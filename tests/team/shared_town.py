@@ -14,7 +14,7 @@ from tests.team.git_repositories import GitRepository, harbour, index
 from tests.team.team_server import LIGHTHOUSE, TeamStore, machine, on_machine, team_serving
 
 from cairn.index.postgres.team_schema import prepare
-from cairn.team.local_server import LocalServer
+from cairn.team.trial import LocalServer
 
 PLACE = {"start": {"line": 3, "character": 0}, "end": {"line": 3, "character": 0}}
 BERTHS = {"uri": "cairn-team:///harbour/src/harbour/berths.py"}

@@ -20,8 +20,8 @@ from tests.serving import PATIENCE_SECONDS, Served
 from cairn.index.postgres.access import issue_token
 from cairn.index.postgres.team_schema import prepare
 from cairn.paths import data_dir
-from cairn.team.local_server import LocalServer
-from cairn.team.store import OwnedStore
+from cairn.team.team_store import OwnedStore
+from cairn.team.trial import LocalServer
 
 LOGIN, PASSWORD = "cairn_test_server", "Mole-and-berth-7"
 """The servers' login."""

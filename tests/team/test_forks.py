@@ -30,8 +30,8 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights
 from cairn.index.remote.messages import ANSWERS, dumps
 from cairn.team.garbage import remove_repository
-from cairn.team.local_server import LocalServer
-from cairn.team.store import OwnedStore
+from cairn.team.team_store import OwnedStore
+from cairn.team.trial import LocalServer
 
 GUESSED = {"src/harbour/berths_vault.py": "def open_vault(berth):\n    return berth.moor_ship('the guess')\n"}
 """A file that the hidden fork has too, or so the reader of the other repository guesses."""

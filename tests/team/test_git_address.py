@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from cairn.errors import InvalidRequestError, TeamError
-from cairn.team.git_address import place_of, read_address, without_secrets
-from cairn.team.git_source import open_source
+from cairn.team.git_source import open_source, place_of, read_address, without_secrets
 
 
 @pytest.mark.parametrize(

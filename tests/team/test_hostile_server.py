@@ -122,7 +122,13 @@ def test_located_snapshots_that_were_not_asked_for_are_refused(changed: dict[str
         TeamServer(url, "token").locate(_COMMITS)
 
 
-@pytest.mark.parametrize("body", [b"[" * 100_000, b'{"snapshot": NaN}', b" " * 10_000 + b"null", b"\xff"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"[" * 100_000, b'{"snapshot": NaN}', b" " * 10_000 + b"null", b"\xff"),
+        *(b"<html>Welcome</html>", b"[]", b"7", b'{"snapshot": 1}'),
+    ],
+)
 def test_other_answers_to_locate_are_refused(body: bytes) -> None:
     with replying(lambda _: body) as url, pytest.raises(TeamUnavailableError):
         TeamServer(url, "token").locate(_COMMITS)

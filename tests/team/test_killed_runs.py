@@ -19,7 +19,7 @@ from tests.team.git_repositories import (
 
 _RUN = """
 import sys
-from cairn.team.indexing import index_repository
+from cairn.team.commit_indexing import index_repository
 index_repository(sys.argv[1], sys.argv[2], progress=lambda text: print(text, flush=True))
 """
 _KILLS = 4

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
-import psutil
 import pytest
 from psycopg.conninfo import make_conninfo
+from tests.killable_server import KillableServer
 from tests.postgres import QUICK_SETTINGS, execute
 from tests.serving import wait_for
 from tests.team.git_repositories import (
@@ -34,8 +34,7 @@ from cairn.index.postgres import repositories, shards
 from cairn.index.postgres.transactions import Store
 from cairn.index.store.deadline import never
 from cairn.team.garbage import remove_repository
-from cairn.team.local_server import LocalServer
-from cairn.team.store import OwnedStore
+from cairn.team.team_store import OwnedStore
 
 
 @pytest.fixture
@@ -198,9 +197,9 @@ def test_others_are_searched_without_a_server_that_is_away(
         runner.stop()
 
 
-def _add_second_server(store: TeamStore, server_folder: Path) -> LocalServer:
+def _add_second_server(store: TeamStore, server_folder: Path) -> KillableServer:
     """Start a server, and add it to the store as `second`."""
-    server = LocalServer(server_folder / "second", settings=QUICK_SETTINGS)
+    server = KillableServer(server_folder / "second", settings=QUICK_SETTINGS)
     server.start()
     execute(server.url(), "CREATE DATABASE shards")
     store.owned.add_server("second", server.url("shards"))
@@ -208,10 +207,9 @@ def _add_second_server(store: TeamStore, server_folder: Path) -> LocalServer:
 
 
 @contextmanager
-def _stopped(server: LocalServer) -> Iterator[None]:
-    main = server._main_process()
-    assert main is not None
-    processes: list[psutil.Process] = [main, *main.children(recursive=True)]
+def _stopped(server: KillableServer) -> Iterator[None]:
+    processes = server.processes()
+    assert processes
     for process in processes:
         process.send_signal(signal.SIGSTOP)
     try:

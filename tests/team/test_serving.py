@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.killable_server import KillableServer
 from tests.postgres import QUICK_SETTINGS, execute
 from tests.serving import Answer, wait_for
 from tests.team.git_repositories import GitRepository, harbour, index
@@ -18,8 +19,7 @@ from tests.web.conftest import Browser
 
 from cairn.errors import StoreUnavailableError
 from cairn.serve.command import serve
-from cairn.team import store as team_store
-from cairn.team.local_server import LocalServer
+from cairn.team import team_store
 
 ENOUGH_SECONDS = 20.0
 """Seconds within which a request is answered by another server, or fails with the reason."""
@@ -296,7 +296,7 @@ def test_invalid_token_is_refused_everywhere(town: Town, token: str) -> None:
 
 
 def test_requests_go_on_at_a_replica_and_after_a_restart(server_folder: Path, tmp_path: Path) -> None:
-    primary = LocalServer(server_folder / "primary", settings=QUICK_SETTINGS)
+    primary = KillableServer(server_folder / "primary", settings=QUICK_SETTINGS)
     primary.start()
     execute(primary.url(), "CREATE DATABASE cairn")
     execute(primary.url("cairn"), "CREATE EXTENSION vector")

@@ -24,7 +24,7 @@ from tests.team.git_repositories import (
 
 from cairn.errors import InvalidRequestError, TeamError
 from cairn.settings.layers import Layers
-from cairn.team.locks import repository_lock
+from cairn.team.runs import repository_lock
 
 
 def test_first_index_equals_that_of_a_checkout(store: str, repository: GitRepository, tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_many_segments_are_merged(
 
 
 def test_many_files_are_read_by_workers(store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cairn.team.local_index._WORTH_WORKERS_BYTES", 1_000)
+    monkeypatch.setattr("cairn.team.snapshot._WORTH_WORKERS_BYTES", 1_000)
     repository = GitRepository(tmp_path / "harbour", many_files(100))
     found = index(store, repository)
     assert found.files == found.files_read == 100

@@ -13,11 +13,12 @@ from tests.team.team_server import LIGHTHOUSE, TeamStore, own_store
 
 from cairn import protocol
 from cairn.engine import stored
+from cairn.engine.left_out import why_indexed
 from cairn.engine.overview import Overview, overview
 from cairn.engine.stored import StoredEngine
-from cairn.engine.why_indexed import WhyIndexed, why_indexed
 from cairn.index.postgres.transactions import Store
-from cairn.team.local_server import LocalServer
+from cairn.operations.why import Why
+from cairn.team.trial import LocalServer
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +54,9 @@ def seen_by(engine: StoredEngine, reader: str, repository: str = "") -> Overview
     return look()
 
 
-def why_of(engine: StoredEngine, path: str) -> WhyIndexed:
+def why_of(engine: StoredEngine, path: str) -> Why:
     with engine.asked("bob", "harbour") as asked:
-        (answer,) = why_indexed(asked, path)
+        ((_, answer),) = why_indexed(asked, path)
     return answer
 
 

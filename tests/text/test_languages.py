@@ -2,7 +2,8 @@
 
 import pytest
 
-from cairn.text.languages import Category, category, detect_language, language_of, language_of_fence
+from cairn.languages.language import Category
+from cairn.languages.registry import category, detect_language, language_of, language_of_fence
 
 
 @pytest.mark.parametrize(

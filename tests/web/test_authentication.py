@@ -10,7 +10,7 @@ from tests.serving import Served
 from tests.web.conftest import Browser, one_time_link, signed_in
 
 from cairn.attach.proof import fresh_nonce
-from cairn.web.identity import credentials
+from cairn.web.sessions import credentials
 
 SECRET = "/ui/?q=berth"
 

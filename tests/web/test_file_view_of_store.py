@@ -13,7 +13,7 @@ from tests.team.git_repositories import GitRepository, harbour, index
 from tests.team.team_server import LIGHTHOUSE, own_store, team_serving
 from tests.web.conftest import Browser, assert_nothing_foreign
 
-from cairn.team.local_server import LocalServer
+from cairn.team.trial import LocalServer
 from cairn.web.addresses import file_address
 
 __all__ = ["postgres_server"]

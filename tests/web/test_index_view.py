@@ -138,9 +138,7 @@ def test_script_gets_only_the_figures(browser: Browser) -> None:
     assert 1_000 <= int(again[1]) <= 60_000
 
 
-@pytest.mark.parametrize(
-    "values", [{"by": HOSTILE}, {"scale": "cubic", "axis": ""}, {"repository": ""}, {"path": ""}]
-)
+@pytest.mark.parametrize("values", [{"by": HOSTILE}, {"repository": ""}, {"path": ""}])
 def test_unknown_choices_mean_the_default(browser: Browser, values: dict[str, str]) -> None:
     page = browser.page(INDEX, **values)
     assert_nothing_foreign(page)
@@ -190,8 +188,6 @@ def test_latency_shows_queries_and_phase_changes(fresh: Served) -> None:
     assert "moor" not in page
     assert "tide tables" not in page
     assert 'class="state warn"' in page
-    linear = shown(browser, scale="linear", axis="order")
-    assert re.search(r'class="chip on" href="[^"]*scale=linear[^"]*"', linear)
 
 
 def test_one_of_several_folders_is_shown_alone(fresh: Served) -> None:

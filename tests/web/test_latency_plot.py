@@ -9,20 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.operations.timings import PhaseStep, Timing, Timings
-from cairn.web.latency_plot import LINEAR, LOG, ORDER, TIME, Plot, latency_plot
+from cairn.operations.recent_queries import PhaseLine, QueryLine, Timings
+from cairn.web.drawings import Plot, latency_plot
 
 BEGAN = datetime.datetime(2026, 3, 1, 10, tzinfo=datetime.UTC)
 
 
-def timing(seconds: float, ms: float, *, cached: bool = False, failed: bool = False) -> Timing:
-    return Timing(BEGAN + datetime.timedelta(seconds=seconds), "search", ms, 3, cached, failed, 7)
+def timing(seconds: float, ms: float, *, cached: bool = False, failed: bool = False) -> QueryLine:
+    at, error = (BEGAN + datetime.timedelta(seconds=seconds)).isoformat(), "ModelError" if failed else ""
+    return QueryLine(at, 7, "search", ms, 3, 3, "", cached, error, "", keyword_match=False)
 
 
-def plotted(
-    *questions: Timing, steps: tuple[PhaseStep, ...] = (), scale: str = LOG, axis: str = TIME
-) -> Plot:
-    found = latency_plot(Timings(questions, steps), 1_000, 250, scale, axis)
+def plotted(*questions: QueryLine, steps: tuple[PhaseLine, ...] = ()) -> Plot:
+    found = latency_plot(Timings(questions, steps), 1_000, 250)
     assert found is not None
     return found
 
@@ -40,31 +39,25 @@ def test_answered_cached_and_failed_queries_have_own_shapes() -> None:
     assert [len(places(each)) for each in (plot.answered, plot.cached, plot.failed)] == [2, 1, 1]
 
 
-@pytest.mark.parametrize("scale", [LOG, LINEAR])
-def test_slower_queries_are_higher_and_later_ones_further_right(scale: str) -> None:
-    queries = timing(0, 10), timing(10, 20), timing(100, 400)
-    plot = plotted(*queries, scale=scale)
+def test_slower_queries_are_higher_and_later_ones_further_right() -> None:
+    plot = plotted(timing(0, 10), timing(10, 20), timing(100, 400))
     (first, second, third) = places(plot.answered)
     assert first[0] == plot.left
     assert third[0] == plot.right
     assert second[0] - first[0] == pytest.approx((third[0] - first[0]) / 10, abs=0.2)
     assert first[1] > second[1] > third[1] >= plot.top
-    in_order = places(plotted(*queries, scale=scale, axis=ORDER).answered)
-    assert in_order[1][0] == pytest.approx((plot.left + plot.right) / 2, abs=0.2)
 
 
 @given(
     st.lists(
         st.tuples(st.floats(0, 1e7), st.floats(0, 1e6), st.booleans(), st.booleans()), min_size=1, max_size=40
     ),
-    st.sampled_from([LOG, LINEAR]),
-    st.sampled_from([TIME, ORDER]),
 )
 def test_all_points_and_ticks_are_inside_the_plot(
-    given: list[tuple[float, float, bool, bool]], scale: str, axis: str
+    given: list[tuple[float, float, bool, bool]],
 ) -> None:
     queries = [timing(at, ms, cached=cached, failed=failed) for at, ms, cached, failed in sorted(given)]
-    plot = plotted(*queries, scale=scale, axis=axis)
+    plot = plotted(*queries)
     for x, y in [*places(plot.answered), *places(plot.cached), *places(plot.failed)]:
         assert plot.left - 4 <= x <= plot.right + 4
         assert plot.top - 4 <= y <= plot.bottom + 4
@@ -75,8 +68,9 @@ def test_all_points_and_ticks_are_inside_the_plot(
 
 
 def test_phase_changes_are_lines_with_their_reasons() -> None:
-    def step(seconds: float, before: int, after: int) -> PhaseStep:
-        return PhaseStep(BEGAN + datetime.timedelta(seconds=seconds), before, after, f"Reason {after}.", 7)
+    def step(seconds: float, before: int, after: int) -> PhaseLine:
+        at = (BEGAN + datetime.timedelta(seconds=seconds)).isoformat()
+        return PhaseLine(at, before, after, f"Reason {after}.", None, 7)
 
     plot = plotted(timing(0, 10), timing(100, 10), steps=(step(-50, 3, 1), step(50, 3, 2), step(51, 2, 3)))
     # There is no room for the label 3.

@@ -18,7 +18,7 @@ from tests.web.conftest import Browser
 
 from cairn.operations.tokens import serve_token
 from cairn.paths import write_private
-from cairn.serve import browser
+from cairn.serve import open_page as opening
 from cairn.serve.command import open_page
 
 
@@ -136,7 +136,7 @@ def test_command_line_of_the_browser_does_not_contain_the_link(
 def test_link_is_printed_if_the_browser_does_not_use_it(
     served: Served, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(browser, "USE_SECONDS", 0.5)
+    monkeypatch.setattr(opening, "USE_SECONDS", 0.5)
     abandoned = Path(served.addresses["tokenFile"]).parent / "links" / "abandoned.html"
     write_private(abandoned, "of a killed command")
     os.utime(abandoned, (0, 0))
@@ -160,10 +160,10 @@ def test_browser_of_a_snap_gets_a_file_that_it_can_read(
         ("BROWSER", ""),
     ):
         monkeypatch.setenv(name, value)
-    with browser._page("http://127.0.0.1:1/ui/sign-in?code=a") as page:
+    with opening._page("http://127.0.0.1:1/ui/sign-in?code=a") as page:
         assert page.parent == bare_data_dir / "links"
     (tmp_path / "snap" / "firefox" / "common").mkdir(parents=True)
-    with browser._page("http://127.0.0.1:1/ui/sign-in?code=a") as page:
+    with opening._page("http://127.0.0.1:1/ui/sign-in?code=a") as page:
         assert page.parent == tmp_path / "snap" / "firefox" / "common" / "cairn"
         assert page.stat().st_mode & 0o777 == 0o600
     assert not page.exists()

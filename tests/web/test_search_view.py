@@ -28,12 +28,24 @@ def test_script_gets_only_the_results(browser: Browser) -> None:
     assert titles(part)[0].startswith("src/harbour/berths.py:")
 
 
-def test_filters_are_in_the_address_or_in_the_question(browser: Browser) -> None:
-    by_address = browser.page("/ui/", q="berth", type="prose")
-    typed = browser.page("/ui/", q="berth type:prose")
-    assert titles(by_address) == titles(typed)
-    assert all(each.startswith("README.md") for each in titles(typed))
-    assert 'href="/ui/?q=berth"' in typed, "a chip removes the filter"
+@pytest.mark.parametrize(
+    ("typed", "name", "value", "begin"),
+    [
+        ("type:prose", "type", "prose", "README.md"),
+        ("lang:python", "language", "python", ""),
+        ('in:"src"', "path", "src", "src/"),
+        ("collection:harbour-tests", "collection", "harbour-tests", "tests/"),
+    ],
+)
+def test_filters_are_in_the_address_or_in_the_question(
+    browser: Browser, typed: str, name: str, value: str, begin: str
+) -> None:
+    by_address = browser.page("/ui/", q="berth", **{name: value})
+    page = browser.page("/ui/", q=f"berth {typed}")
+    assert titles(by_address) == titles(page)
+    assert titles(page)
+    assert all(each.startswith(begin) for each in titles(page))
+    assert 'href="/ui/?q=berth"' in page, "a chip removes the filter"
 
 
 def test_offered_filters_have_their_number_of_results(browser: Browser) -> None:

@@ -13,7 +13,7 @@ import pytest
 from attrs import define
 
 from cairn.operations.tokens import Token
-from cairn.serve.page import sessions_file
+from cairn.serve.page_records import sessions_file
 from cairn.web import sessions as sessions_module
 from cairn.web.sessions import LINK_SECONDS, Links, MemorySessions, Sessions, SignedSessions
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.web.treemap import Box, Group, Leaf, treemap
+from cairn.web.drawings import Box, Group, Leaf, treemap
 
 WIDTH, HEIGHT = 1_000, 400
 

@@ -7,15 +7,14 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.workspace.test_history import Project
+from tests.workspace.test_git_log import Project
 
 from cairn.settings.tree import IndexSettings
 from cairn.workspace import comparison
 from cairn.workspace.comparison import Compared, Comparison
 from cairn.workspace.git import GitError
 from cairn.workspace.repository import open_repository
-from cairn.workspace.rules import FileRules
-from cairn.workspace.scan import read_bytes
+from cairn.workspace.scan import FileRules, read_bytes
 
 
 @pytest.fixture

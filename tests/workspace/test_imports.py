@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.text.languages import language_of
-from cairn.workspace.imports import ImportGraph, import_specs
+from cairn.languages.registry import language_of
+from cairn.workspace.import_graph import ImportGraph, read_imports
 
 
 def specs(path: str, text: str) -> list[str]:
-    return list(import_specs(path, language_of(path, text), text))
+    return list(read_imports(path, language_of(path, text), text))
 
 
 def degrees(files: dict[str, str]) -> dict[str, int]:
-    read = {path: import_specs(path, language_of(path, text), text) for path, text in files.items()}
+    read = {path: read_imports(path, language_of(path, text), text) for path, text in files.items()}
     return ImportGraph(read).in_degrees()
 
 
@@ -38,11 +38,14 @@ def degrees(files: dict[str, str]) -> dict[str, int]:
         ("a.vue", "<script>\nimport A from '@/A.vue'\n</script>\n", ["js:@/A.vue"]),
         ("a.go", 'package a\n\nimport (\n\t"fmt"\n\tx "example.org/m/x"\n\t// "no/no"\n)\n', ["go:example.org/m/x"]),  # noqa: E501
         ("a.go", 'import "net/http"\nimport _ "m/y"\n', ["go:net/http", "go:m/y"]),
-        ("A.java", "package a.b;\nimport static a.c.Util.join;\nimport a.d.*;\nimport java.util.List;\n", ["=jvm:a/b", "jvm:a/c/Util/join", "jvm:a/d/*", "jvm:~Util,List"]),  # noqa: E501
-        ("a.scala", "import a.b.{C, d => e}\nimport x._\n", ["jvm:a/b/C", "jvm:a/b/d", "jvm:x/*", "jvm:~C"]),
-        ("a.cs", "using System.Text;\nusing Shop.Cart;\nnamespace Shop.Till;\nclass T {}\n", ["=cs:Shop/Till", "cs:Shop/Cart/*", "cs:~System,Text,Shop,Cart,Till,T"]),  # noqa: E501
-        ("a.php", "<?php\nnamespace App;\nuse App\\Models\\{User, Post};\nrequire __DIR__ . '/x.php';\n", ["=php:App", "php:App/Models/User", "php:App/Models/Post", "file:./x.php", "php:~App,Models,User,Post"]),  # noqa: E501
+        ("A.java", "package a.b;\nimport static a.c.Util.join;\nimport a.d.*;\nimport java.util.List;\n", ["=jvm:a/b", "jvm:a/c/Util/join", "jvm:a/d/*", "jvm:~?Util,List"]),  # noqa: E501
+        ("a.scala", "import a.b.{C, d => e}\nimport x._\n", ["jvm:a/b/C", "jvm:a/b/d", "jvm:x/*", "jvm:~?C"]),
+        ("a.scala", "import a._, b.{C, D}, e.F\n", ["jvm:a/*", "jvm:b/C", "jvm:b/D", "jvm:e/F", "jvm:~?C,D,F"]),  # noqa: E501
+        ("a.cs", "using X = Shop.Y;\nusing static Shop.Z;\n", ["cs:Shop/Y", "cs:Shop/Z/*", "cs:~?X,Shop,Y,Z"]),  # noqa: E501
+        ("a.cs", "using System.Text;\nusing Shop.Cart;\nnamespace Shop.Till;\nclass T {}\n", ["=cs:Shop/Till", "cs:Shop/Cart/*", "cs:~?System,Text,Shop,Cart,Till,T"]),  # noqa: E501
+        ("a.php", "<?php\nnamespace App;\nuse App\\Models\\{User, Post};\nrequire __DIR__ . '/x.php';\n", ["=php:App", "php:App/Models/User", "php:App/Models/Post", "file:./x.php", "php:~?App,Models,User,Post"]),  # noqa: E501
         ("a.rs", "mod x;\npub(crate) use crate::{a::B, c::{d, E as F}, g::*};\nuse std::fmt;\n", ["rs:self/x", "rs:crate/a/B", "rs:crate/c/d", "rs:crate/c/E", "rs:crate/g"]),  # noqa: E501
+        ("a.rs", "use a::{self, b::{*, c}};\n", ["rs:a", "rs:a/b", "rs:a/b/c"]),
         ("a.rs", "use super::y;\nmod tests {\n    use super::*;\n    use super::z;\n}\nlet a = crate::deep::call();\n", ["rs:super/y", "rs:self/z", "rs:crate/deep/call"]),  # noqa: E501
         ("a.c", '#include "x.h"\n#  include <sys/y.h>\n// #include "no.h"\n', ["c:x.h", "sys:sys/y.h"]),
         ("a.rb", "require 'a/b'\nrequire_relative 'c'\nautoload :D, 'd/e'\nrequire File.expand_path('../f', __FILE__)\n# require 'no'\n", ["rb:a/b", "rb:./c", "rb:d/e", "rb:./f"]),  # noqa: E501
@@ -54,6 +57,7 @@ def degrees(files: dict[str, str]) -> dict[str, int]:
         ("a.hs", "import qualified Data.Map as M\nimport A.B (c)\n", ["hs:Data/Map", "hs:A/B"]),
         ("a.pm", "use strict;\nuse My::Mod qw(x);\n", ["pl:My/Mod"]),
         ("a.proto", 'import public "a/b.proto";\n', ["file:a/b.proto"]),
+        ("a.sol", 'import "./b.sol";\nimport {\n  C as D\n} from "../c.sol";\nimport * as E from "e/f.sol";\n', ["file:./b.sol", "file:../c.sol", "file:e/f.sol"]),  # noqa: E501
         ("go.mod", "module example.org/m\n\ngo 1.22\n", ["=go:example.org/m"]),
         ("p/package.json", '{\n  "name": "@s/p",\n  "author": {\n    "name": "Ada"\n  }\n}\n', ["=js:@s/p"]),
         ("Cargo.toml", '[workspace]\n[package]\nversion = "1"\nname = "a-b"\n[dependencies.c]\nname = "d"\n', ["=rs:a_b"]),  # noqa: E501
@@ -68,6 +72,7 @@ def test_imports_of_a_file_are_read(path: str, text: str, expected: list[str]) -
 
 LANGUAGES = """
     python javascript go java csharp php rust c ruby elixir dart bash scss lua haskell perl proto nix hcl twig
+    solidity
 """.split()
 _WORDS = "import from use require mod crate self super package #include export namespace as".split()
 _MARKS = [*"{}()[]\"'`;,.:#/*\\\n\t $", '"""', "'''", "::", "pub(", "..", "./", "require('", "$("]
@@ -76,7 +81,7 @@ HOSTILE = st.lists(st.sampled_from(_WORDS + _MARKS) | st.text(max_size=8), max_s
 
 @given(st.sampled_from(LANGUAGES), HOSTILE, HOSTILE)
 def test_any_text_is_read_and_counted(language: str, one: str, other: str) -> None:
-    read = {"a/x": import_specs("a/x", language, one), "y": import_specs("y", language, other)}
+    read = {"a/x": read_imports("a/x", language, one), "y": read_imports("y", language, other)}
     assert all(isinstance(spec, str) for found in read.values() for spec in found)
     assert set(ImportGraph(read).in_degrees()) <= set(read)
 
@@ -92,7 +97,7 @@ def test_any_text_is_read_and_counted(language: str, one: str, other: str) -> No
 def test_endless_text_takes_linear_time(language: str, piece: str) -> None:
     def read(characters: int) -> float:
         begun = time.thread_time()
-        found = import_specs("x", language, piece * (characters // len(piece)))
+        found = read_imports("x", language, piece * (characters // len(piece)))
         assert len(found) <= 400
         return time.thread_time() - begun
 

@@ -12,10 +12,10 @@ from copy import copy
 from pathlib import Path
 
 import pytest
-from tests.workspace.test_history import Project
+from tests.workspace.test_git_log import Project
 
 from cairn.workspace.git import GitError, is_hash
-from cairn.workspace.history import head, read_commits
+from cairn.workspace.git_log import head, read_commits
 from cairn.workspace.repository import NoRepositoryError, Repository, locate, open_bare, open_repository
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Links and pipes are those of Unix.")

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from cairn.settings.tree import IndexSettings
 from cairn.workspace.builtin_rules import decide_content
-from cairn.workspace.rules import FileRules
-from cairn.workspace.scan import ScanReport, scan
+from cairn.workspace.scan import FileRules, ScanReport, scan
 
 
 def tree(root: Path, files: dict[str, str]) -> None:
@@ -24,24 +23,6 @@ def tree(root: Path, files: dict[str, str]) -> None:
 
 def scanned(root: Path, settings: IndexSettings | None = None) -> set[str]:
     return {entry.path for entry in scan(root, FileRules(root, settings or IndexSettings()), ScanReport())}
-
-
-def test_nested_ignore_files_agree_with_git(tmp_path: Path) -> None:
-    tree(
-        tmp_path,
-        {
-            ".gitignore": "*.log\n/build/\n!keep.log\ntmp\n# comment\n\\#odd.txt\n",
-            "a.py": "a", "x.log": "x", "keep.log": "k", "#odd.txt": "o",
-            "build/out.py": "b", "src/build/in.py": "b", "tmp/a.py": "t", "src/tmp": "t",
-            "src/.gitignore": "!*.log\ngenerated.py\n/only_here.py\n",
-            "src/deep/y.log": "y", "src/generated.py": "g", "src/deep/generated.py": "g",
-            "src/only_here.py": "o", "src/deep/only_here.py": "o",
-        },
-    )  # fmt: skip
-    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
-    command = ["git", "ls-files", "--others", "--exclude-standard", "-z"]
-    listed = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True).stdout.decode()
-    assert scanned(tmp_path) == set(filter(None, listed.split("\0")))
 
 
 def test_cairnignore_overrules_gitignore(tmp_path: Path) -> None:

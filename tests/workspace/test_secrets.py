@@ -11,7 +11,7 @@ import pytest
 from tests.workspace import secret_files
 
 from cairn.workspace.builtin_rules import decide_content, may_contain_secrets
-from cairn.workspace.history import Change, Commit
+from cairn.workspace.git_log import Change, Commit
 
 NAMES = (
     *"""

@@ -16,7 +16,6 @@ from typing import Any
 
 import psutil
 import pytest
-from cairn.embedding.model_files import find_model
 from tests.harbour import HARBOUR
 
 from cairn.paths import data_dir
@@ -200,15 +199,12 @@ def make_project(folder: Path) -> Path:
 
 
 def own_environment(folder: Path) -> dict[str, str]:
-    """Return an environment with folders of its own for Neovim and Cairn, and with the installed model."""
-    if find_model() is None:
-        pytest.fail("The default model is not installed. Run `cairn model install` before the tests.")
-    real, own = data_dir(), folder / "data"
+    """Return an environment with folders of its own for Neovim and Cairn."""
+    real, own = data_dir() / "grammars", folder / "data"
     own.mkdir(exist_ok=True)
-    for shared in ("models", "grammars"):
-        (real / shared).mkdir(parents=True, exist_ok=True)
-        if not (own / shared).exists():
-            (own / shared).symlink_to(real / shared, target_is_directory=True)
+    real.mkdir(parents=True, exist_ok=True)
+    if not (own / "grammars").exists():
+        (own / "grammars").symlink_to(real, target_is_directory=True)
     names = ("CAIRN_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
     # A busy machine must not make the kill switch change what is answered, nor break off a part of a search.
     steady = {

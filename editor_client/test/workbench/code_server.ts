@@ -3,7 +3,7 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -20,8 +20,6 @@ export const parts = {
   codeServer: fromEnvironment("CAIRN_TEST_CODE_SERVER"),
   /** The `cairn` command. */
   command: fromEnvironment("CAIRN_TEST_COMMAND"),
-  /** The folder of installed embedding models. */
-  models: fromEnvironment("CAIRN_TEST_MODELS"),
 };
 
 /** Settings that avoid questions to the user, network access and noise. */
@@ -51,7 +49,7 @@ export interface CodeServerOptions {
   readonly onPath?: boolean;
   /** Whether folders are trusted from the start; default true. */
   readonly trusted?: boolean;
-  /** The data folder of Cairn, with the model in it; a new one unless said. */
+  /** The data folder of Cairn; a new one unless said. */
   readonly cairnData?: string;
 }
 
@@ -173,7 +171,6 @@ async function makeHome(
   const user = join(folder, "user", "User");
   const machine = join(folder, "user", "Machine");
   for (const made of [data, home, user, machine]) await mkdir(made, { recursive: true });
-  if (!options.cairnData) await symlink(parts.models, join(data, "models"));
   const trust = { "security.workspace.trust.enabled": !(options.trusted ?? true) };
   await writeFile(join(user, "settings.json"), JSON.stringify({ ...QUIET_SETTINGS, ...trust }));
   // For the workbench this machine is remote, and the user's machine settings do not apply.

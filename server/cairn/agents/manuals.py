@@ -1,19 +1,32 @@
-"""The manuals of the tools, which tell a model when to use which tool, with examples.
+"""The manuals of the tools, which tell a model when to use which tool, and their JSON schemas.
 
-They are short, because every byte of them is in each conversation, whether a tool is used or not.
+The manuals are short, because every byte of them is in each conversation, whether a tool is used or not. The
+schemas are restricted to what every client and model accepts: one `type` per value.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 from attrs import frozen
 
-from cairn.agents import discover, read, references, related, search
-from cairn.agents.schemas import Schema, arguments_schema
+from cairn.agents import discover_tool, read_tool, reference_tool, search_tools
+from cairn.engine.methods import Method
 from cairn.protocol import ChunkType, ReferenceDirection
+from cairn.schema.json_schema import Describer
+
+Schema = dict[str, Any]
+
+
+def arguments_schema(properties: Mapping[str, Schema], required: Sequence[str] = ()) -> Schema:
+    """Return the schema of an object with these properties. Others, such as `workspace`, are accepted."""
+    shape: Schema = {"type": "object", "properties": dict(properties)}
+    if required:
+        shape["required"] = list(required)
+    return shape
+
 
 INSTRUCTIONS = """\
 Code search of this workspace, kept up to date by itself. WHERE is it ("where are retries limited", a name, \
@@ -86,8 +99,8 @@ MANUALS: Mapping[str, Manual] = {
                 "query": _string(),
                 "path": _PATH,
                 "type": _strings(enum=[kind.value for kind in ChunkType]),
-                "limit": _number(search.LIMIT),
-                "max_tokens": _number(search.TOKENS),
+                "limit": _number(search_tools.LIMIT),
+                "max_tokens": _number(search_tools.TOKENS),
                 "cursor": _CURSOR,
             },
             ["query"],
@@ -100,7 +113,12 @@ MANUALS: Mapping[str, Manual] = {
             {"query": "how are routes cached", "path": ["net/ipv4"], "max_tokens": 4000},
         ),
         arguments_schema(
-            {"query": _string(), "path": _PATH, "max_tokens": _number(discover.TOKENS), "cursor": _CURSOR},
+            {
+                "query": _string(),
+                "path": _PATH,
+                "max_tokens": _number(discover_tool.TOKENS),
+                "cursor": _CURSOR,
+            },
             ["query"],
         ),
     ),
@@ -110,8 +128,8 @@ MANUALS: Mapping[str, Manual] = {
         arguments_schema(
             {
                 "path": _string(),
-                "max_tokens": _number(read.TOKENS),
-                "version": {"type": "string", "enum": list(read.VERSIONS)},
+                "max_tokens": _number(read_tool.TOKENS),
+                "version": {"type": "string", "enum": list(read_tool.VERSIONS)},
             },
             ["path"],
         ),
@@ -128,7 +146,7 @@ MANUALS: Mapping[str, Manual] = {
                     "default": ReferenceDirection.CALLERS.value,
                 },
                 "depth": _number(1),
-                "max_tokens": _number(references.TOKENS),
+                "max_tokens": _number(reference_tool.TOKENS),
                 "cursor": _CURSOR,
             },
             ["symbol"],
@@ -141,8 +159,8 @@ MANUALS: Mapping[str, Manual] = {
         arguments_schema(
             {
                 "path": _string("path:line, path:first-last, or a name."),
-                "limit": _number(related.LIMIT),
-                "max_tokens": _number(related.TOKENS),
+                "limit": _number(search_tools.LIMIT),
+                "max_tokens": _number(search_tools.TOKENS),
                 "cursor": _CURSOR,
             },
             ["path"],
@@ -150,3 +168,79 @@ MANUALS: Mapping[str, Manual] = {
     ),
 }
 """The manual of each tool, by name."""
+
+
+# --- schemas of stages and answers -----------------------------------------------------------------------
+
+
+def params_schema(method: Method) -> Schema:
+    """Return the schema of a stage's params, without descriptions: agents pass on earlier stages' data."""
+    definitions: dict[str, Any] = {}
+    schema = Describer(definitions).object(method.params_class())
+    shape: Schema = _plain(_inlined(_terse(schema), _terse(definitions)))
+    return shape
+
+
+def answer_schema(method: Method, omitted: Set[str] = frozenset()) -> Schema:
+    """Return the schema of a method's answer without the fields in `omitted`."""
+    definitions: dict[str, Any] = {}
+    schema = Describer(definitions, whole=True).object(method.answer_type())
+    schema["properties"] = {
+        name: shape for name, shape in schema["properties"].items() if name not in omitted
+    }
+    schema["required"] = [name for name in schema["required"] if name not in omitted]
+    return {**schema, "$defs": definitions} if definitions else schema
+
+
+def _mapped(schema: Any, change: Callable[[Schema], Schema]) -> Any:
+    """Return the schema with `change` applied to each of its objects, inner ones first."""
+    if isinstance(schema, list):
+        return [_mapped(each, change) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return change({key: _mapped(value, change) for key, value in schema.items()})
+
+
+def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """Return the schema with each reference replaced by its definition."""
+
+    def inline(shape: Schema) -> Schema:
+        if "$ref" not in shape:
+            return shape
+        name = shape.pop("$ref").rpartition("/")[2]
+        return {**_inlined(definitions[name], definitions), **shape}
+
+    return _mapped(schema, inline)
+
+
+def _plain(schema: Any) -> Any:
+    """Return the schema with one `type` per value: a list where one item is allowed as well, and never null.
+
+    Gemini's API refuses lists of types, and keys beside `anyOf`; gateways and frameworks drop tools that have
+    them. The tools accept the omitted types nevertheless.
+    """
+
+    def simplify(shape: Schema) -> Schema:
+        if "default" in shape and shape["default"] is None:
+            del shape["default"]
+        if "anyOf" in shape:
+            shape = {**shape.pop("anyOf")[0], **shape}
+        if isinstance(shape.get("type"), list):
+            shape["type"] = shape["type"][0]
+        return shape
+
+    return _mapped(schema, simplify)
+
+
+def _terse(schema: Any) -> Any:
+    """Return the schema without descriptions and defaults."""
+    if isinstance(schema, list):
+        return [_terse(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    words = ("description", "default")
+    return {
+        key: {name: _terse(each) for name, each in value.items()} if key == "properties" else _terse(value)
+        for key, value in schema.items()
+        if key not in words
+    }

@@ -15,16 +15,21 @@ from attrs import frozen
 
 from cairn.agents import manuals
 from cairn.agents.arguments import arguments_of, error_with_usage
-from cairn.agents.call import ToolCall
-from cairn.agents.discover import DiscoverArguments, discover, discover_data
-from cairn.agents.read import ReadArguments, read, read_data
-from cairn.agents.references import ReferencesArguments, references, references_data
-from cairn.agents.related import RelatedArguments, related, related_data
-from cairn.agents.schemas import Schema, answer_schema, params_schema
-from cairn.agents.search import SearchArguments, search, search_data
-from cairn.agents.stages import MANUALS, NAMES, stage, stage_data
-from cairn.agents.state import freshness
-from cairn.agents.status import StatusArguments, status, status_data
+from cairn.agents.discover_tool import DiscoverArguments, discover, discover_data
+from cairn.agents.index_state import StatusArguments, freshness, status, status_data
+from cairn.agents.manuals import Schema, answer_schema, params_schema
+from cairn.agents.read_tool import ReadArguments, read, read_data
+from cairn.agents.reference_tool import ReferencesArguments, references, references_data
+from cairn.agents.search_tools import (
+    RelatedArguments,
+    SearchArguments,
+    related,
+    related_data,
+    search,
+    search_data,
+)
+from cairn.agents.stage_tools import MANUALS, NAMES, stage, stage_data
+from cairn.agents.tool_call import ToolCall
 from cairn.engine.methods import METHODS, Method
 from cairn.errors import InvalidRequestError
 from cairn.schema.convert import snake_case, unstructure

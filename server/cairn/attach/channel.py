@@ -31,8 +31,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from cairn.attach.engine_records import PROTOCOL, Record
 from cairn.attach.proof import NONCE_LENGTH, PROOF_LENGTH, fresh_nonce, is_equal, proof
-from cairn.attach.records import PROTOCOL, Record
 from cairn.paths import data_dir
 
 CLIENT, ENGINE = "client", "engine"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from cairn import __version__
 from cairn.attach.channel import AttachError, Channel, SilentEngineError, opened
-from cairn.attach.records import BACKGROUND, PROTOCOL, Record, read_record
+from cairn.attach.engine_records import BACKGROUND, PROTOCOL, Record, read_record
 from cairn.paths import private_folder, workspace_dir
 
 if TYPE_CHECKING:

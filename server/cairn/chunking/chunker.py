@@ -10,9 +10,10 @@ from cairn.chunking.markup import markup_elements
 from cairn.chunking.model import Chunk
 from cairn.chunking.notebook import notebook_chunks
 from cairn.chunking.plain import plain_chunks
-from cairn.chunking.references.model import SymbolTable
+from cairn.chunking.references.symbol_table import SymbolTable
 from cairn.chunking.sections import section_chunks
-from cairn.text.languages import Category, category, language_of
+from cairn.languages.language import Category
+from cairn.languages.registry import category, facts_of, language_of
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ def chunk_file(path: str, text: str) -> tuple[list[Chunk], SymbolTable | None]:
         return (cells if cells is not None else plain_chunks(path, "json", lines)), None
     if category(language) is Category.PROSE:
         return section_chunks(path, language, lines, markup_elements(language, lines)), None
-    code = parse_code(language, lines) if is_parsed(language) else None
+    code = parse_code(language, lines) if language and facts_of(language).is_parsed else None
     if code is None:
         return plain_chunks(path, language, lines), None
     return code_chunks(path, code, lines), _symbols(path, code)
@@ -50,12 +51,3 @@ def _symbols(path: str, code: Code) -> SymbolTable | None:
     except Exception:  # A file without references can still be found by its text.
         logger.exception("the references of %s cannot be read", path)
         return None
-
-
-def is_parsed(language: str) -> bool:
-    """Return whether files of the language are cut by their syntax tree, if there is a grammar."""
-    return language in _PARSED_CONFIG or (language != "" and category(language) is Category.CODE)
-
-
-# These are configuration languages that define names.
-_PARSED_CONFIG = frozenset({"cmake", "hcl"})

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from cairn.languages.language import Category
+from cairn.languages.registry import category
 from cairn.protocol.places import ChunkType
-from cairn.text.languages import Category, category
 
 # Languages that only describe interfaces.
 _API_LANGUAGES = frozenset({"capnproto", "flatbuffers", "graphql", "http", "proto", "thrift"})

@@ -7,8 +7,9 @@ from functools import lru_cache
 
 from cairn.chunking.comments import comment_text
 from cairn.chunking.model import Chunk
+from cairn.languages.language import Category
+from cairn.languages.registry import category, detect_language
 from cairn.text.identifiers import identifier_words, words_in
-from cairn.text.languages import Category, category, detect_language
 
 # The maximum number of folders of the path in a skeleton. The model reads about 64 tokens of it, and the
 # folders nearest to the file say most.

@@ -16,11 +16,11 @@ from cairn.chunking.classify import fence_type
 from cairn.chunking.code import code_chunks, parse_code
 from cairn.chunking.elements import Element, Heading
 from cairn.chunking.lines import Lines
-from cairn.chunking.markdown import markdown_elements, plain_title
+from cairn.chunking.markup import markdown_elements, plain_title
 from cairn.chunking.model import Chunk
 from cairn.chunking.plain import plain_chunks
 from cairn.chunking.sections import HeadingPath, section_chunks
-from cairn.text.languages import detect_language, language_of_fence
+from cairn.languages.registry import detect_language, language_of_fence
 from cairn.text.unicode import well_formed
 
 # The pattern of the first line of a cell in another language: `%%bash`, `%%javascript --isolated`.

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from attrs import evolve
 
 from cairn.chunking.classify import file_type
+from cairn.chunking.definition_place import DEFINITION
 from cairn.chunking.lines import Lines
 from cairn.chunking.model import Chunk
 from cairn.chunking.outline import MAXIMUM
@@ -23,15 +24,6 @@ _SECTIONS = {
     }.items()
     for language in languages.split()
 }
-# The pattern of definitions in most languages without a grammar.
-_DEFINITION = re.compile(
-    r"""^[ \t]*(?:(?:public|private|protected|internal|static|abstract|final|override|export|inline|pub|async)
-        \s+)*
-        (def|func|fn|fun|function|sub|proc|procedure|class|struct|interface|trait|protocol|module|enum|object|
-         record|union|message|type|let|macro|template|task|model|service)
-        \s+(?:rec\s+|inline\s+)?([A-Za-z_][\w.]*[!?*]?)""",
-    re.MULTILINE | re.VERBOSE,
-)
 _KINDS = {
     **dict.fromkeys("def func fn fun sub proc procedure let task template".split(), "function"),
     **dict.fromkeys(("message", "record", "model"), "struct"),
@@ -74,7 +66,7 @@ def _configuration(chunk: Chunk, found: list[re.Match[str]], before: str, name: 
 
 def _code(chunk: Chunk) -> Chunk:
     """Return the chunk with the definitions that it seems to contain."""
-    found = list(_DEFINITION.finditer(chunk.text))
+    found = list(re.finditer(DEFINITION, chunk.text, re.MULTILINE))
     if not found:
         return chunk
     keyword, name = found[0].group(1, 2)

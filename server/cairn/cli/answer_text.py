@@ -1,18 +1,23 @@
-"""Prints the answers to questions on a terminal."""
+"""Prints the answers to questions on a terminal, and code with colours and the line numbers of its file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-from cairn.agents.discover import excerpt_name
-from cairn.agents.passages import Lines, Part, ResultText, result_text, search_texts
-from cairn.agents.places import Paths
-from cairn.cli.code import write_code
-from cairn.cli.console import escape, link, rule, warn, write, write_exactly
+from rich.text import Text
+
+from cairn.agents.discover_tool import excerpt_name
+from cairn.agents.place_text import Paths
+from cairn.agents.reference_tool import MOST, in_groups, meant, use
+from cairn.agents.result_text import Lines, Part, ResultText, result_text, search_texts
+from cairn.cli.console import escape, has_colour, link, rule, warn, write, write_exactly
 from cairn.cli.output import to_stderr
-from cairn.cli.state_text import PHASES
+from cairn.languages.registry import detect_language
+from cairn.operations.kill_switch import PHASES
 from cairn.text.counts import counted
+from cairn.text.verbatim import lines_of
 
 if TYPE_CHECKING:
     from cairn.protocol import (
@@ -20,8 +25,11 @@ if TYPE_CHECKING:
         AnswerPlan,
         ContextAnswer,
         DiscoverAnswer,
+        FoundReference,
         IndexState,
         PageAnswer,
+        Range,
+        ReferencesAnswer,
         RelatedAnswer,
         SearchAnswer,
         SearchResult,
@@ -183,3 +191,120 @@ def _numbered(results: Sequence[SearchResult]) -> Iterator[tuple[SearchResult, s
 
 def _folder(uri: str) -> str:
     return f" [dim]({escape(uri.rpartition('/')[2])})[/]"
+
+
+# --- references ------------------------------------------------------------------------------------
+
+_MOST_DEFINITIONS = 5
+_STEP = 4
+"""The number of columns by which each level is indented."""
+
+
+def print_references(answer: ReferencesAnswer, direction: str) -> None:
+    """Print the definitions, and below each the tree of its references, named by `direction`."""
+    if answer.message:
+        write(escape(answer.message))
+    for definition in answer.definitions[:_MOST_DEFINITIONS]:
+        place = _named_place(definition.uri, definition.path, definition.selection_range)
+        write(f"{place}  [bold]{escape(definition.symbol)}[/]  [dim]{escape(definition.kind)}[/]")
+        _print_line(definition.line, definition.path, definition.selection_range, 1)
+    more = len(answer.definitions) - _MOST_DEFINITIONS
+    if more > 0:
+        write(f"[dim]… {counted(more, 'more definition')} of that name[/]")
+    if answer.definitions:
+        write()
+        _Tree(answer, direction).print()
+        if not answer.references:
+            write(f"No {direction} were found.")
+    if not answer.complete:
+        is_way = len(answer.references) < MOST
+        write(f"\n[dim]There are more{'; a larger -n shows them' if is_way else ''}.[/]")
+    warn(answer.index.note)
+
+
+class _Tree:
+    """The references. Each is printed below the one from which it was found."""
+
+    def __init__(self, answer: ReferencesAnswer, direction: str) -> None:
+        self._answer, self._is_down = answer, direction == "callees"
+        self._below: dict[int | None, list[int]] = {}
+        for number, reference in enumerate(answer.references):
+            self._below.setdefault(reference.parent, []).append(number)
+
+    def print(self, parent: int | None = None, depth: int = 1) -> None:
+        """Print the references found from the one with index `parent`, with one head for each function."""
+        references, numbers = self._answer.references, self._below.get(parent, ())
+        for group in in_groups(references, numbers, self._within):
+            found = [references[number] for number in group]
+            is_known = not self._is_down or {found[0].uri} == self._callers(parent)
+            caller = "" if is_known else f"called in {found[0].path}"
+            write(" " * _STEP * depth + self._head(found[0], caller))
+            for reference in found:
+                _print_line(reference.line, reference.path, reference.range, depth + 1)
+            for number in group:
+                self.print(number, depth + 1)
+
+    def _callers(self, parent: int | None) -> set[str]:
+        """Return the files in which callees are called, as far as the text above their heads shows them."""
+        above = None if parent is None else self._answer.references[parent].target
+        return {each.uri for each in ([above] if above else self._answer.definitions)}
+
+    def _within(self, reference: FoundReference) -> Hashable:
+        """Return what the head of a group shows besides the definition that is meant."""
+        around = None if self._is_down else reference.enclosing
+        return around, reference.confidence, reference.via
+
+    def _head(self, reference: FoundReference, caller: str) -> str:
+        """Return the line of the referring or the referenced function, with a dim reason."""
+        target, around = reference.target, reference.enclosing
+        why = f"{reference.confidence:.2f} {reference.via}"
+        if target is not None:
+            place, name = _named_place(target.uri, target.path, target.selection_range), target.symbol
+        elif self._is_down:
+            place, name, why = "", reference.symbol, "not in the workspace"
+        else:
+            place = _named_place(reference.uri, reference.path, reference.range)
+            name = around.symbol if around is not None else ""
+            if other := meant(self._answer, reference):
+                name += f" → {other}"
+        about = ", ".join(filter(None, (caller or use(reference), why)))
+        shown = (place, f"[cyan]{escape(name.strip())}[/]" if name else "", f"[dim]{escape(about)}[/]")
+        return "  ".join(filter(None, shown))
+
+
+def _named_place(uri: str, path: str, place: Range) -> str:
+    return link(uri, path, "green") + f":{place.start.line + 1}"
+
+
+def _print_line(text: str, path: str, place: Range, depth: int) -> None:
+    write_code(text.strip(), path, detect_language(path), place.start.line + 1, _STEP * depth)
+
+
+# --- code ------------------------------------------------------------------------------------------
+
+_THEME = "ansi_dark"
+"""This theme uses the terminal's own colours, which are legible for its user, and no background."""
+_TAB = 4
+
+
+def write_code(text: str, path: str, language: str, first: int, indent: int = 4) -> None:
+    """Print lines of the file at `path`. `first` is the 1-based number of the first line."""
+    lines = lines_of(text)
+    width = len(str(first + len(lines) - 1))
+    plain = (Text(line.expandtabs(_TAB)) for line in lines)
+    shown_lines = _highlighted(lines, path, language) if has_colour() else plain
+    for number, line in enumerate(shown_lines, first):
+        write(Text.assemble(" " * indent, (f"{number:>{width}}", "dim"), "  ", line))
+
+
+def _highlighted(lines: list[str], path: str, language: str) -> Iterator[Text]:
+    """Yield the lines in colour, or without colour if their language is unknown. Their text is unchanged."""
+    from rich.syntax import Syntax  # The import takes 25 ms, and output without colour does not need it.
+
+    code = "\n".join(lines)
+    highlight = partial(Syntax, code, theme=_THEME, background_color="default", tab_size=_TAB)
+    syntax = highlight(lexer=language or "text")
+    if syntax.lexer is None:  # The highlighter may know the language by another name.
+        syntax = highlight(lexer=Syntax.guess_lexer(path))
+    # The highlighter also ends the last line.
+    yield from syntax.highlight(code).split("\n", allow_blank=True)[: len(lines)]

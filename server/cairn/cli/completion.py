@@ -89,7 +89,7 @@ def _items(values: Iterable[str], begun: str) -> list[CompletionItem]:
 
 @_completed_by
 def languages_like(_: click.Context) -> Iterable[str]:
-    from cairn.text.languages import KNOWN_LANGUAGES
+    from cairn.languages.registry import KNOWN_LANGUAGES
 
     return sorted(KNOWN_LANGUAGES)
 

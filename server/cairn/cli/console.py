@@ -17,7 +17,6 @@ from rich.segment import Segment
 from rich.text import Text
 
 from cairn.cli.output import display, remark
-from cairn.engine import progress_text
 from cairn.startup.streams import guard_streams, unguarded, visible
 from cairn.startup.timers import NOTICED_SECONDS, said_if_late
 from cairn.text.counts import counted
@@ -118,7 +117,7 @@ def progress_bars() -> Iterator[Callable[[IndexingProgress, str], None]]:
             nonlocal most_queued, say_at
             if bars.disable and time.monotonic() >= say_at:
                 reading = f"waiting for {other}, which indexes" if other else "indexing"
-                remark(f"cairn: {reading}: {progress_text.describe(progress)} …")
+                remark(f"cairn: {reading}: {progress.text} …")
                 say_at = float("inf")
             most_queued = max(most_queued, progress.texts_queued)
             bars.update(
@@ -128,7 +127,7 @@ def progress_bars() -> Iterator[Callable[[IndexingProgress, str], None]]:
                 completed=progress.files_done,
                 detail=counted(progress.chunks, "chunk"),
             )
-            pace = ", ".join(progress_text.pace(progress.texts_per_second, progress.seconds_left))
+            pace = ", ".join(progress.pace)
             bars.update(
                 texts,
                 total=most_queued or None,

@@ -13,13 +13,14 @@ import click
 from attrs import evolve, frozen
 
 from cairn.cli.completion import clients_like
+from cairn.cli.console import escape, warn, write
 from cairn.cli.folders import folder_option
 from cairn.cli.output import FAILED, F, WrongUsageError, alternatives, answers, remark, report
 from cairn.errors import CairnError
 from cairn.operations.places import require_directory
 
 if TYPE_CHECKING:
-    from cairn.clients.planning import Change, Request
+    from cairn.clients.changes import Change, Request
     from cairn.clients.table import Client, Scope
 
 _SCOPES = click.Choice(["user", "project"])
@@ -94,7 +95,7 @@ class ChangeAnswer:
     """`added`, `updated` or `removed`; `present` or `absent` if unchanged; else the kind of problem."""
     message: str
     diff: str
-    """The changes as lines of a unified diff, or the client's own commands after `$`."""
+    """What is removed, after `-`, and what is added, after `+`; or the client's own commands, after `$`."""
 
 
 @frozen
@@ -120,11 +121,8 @@ def _run(
     agents_md: bool,
     is_removal: bool,
 ) -> None:
-    from cairn.cli.install_text import print_changes
-    from cairn.clients.applying import apply
-    from cairn.clients.planning import PROBLEMS, WRITES, Request, plan_install, plan_uninstall
-    from cairn.clients.server_command import server_command
-    from cairn.clients.table import Machine
+    from cairn.clients.changes import PROBLEMS, WRITES, Request, apply, plan_install, plan_uninstall
+    from cairn.clients.table import Machine, server_command
 
     require_directory(folder)
     machine = Machine()
@@ -151,14 +149,14 @@ def _run(
     else:
         is_written = bool(to_write) and not dry_run
         answer = InstallAnswer(scope, command, is_written, [_answer(change) for change in changes])
-        report(answer, lambda _: print_changes(changes, "written" if is_written else "to write"), as_json)
+        report(answer, lambda _: _print_changes(changes, "written" if is_written else "to write"), as_json)
     if any(change.state in PROBLEMS for change in changes):
         sys.exit(FAILED)
 
 
 def _report_other_scope(request: Request) -> None:
     """Say which settings of the other scope also contain the server, because they are not changed."""
-    from cairn.clients.planning import plan_uninstall
+    from cairn.clients.changes import plan_uninstall
 
     other: Scope = "project" if request.scope == "user" else "user"
     for change in plan_uninstall(evolve(request, scope=other)):
@@ -168,12 +166,11 @@ def _report_other_scope(request: Request) -> None:
 
 def _agreed(changes: Sequence[Change], as_json: bool) -> bool:
     """Show the changes and ask for consent. Raise CairnError if stdin is not a terminal."""
-    from cairn.cli.install_text import print_changes
 
     if as_json or not sys.stdin.isatty():
         problem = "Nothing was written, because there is no terminal to ask on"
         raise CairnError(f"{problem}: add --yes to write, or --dry-run to see the changes.")
-    print_changes(changes, "to write")
+    _print_changes(changes, "to write")
     return click.confirm("Write this?", default=True, err=True)
 
 
@@ -201,3 +198,38 @@ def _chosen(names: Sequence[str], machine: Any, *, every: bool, scope: Scope) ->
 def _answer(change: Change) -> ChangeAnswer:
     path = "" if change.path is None else str(change.path)
     return ChangeAnswer(change.client, path, change.state, change.message, change.diff)
+
+
+_SAID = {
+    "added": "added",
+    "updated": "brought up to date",
+    "removed": "removed",
+    "present": "already there",
+    "absent": "not there",
+    "different": "left alone",
+    "unreadable": "cannot be read",
+    "uneditable": "cannot be changed",
+    "unsupported": "not possible",
+}
+_STYLES = {"+": "green", "-": "red", "@": "dim", "$": "bold"}
+
+
+def _print_changes(changes: Sequence[Change], done: str) -> None:
+    """Print each file with its changes and problems. `done` is "written" or "to write"."""
+    from cairn.clients.changes import PROBLEMS
+
+    for change in changes:
+        where = "" if change.path is None else f"  {escape(str(change.path))}"
+        state = _SAID[change.state]
+        state = f"{done}: {state}" if change.diff else state
+        write(f"[bold]{escape(change.title)}[/]{where}  [dim]{state}[/]")
+        for line in change.diff.splitlines():
+            style = _STYLES.get(line[:1])
+            text = escape(f"  {line}")
+            write(f"[{style}]{text}[/]" if style else text)
+        if change.state in PROBLEMS:
+            warn(f"  {change.message}")
+        elif change.message:
+            write(f"  [dim]{escape(change.message)}[/]")
+    if not changes:
+        write("nothing by Cairn was found")

@@ -6,22 +6,24 @@ and completion are fast. `cairn.__main__` adds the commands of the other fronts.
 
 from __future__ import annotations
 
-import errno
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 import click
+from attrs import frozen
 
 from cairn import __version__
+from cairn.attach.answered_commands import QUERY_COMMANDS
 from cairn.cli.completion import VARIABLE, completion
-from cairn.cli.config import config
+from cairn.cli.folders import HERE
 from cairn.cli.indexing import index, pause, reindex, resume, status
 from cairn.cli.install import install, uninstall
-from cairn.cli.output import EXIT_CODES, FAILED, INTERRUPTED, leave_stdout, print_error
+from cairn.cli.output import EXIT_CODES, FAILED, INTERRUPTED, error_texts, leave_stdout, print_error
 from cairn.cli.question import Question, answer_question
-from cairn.cli.questions import call, context, discover, page, related, search
-from cairn.cli.references import DIRECTIONS
+from cairn.cli.questions import DIRECTIONS, context, discover, page, related, search
 from cairn.cli.team import team
-from cairn.cli.upkeep import doctor, feedback, model, phase
+from cairn.cli.upkeep import call, config, doctor, feedback, model, phase
 from cairn.errors import CairnError
 
 
@@ -65,10 +67,45 @@ def main() -> None:
         print_error(problem, sys.argv[1:])
         code = INTERRUPTED
     except OSError as problem:
-        # Windows reports a pipe without a reader as an invalid argument.
-        is_broken_pipe = sys.platform == "win32" and problem.errno == errno.EINVAL
-        if not is_broken_pipe and not isinstance(problem, BrokenPipeError):
+        if not isinstance(problem, BrokenPipeError):
             print_error(problem, sys.argv[1:])
         leave_stdout()
         code = FAILED
     sys.exit(code)
+
+
+# --- command lines of other processes ----------------------------------------------------------------
+
+
+_SENT = {name: cli.commands[name] for name in QUERY_COMMANDS}
+
+
+@frozen
+class CommandOutput:
+    stdout: str
+    stderr: str = ""
+    code: int = 0
+
+
+def question_of(arguments: Sequence[str], here: Path) -> Question | CommandOutput:
+    """Parse the command line of another process, whose paths are relative to `here`.
+
+    Return its question, or its output if it is wrong. The other process, which imports almost nothing
+    (`cairn.attach.answered_commands`), prints the output. That is text for programs, which read both streams.
+    """
+    token = HERE.set(here)
+    try:
+        question = _SENT[arguments[0]].main(
+            list(arguments[1:]), prog_name=f"cairn {arguments[0]}", standalone_mode=False
+        )
+    except (click.ClickException, CairnError) as problem:
+        return failed(problem, arguments)
+    finally:
+        HERE.reset(token)
+    assert isinstance(question, Question)
+    return question
+
+
+def failed(problem: click.ClickException | CairnError, arguments: Sequence[str]) -> CommandOutput:
+    stdout, stderr = error_texts(problem, arguments)
+    return CommandOutput(stdout, stderr, getattr(problem, "exit_code", FAILED))

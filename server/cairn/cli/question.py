@@ -129,7 +129,7 @@ def answer_question(question: Question) -> None:
 
 def _answer_elsewhere(question: Question) -> Any:
     """Return the answer of an engine that already runs for the folders; None if none answers."""
-    from cairn.attach.commands import WAITING
+    from cairn.attach.answered_commands import WAITING
     from cairn.attach.finding import find
     from cairn.engine.methods import METHODS
     from cairn.schema.convert import structure

@@ -1,9 +1,7 @@
-"""Commands for questions: search, discover, related, context, page, and any method by its name."""
+"""Commands for questions: search, discover, related, context, page, and the directions of references."""
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
@@ -12,25 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cairn.cli.completion import ChunkTypeName, collections_like, languages_like, methods_like
+from cairn.cli.completion import ChunkTypeName, collections_like, languages_like
 from cairn.cli.folders import (
     find_file,
     folders_option,
     from_here,
     lines_named,
     names_lines,
+    names_position,
     no_wait_option,
-    opened,
     places_named,
     places_option,
     position_named,
     real_place,
     require_line,
     unnamed_project,
-    wait,
-    wait_to_ask,
 )
-from cairn.cli.output import F, WrongUsageError, alternatives, answers, print_json, structured
+from cairn.cli.output import F, WrongUsageError, alternatives, answers
 from cairn.cli.question import Question
 from cairn.errors import InvalidRequestError
 
@@ -56,7 +52,7 @@ _cursor = click.option(
 )
 
 
-def compact_options(command: F) -> F:
+def _compact_options(command: F) -> F:
     return _max_tokens(_cursor(command))
 
 
@@ -91,7 +87,7 @@ def _as_written(name: str, how: str) -> Callable[[F], F]:
     "--passages", default=3, show_default=True, help="Passages of one file, if that many are useful."
 )
 @click.option("--explain", is_flag=True, help="Show how each result's score was computed.")
-@compact_options
+@_compact_options
 @no_wait_option
 @answers
 def search(
@@ -155,7 +151,7 @@ def search(
     "--format", "style", type=click.Choice(["markdown", "plain", "json"]), help="Layout of the prompt."
 )
 @click.option("--prompt", "prompt_alone", is_flag=True, help="Print only the prompt for a language model.")
-@compact_options
+@_compact_options
 @places_option
 @_collections_option("--include", help="Only collections that match this glob.")
 @_collections_option("--exclude", help="No collections that match this glob.")
@@ -204,7 +200,7 @@ def discover(
 @click.argument("place", metavar="FILE:LINE[-LINE]")
 @folders_option
 @click.option("-n", "--limit", default=10, show_default=True, help="Number of results.")
-@compact_options
+@_compact_options
 @no_wait_option
 @answers
 def related(place: str, limit: int, folders: Sequence[Path], **options: Any) -> Question:
@@ -302,60 +298,6 @@ def page(place: str, folders: Sequence[Path], max_tokens: int | None, as_json: b
     )
 
 
-@click.command()
-@click.argument("method", shell_complete=methods_like)
-@click.argument("params", required=False, metavar="[PARAMS_JSON|-]")
-@folders_option
-@no_wait_option
-@answers
-def call(method: str, params: str | None, folders: Sequence[Path], no_wait: bool, as_json: bool) -> None:
-    """Call any METHOD of the protocol, with JSON.
-
-    METHOD is its name, such as `search` or `cairn/expandQueries`. The answer and errors are printed as JSON.
-    The params are JSON, `-` to read them from stdin, or left out for none.
-    """
-    from cairn.engine.methods import METHODS, Needs
-    from cairn.engine.runner import answer
-    from cairn.operations.control import is_being_indexed, set_paused
-    from cairn.protocol import PausedAnswer
-
-    name = method.removeprefix("cairn/")
-    if name not in METHODS:
-        raise WrongUsageError("method", f"there is no {method!r}{alternatives(name, list(METHODS))}")
-    data = _json_of(params)
-    structured(data, METHODS[name].params_class())  # An error is reported before anything is indexed.
-    if name in _STEERING:  # The effect of the method would end with this process.
-        for folder in folders:
-            set_paused(folder, _STEERING[name])
-        print_json(PausedAnswer(_STEERING[name]))
-        return
-    others = [folder for folder in folders if name == "reindex" and is_being_indexed(folder)]
-    asks = METHODS[name].needs is not Needs.NOTHING
-    with opened(*folders, keep_indexed=(asks or name == "reindex") and not others) as engine:
-        if asks:
-            wait_to_ask(engine, vectors=not no_wait)
-        answered = answer(engine.request(), name, data)
-        if name == "reindex":
-            wait(engine, vectors=True, written_by=others)
-        print_json(answered)
-
-
-_STEERING = {"pause": True, "resume": False}
-
-
-def _json_of(params: str | None) -> Any:
-    given = sys.stdin.read() if params == "-" else params
-    if given is None or not given.strip():
-        return {}
-    try:
-        return json.loads(given)
-    except (ValueError, RecursionError) as problem:
-        example = '{"query": "…"}'
-        raise WrongUsageError(
-            "params", f"are not JSON ({problem}); give an object such as '{example}', or - and stdin"
-        ) from None
-
-
 def _require_words(query: str) -> None:
     if not query.strip():
         raise WrongUsageError("query", "is empty; ask a question or name a symbol")
@@ -379,3 +321,79 @@ def _collections(request: Request) -> list[str]:
     from cairn.engine.runner import answer
 
     return sorted({each.name for each in answer(request, "collections", {}, as_json=False)})
+
+
+# --- references ------------------------------------------------------------------------------------
+
+
+def _follows(command: F) -> F:
+    name = click.argument("name", metavar="NAME|FILE:LINE[:COLUMN]")
+    depth = click.option("--depth", default=1, show_default=True, help="Levels to follow, up to 5.")
+    limit = click.option("-n", "--limit", default=100, show_default=True, help="Number of references.")
+    options: tuple[Callable[[F], F], ...] = (name, folders_option, depth, limit, _compact_options, answers)
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+_NAME_HELP = "NAME is its name, optionally with its owner (Owner.name), or a line in it."
+
+
+def _command(direction: str, summary: str) -> click.Command:
+    """Return the command of a direction, which has the direction's name."""
+
+    @click.command(direction, help=f"{summary}\n\n{_NAME_HELP}")
+    @_follows
+    def follow(name: str, **options: Any) -> Question:
+        return _follow(name, direction, **options)
+
+    return follow
+
+
+DIRECTIONS: tuple[click.Command, ...] = (
+    _command(
+        "callers",
+        "Show who calls a function or makes an instance of a type, and with --depth, who calls those.",
+    ),
+    _command(
+        "callees", "Show what a function calls, in the order of its code, and with --depth, what those call."
+    ),
+    _command("uses", "Show what calls, imports, reads, writes or inherits from a definition."),
+    _command("implementations", "Show the types that extend or implement a type, or a method's overrides."),
+    _command("tests", "Show the tests that call a function, directly or through one other function."),
+)
+"""The commands that follow references. The protocol has the same directions."""
+
+
+def _follow(
+    name: str, direction: str, *, folders: Sequence[Path], depth: int, limit: int, **options: Any
+) -> Question:
+    from cairn.cli.answer_text import print_references
+
+    if not name.strip():
+        raise WrongUsageError("name", "is empty; give a name, Owner.name or FILE:LINE")
+    data = {
+        "symbol": _file_and_line(name, folders) if names_position(name) else name,
+        "direction": direction,
+        "depth": depth,
+        "limit": limit,
+    }
+    return Question(
+        folders=folders,
+        method="references",
+        data=data,
+        shown=partial(print_references, direction=direction),
+        tool="references",
+        no_wait=True,
+        **options,
+    )
+
+
+def _file_and_line(text: str, folders: Sequence[Path]) -> str:
+    """Return `FILE:LINE…` with the file's path as in the protocol."""
+    at = position_named(text)
+    folder, file = find_file(at.file, folders)
+    require_line(file, at)
+    inside = real_place(file).relative_to(folder.resolve()).as_posix()
+    path = str(file) if len(folders) > 1 else inside
+    return f"{path}{text.replace('#L', ':')[len(at.file) :]}"

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cairn.cli.console import escape, warn, write
-from cairn.engine import progress_text
+from cairn.operations.health import BAD, GOOD, WARN, health_of
+from cairn.operations.kill_switch import PHASES
+from cairn.settings.shown import as_toml
 from cairn.text.counts import counted, listed
 
 if TYPE_CHECKING:
-    from cairn.operations.examination import Examination
+    from cairn.operations.doctor import Examination
     from cairn.operations.feedback import FileChoices
     from cairn.operations.why import Why
     from cairn.protocol import (
@@ -20,32 +22,33 @@ if TYPE_CHECKING:
         RetrievalStatus,
         StatusAnswer,
     )
+    from cairn.settings.shown import Shown
 
 
 _MOST_LISTED = 4
 """The number of collections, and of rules, that `cairn status` names without `--all`."""
+_COLOURS = {WARN: "yellow", BAD: "red"}
 
 
 def print_status(answer: StatusAnswer, *, everything: bool = False) -> None:
     """Print what is indexed and how questions are answered, and `everything` that is in the index."""
+    health = health_of(answer)
+    said = "" if health.level == GOOD else health.text
+    others = [text for text in (answer.last_error, *answer.warnings) if text and text not in said]
     if not answer.generation:
-        write("[bold]not indexed yet[/]  run `cairn index`")
-        warn(*answer.warnings)
+        write("[bold]not indexed yet[/]")
+        warn(said, *others)
         return
     files = f"{answer.files.indexed:,} of {counted(max(answer.files.total, answer.files.indexed), 'file')}"
     state = "paused" if answer.paused and answer.state == "indexing" else answer.state
     vectors = f"{answer.embedded:,} with vectors"
     write(f"[bold]{state}[/]  {files}, {counted(answer.chunks, 'chunk')}, {vectors}")
-    if answer.paused:
-        warn("Indexing is paused; `cairn resume` continues it.")
-    elif answer.state == "indexing":
-        left = progress_text.pace(answer.texts_per_second, answer.seconds_left)
-        write(", ".join([f"now: {answer.activity}", *left]))
-        write(f"[dim]not done yet: {', '.join(answer.remaining)}[/]")
+    if said:
+        write(f"[{_COLOURS.get(health.level, 'dim')}]{escape(said)}[/]")
     write(f"model: {escape(_model(answer.model))}")
     if answer.retrieval:
         print_retrieval(answer.retrieval)
-    warn(answer.last_error, *answer.warnings)
+    warn(*others)
     _print_contents(answer, everything=everything)
 
 
@@ -102,9 +105,6 @@ def print_retrieval(retrieval: RetrievalStatus) -> None:
     write(f"questions: the latest {recent.queries}: {', '.join(parts)}")
 
 
-PHASES = ("off", "names and keywords", "keywords", "keywords and vectors")
-
-
 def print_feedback(files: Sequence[FileChoices]) -> None:
     """Print each file of which results were opened, with the number of each action."""
     if not files:
@@ -127,7 +127,7 @@ def print_why(answer: Why) -> None:
     done = "looked into" if answer.directory else "indexed"
     outcome = f"[green]{done}[/]" if answer.indexed else f"[yellow]not {done}[/]"
     write(f"[bold]{escape(answer.path or '.')}[/]  {outcome}")
-    for text in filter(None, (answer.rule, answer.detail, answer.state)):
+    for text in filter(None, (answer.rule, answer.detail, answer.meaning, answer.state)):
         write(f"  {escape(text)}")
     warn(*answer.warnings)
 
@@ -145,9 +145,10 @@ def print_examination(answer: Examination) -> None:
         write(f"[red]{counted(answer.problems, 'problem')}[/]")
 
 
-def print_settings(settings: Sequence[tuple[str, str, str]], warnings: Sequence[str]) -> None:
-    if not settings:
+def print_settings(found: Shown) -> None:
+    if not found.settings:
         write("nothing is set: all settings have their defaults, which `cairn config show --all` shows")
-    for key, value, origin in settings:
-        write(f"{escape(key)} = [green]{escape(value)}[/]  [dim]{escape(origin)}[/]")
-    warn(*warnings)
+    for each in found.settings:
+        value, origins = escape(as_toml(each.value)), escape(", ".join(each.origins))
+        write(f"{escape(each.key)} = [green]{value}[/]  [dim]{origins}[/]")
+    warn(*found.warnings)

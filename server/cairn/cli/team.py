@@ -14,9 +14,9 @@ from cairn.errors import CairnError, InvalidRequestError, TeamError
 from cairn.text.counts import counted
 
 if TYPE_CHECKING:
+    from cairn.team.commit_indexing import IndexResult
     from cairn.team.garbage import Collected
-    from cairn.team.indexing import IndexResult
-    from cairn.team.store import OwnedStore, StoredRepository, StoreState
+    from cairn.team.team_store import OwnedStore, StoredRepository, StoreState
 
 _EXTRA = 'This needs more libraries: pip install "cairn-ls[serve,team]"'
 _TRIAL_EXTRA = 'This needs more libraries: pip install "cairn-ls[serve,team-trial]"'
@@ -41,7 +41,7 @@ def team() -> None:
 
 def _owned(store: str | None) -> OwnedStore:
     try:
-        from cairn.team.store import OwnedStore
+        from cairn.team.team_store import OwnedStore
     except ImportError as problem:
         raise CairnError(_EXTRA) from problem
     return OwnedStore.at([store] if store else [])
@@ -55,15 +55,14 @@ def up(as_json: bool) -> None:
     It runs until `cairn team down`, which keeps its data.
     """
     try:
-        from cairn.team.store import logins_folder, start_trial
-        from cairn.team.trial_token import ensure_trial_token
+        from cairn.team.team_store import ensure_trial_token, logins_folder, start_trial
     except ImportError as problem:
         raise CairnError(_TRIAL_EXTRA) from problem
-    state, store = start_trial()
+    server, store = start_trial()
     token_file = ensure_trial_token(store, logins_folder())
 
     def shown(_: Any) -> None:
-        print(f"The trial database runs in {state.folder}; your token is in {token_file}.")
+        print(f"The trial database runs in {server.folder}; your token is in {token_file}.")
         if token_file.parent == logins_folder():
             print("  The token beside your settings is for another store: give this one in CAIRN_TEAM_TOKEN")
         print("  cairn team index FOLDER_OR_URL    adds a repository")
@@ -71,7 +70,9 @@ def up(as_json: bool) -> None:
         print("  cairn team down                   stops it, and keeps its data")
 
     report(
-        {"folder": str(state.folder), "running": state.running, "tokenFile": str(token_file)}, shown, as_json
+        {"folder": str(server.folder), "running": server.running(), "tokenFile": str(token_file)},
+        shown,
+        as_json,
     )
 
 
@@ -79,12 +80,13 @@ def up(as_json: bool) -> None:
 @answers
 def down(as_json: bool) -> None:
     """Stop the trial on this machine, and keep its data."""
-    from cairn.team import trial
+    from cairn.team.trial import trial_server
 
-    state = trial.down(trial.trial_folder())
+    server = trial_server()
+    server.stop()
     report(
-        {"folder": str(state.folder), "running": state.running},
-        lambda _: print(f"The trial database in {state.folder} is stopped."),
+        {"folder": str(server.folder), "running": server.running()},
+        lambda _: print(f"The trial database in {server.folder} is stopped."),
         as_json,
     )
 
@@ -158,7 +160,7 @@ def index(
     repositories, one that cannot be indexed is reported and the others are indexed.
     """
     owned = _owned(store)
-    from cairn.team.indexing import index_repository
+    from cairn.team.commit_indexing import index_repository
 
     if name and len(sources) > 1:
         raise click.UsageError("--name is for one repository")

@@ -1,14 +1,38 @@
-"""Commands that maintain an installation: doctor, feedback and the phase."""
+"""Commands that maintain an installation: doctor, settings, feedback and the phase.
+
+`cairn call` calls any method of the protocol by its name.
+"""
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from cairn.cli.folders import folder_argument, folder_option, opened
-from cairn.cli.output import FAILED, answers, report, show
+from cairn.cli.completion import methods_like
+from cairn.cli.folders import (
+    folder_argument,
+    folder_option,
+    folders_option,
+    no_wait_option,
+    opened,
+    wait,
+    wait_to_ask,
+)
+from cairn.cli.output import (
+    FAILED,
+    WrongUsageError,
+    alternatives,
+    answers,
+    print_json,
+    report,
+    show,
+    structured,
+)
 from cairn.errors import CairnError
 from cairn.operations.places import require_directory
 
@@ -80,10 +104,16 @@ def doctor(path: Path | None, folder: Path, as_json: bool) -> None:
         show(why(path, folder), state_text.print_why, as_json)
         return
     from cairn.cli.console import waiting
-    from cairn.operations.doctor import examine
+    from cairn.engine.status import status_of
+    from cairn.operations.folder_checks import examine
+    from cairn.protocol import StatusAnswer
+
+    def status() -> StatusAnswer:
+        with opened(folder, keep_indexed=False) as engine:
+            return status_of(engine.request())
 
     with waiting("Checking …"):
-        examination = examine(folder)
+        examination = examine(folder, status)
     show(examination, state_text.print_examination, as_json)
     if examination.problems:
         sys.exit(FAILED)
@@ -97,3 +127,112 @@ def model(given: tuple[str, ...]) -> None:
         "Cairn installs no further model any more: the code model that comes with it ranks as well. To use a"
         " model of your own, set `embedding.model` to a folder with model.onnx and tokenizer.json."
     )
+
+
+# --- settings --------------------------------------------------------------------------------------
+
+
+@click.group()
+def config() -> None:
+    """Show the settings of a folder, and where they come from."""
+
+
+@config.command("show")
+@folder_argument
+@click.option("--all", "everything", is_flag=True, help="Show the defaults as well.")
+@answers
+def show_settings(folder: Path, everything: bool, as_json: bool) -> None:
+    """Show the settings of FOLDER that differ from the defaults, where each comes from, and invalid ones.
+
+    Settings made in an editor are known only to the Cairn process of that editor.
+    """
+    require_directory(folder)
+    from cairn.cli.state_text import print_settings
+    from cairn.settings.layers import Layers
+    from cairn.settings.shown import shown
+
+    show(shown(Layers().of(folder.resolve()), everything=everything), print_settings, as_json)
+
+
+@config.command()
+@answers
+def schema(as_json: bool) -> None:
+    """Print the JSON schema of config.toml and .cairn.toml, with which TOML editors check them."""
+    from cairn.settings.shown import settings_schema
+
+    print_json(settings_schema())
+
+
+@config.command()
+@folder_argument
+@answers
+def path(folder: Path, as_json: bool) -> None:
+    """Show the files with the settings of FOLDER: your own, then the workspace's, which takes precedence."""
+    require_directory(folder)
+    from cairn.settings.sources import user_file
+    from cairn.settings.tree import WORKSPACE_FILE
+
+    files = [user_file(), folder.resolve() / WORKSPACE_FILE]
+
+    def shown(_: object) -> None:
+        for file in files:
+            print(file if file.exists() else f"{file} (not there)")
+
+    show([{"path": str(file), "exists": file.exists()} for file in files], shown, as_json)
+
+
+# --- any method ------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("method", shell_complete=methods_like)
+@click.argument("params", required=False, metavar="[PARAMS_JSON|-]")
+@folders_option
+@no_wait_option
+@answers
+def call(method: str, params: str | None, folders: Sequence[Path], no_wait: bool, as_json: bool) -> None:
+    """Call any METHOD of the protocol, with JSON.
+
+    METHOD is its name, such as `search` or `cairn/expandQueries`. The answer and errors are printed as JSON.
+    The params are JSON, `-` to read them from stdin, or left out for none.
+    """
+    from cairn.engine.methods import METHODS, Needs
+    from cairn.engine.runner import answer
+    from cairn.operations.control import is_being_indexed, set_paused
+    from cairn.protocol import PausedAnswer
+
+    name = method.removeprefix("cairn/")
+    if name not in METHODS:
+        raise WrongUsageError("method", f"there is no {method!r}{alternatives(name, list(METHODS))}")
+    data = _json_of(params)
+    structured(data, METHODS[name].params_class())  # An error is reported before anything is indexed.
+    if name in _STEERING:  # The effect of the method would end with this process.
+        for folder in folders:
+            set_paused(folder, _STEERING[name])
+        print_json(PausedAnswer(_STEERING[name]))
+        return
+    others = [folder for folder in folders if name == "reindex" and is_being_indexed(folder)]
+    asks = METHODS[name].needs is not Needs.NOTHING
+    with opened(*folders, keep_indexed=(asks or name == "reindex") and not others) as engine:
+        if asks:
+            wait_to_ask(engine, vectors=not no_wait)
+        answered = answer(engine.request(), name, data)
+        if name == "reindex":
+            wait(engine, vectors=True, written_by=others)
+        print_json(answered)
+
+
+_STEERING = {"pause": True, "resume": False}
+
+
+def _json_of(params: str | None) -> Any:
+    given = sys.stdin.read() if params == "-" else params
+    if given is None or not given.strip():
+        return {}
+    try:
+        return json.loads(given)
+    except (ValueError, RecursionError) as problem:
+        example = '{"query": "…"}'
+        raise WrongUsageError(
+            "params", f"are not JSON ({problem}); give an object such as '{example}', or - and stdin"
+        ) from None

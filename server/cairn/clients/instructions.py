@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from cairn.clients import files
-from cairn.clients.editing import (
+from cairn.clients import settings_files
+from cairn.clients.settings_files import (
     BLANKS,
     UneditableSettingsError,
     UnreadableSettingsError,
@@ -98,7 +98,7 @@ def files_to_clean(clients: Sequence[Client], folder: Path) -> list[Path]:
 def _name(client: Client, folder: Path) -> str:
     own = folder / client.instructions
     try:
-        text = files.read(own, folder)
+        text = settings_files.read(own, folder)
         reads_shared = client.else_agents_md if text is None else _IMPORT.search(text) is not None
     except (OSError, UnreadableSettingsError, UneditableSettingsError):
         reads_shared = False
@@ -108,5 +108,5 @@ def _name(client: Client, folder: Path) -> str:
 def _each_once(paths: Iterable[Path]) -> list[Path]:
     found: dict[Path, Path] = {}
     for file in paths:
-        found.setdefault(files.real_path(file, None), file)
+        found.setdefault(settings_files.real_path(file, None), file)
     return [*found.values()]

@@ -10,15 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
 
-from cairn.discovery.definition_heads import PREPROCESSOR, Head, head_above, head_below, module_above
+from cairn.chunking.definition_place import PREPROCESSOR, Head, head_above, head_below, module_above
 from cairn.discovery.statements import Statement, reads_as_statement, split_sentences, statements_of
+from cairn.languages.registry import facts_of
 from cairn.text.paragraphs import Paragraph, join_lines, read_paragraphs
 from cairn.text.verbatim import OMISSION, lines_of, stands_in, starts_with_mark
-
-DOCSTRING_LANGUAGES = frozenset({"python", "py", "pyi", "elixir", "ex", "exs", "julia", "jl"})
-"""The languages in which a string in triple quotes at the start of a line is documentation."""
-PERCENT_LANGUAGES = frozenset({"erlang", "erl", "hrl", "latex", "tex", "sty", "matlab", "prolog"})
-"""The languages in which `%` starts a comment."""
 
 _LINE_COMMENT = re.compile(r"\s*(?P<mark>#:|#!?|//[/!]?|--|;;+)(?=\s|\Z)")
 _PERCENT_COMMENT = re.compile(r"\s*(?P<mark>%+)(?=\s|\Z)")
@@ -149,7 +145,7 @@ def _find_head(lines: Sequence[str], signature: str) -> Head | None:
 
 def _documentation(lines: Sequence[str], language: str) -> Iterator[_Documentation]:
     """Yield runs of comment lines, block comments and docstrings, in order."""
-    comment = _PERCENT_COMMENT if language in PERCENT_LANGUAGES else _LINE_COMMENT
+    comment = _PERCENT_COMMENT if facts_of(language).percent_comments else _LINE_COMMENT
     number = 0
     while number < len(lines):
         if mark := comment.match(lines[number]):
@@ -160,7 +156,7 @@ def _documentation(lines: Sequence[str], language: str) -> Iterator[_Documentati
             block = _block_comment(lines, number, mark.end())
             yield block
             number = block.last
-        elif language in DOCSTRING_LANGUAGES and (quotes := list(_TRIPLE.finditer(lines[number]))):
+        elif facts_of(language).has_docstrings and (quotes := list(_TRIPLE.finditer(lines[number]))):
             opening = _DOCSTRING.match(lines[number])
             block = _string(lines, number, quotes[0], attribute=lines[number].lstrip().startswith("@"))
             if opening and opening.end() == quotes[0].end():

@@ -17,6 +17,7 @@ from cairn.discovery.categories import categorize
 from cairn.discovery.code_evidence import code_statements
 from cairn.discovery.statements import Statement, prose_statements
 from cairn.discovery.terms import QueryTerms
+from cairn.languages.registry import language_of_fence
 from cairn.protocol.evidence import Bullet, ScoredChunk
 from cairn.protocol.places import citation, whole_lines
 from cairn.retrieval.introductions import (
@@ -282,7 +283,7 @@ def _best_of(chunk: ScoredChunk, scorer: _Scorer, config: CompressionConfig) -> 
 def _statements(chunk: ScoredChunk, min_words: int) -> list[Statement]:
     metadata = chunk.metadata
     if _is_code(chunk):
-        language = (metadata.language or metadata.file_extension).lower()
+        language = language_of_fence(metadata.language or metadata.file_extension)
         return _read_code(chunk.content, language, metadata.signature, min_words)
     return _read_prose(chunk.content, _extension_of(chunk) in _MARKDOWN_EXTENSIONS, min_words)
 

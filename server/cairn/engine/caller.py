@@ -18,9 +18,9 @@ from cairn.engine.folders import Folder
 from cairn.engine.host import Host
 from cairn.operations.answer_cache import AnswerCache
 from cairn.operations.kill_switch import KEYWORDS, VECTORS, KillSwitch, PhaseChange, wanted_phase
-from cairn.operations.other_programs import OtherPrograms
-from cairn.operations.timings import TimingMemory
+from cairn.operations.recent_queries import TimingMemory, read_recent
 from cairn.settings.tree import Settings
+from cairn.startup.figures import never_failing
 
 _MODEL_SECONDS = 1.0
 """How many seconds the result of a look for a model is used. A look takes 0.2 ms while no model is loaded."""
@@ -79,7 +79,6 @@ class Caller:
         self.context_memory = ContextMemory()
         self.problem: str | None = None
         """Why a part of the latest search failed, such as the vectors; None if none did."""
-        self.others = OtherPrograms()
         self._host, self._settings, self._folders = host, settings, folders
         self._made_switch: KillSwitch | None = None
         self._making_switch = threading.Lock()
@@ -99,14 +98,11 @@ class Caller:
                     on_change=self._changed,
                     override=self._by_hand,
                     most=self._most,
-                    others=self.others.share,
                 )
         return self._made_switch
 
     def recent(self, folder: Folder) -> protocol.RecentQueries:
         """Return figures of the folder's latest queries, in all processes that have it open."""
-        from cairn.operations.recent_queries import read_recent  # Imported with the first status.
-
         now, known = time.monotonic(), self._recent.get(folder.root)
         if known is None or now >= known[0]:
             known = self._recent[folder.root] = now + _RECENT_SECONDS, read_recent(folder.data)
@@ -130,10 +126,11 @@ class Caller:
         return next((phase for phase in set_phases if phase is not None), None)
 
     def _changed(self, change: PhaseChange) -> None:
-        self._host.metrics.phase_change(change.before, change.after)
-        self.timings.add_step(change)
-        for folder in self._folders():
-            folder.log.add_phase_change(change)
+        with never_failing("Counting a change of the phase"):
+            self._host.metrics.phase_change(change.before, change.after)
+            self.timings.add_step(change)
+            for folder in self._folders():
+                folder.log.add_phase_change(change)
         self.on_change()
 
     def forget_folders(self) -> None:

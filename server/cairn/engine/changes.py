@@ -9,7 +9,7 @@ from cairn.engine.folders import folders_named, path_inside, readers_with_unsave
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
 from cairn.index.store.coordination import RequestKind
-from cairn.operations.override import write_override
+from cairn.operations.control import write_override
 from cairn.retrieval.query import understand
 from cairn.text.words import stem
 

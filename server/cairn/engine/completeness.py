@@ -12,8 +12,7 @@ from cairn.engine.folders import Folder
 from cairn.engine.request import Request
 from cairn.index.queries.file_queries import file_stamps
 from cairn.index.store.meta import Facts
-from cairn.workspace.rules import FileRules
-from cairn.workspace.scan import ScanReport, scan
+from cairn.workspace.scan import FileRules, ScanReport, scan
 
 _MOST_COMMITS = 3
 _MOST_NAMED = 3

@@ -36,8 +36,8 @@ from cairn.index.queries.file_queries import readme_paths
 from cairn.index.queries.relations import PassageVector, vector_of_texts
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import StoredChunk
+from cairn.index.references.edges import Place
 from cairn.index.references.graph import ReferenceGraph
-from cairn.index.references.model import Place
 from cairn.index.vectors.vector_store import ChunkText, static_vectors
 from cairn.protocol.places import ChunkType
 from cairn.retrieval.feedback_values import Learned

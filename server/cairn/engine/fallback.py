@@ -13,16 +13,13 @@ from typing import Any
 from attrs import evolve
 
 from cairn import protocol
-from cairn.engine.folders import Folder
 from cairn.engine.methods import Method, Needs
 from cairn.engine.request import CACHE, Attempt, Request
 from cairn.errors import CairnError, InvalidRequestError, PartUnavailableError, QueryCancelledError
-from cairn.index.indexing.folder_state import INDEXING_ACTIVITIES
-from cairn.index.indexing.indexer import Role
-from cairn.operations.concurrency import CONCURRENT_QUERIES
 from cairn.operations.kill_switch import KEYWORDS, NAMES, OFF, VECTORS
 from cairn.operations.query_log import LoggedQuery
 from cairn.settings.tree import Leg, Settings
+from cairn.startup.figures import ProcessorTime, never_failing
 
 logger = logging.getLogger(__name__)
 
@@ -44,12 +41,12 @@ def answer_in_phases(method: Method, request: Request, params: Any) -> Any:
     For a method that always answers, try the next lower phase if one fails, and count and log the result.
     For others, raise what the handler raises, and RetrievalOffError if retrieval is off.
     """
-    content = _content(request)
-    with CONCURRENT_QUERIES.counted() as concurrency:
+    spent = ProcessorTime()
+    with spent.counted():
         answer, query, first = _answer(method, request, params)
     if query is not None:
-        changed = content != _content(request) or any(map(_is_reading_files, request.folders))
-        _note(request, query, answer, first, concurrency.mean, while_indexing=changed)
+        with never_failing("Counting a query"):
+            _note(request, query, answer, first, 1000 * spent.seconds)
     return answer
 
 
@@ -98,39 +95,25 @@ def _answer(method: Method, request: Request, params: Any) -> tuple[Any, LoggedQ
     return answer, LoggedQuery(method.name, params.query, ms, cached, error), first
 
 
-def _note(
-    request: Request,
-    query: LoggedQuery,
-    answer: Any,
-    first_phase: int,
-    concurrency: float,
-    *,
-    while_indexing: bool,
-) -> None:
-    """Count and log an answered query, and report it to the kill switch.
-
-    The time is divided by `concurrency`, the mean number of queries running in the process, so that
-    concurrent queries do not make a phase look slow.
-    """
-    caller, metrics = request.caller, request.host.metrics
-    how, judged_ms = answer.retrieval, query.ms
-    if isinstance(answer, protocol.DiscoverAnswer):
-        judged_ms = answer.metrics.stages.get("broad_discovery", judged_ms)  # This stage searches.
+def _note(request: Request, query: LoggedQuery, answer: Any, first_phase: int, spent_ms: float) -> None:
+    """Count and log an answered query, and report its processor time to the kill switch."""
+    caller, metrics, how = request.caller, request.host.metrics, answer.retrieval
+    is_discovery = isinstance(answer, protocol.DiscoverAnswer)
+    if is_discovery:
+        # Only this stage searches. Its share of the processor time is about its share of the whole time.
+        searching_ms = answer.metrics.stages.get("broad_discovery", query.ms)
+        spent_ms *= searching_ms / max(query.ms, searching_ms, 0.001)
+    if first_phase != OFF and not query.cached:
+        caller.switch.record(
+            spent_ms, failed=how.phase == OFF, fell_back=bool(how.fallback), phase=first_phase
+        )
+    if is_discovery:
         metrics.discovery(answer, cached=query.cached)
     else:
         if not query.cached and not query.error and how.fallback != CACHE:
             caller.latency.append(round(query.ms, 3))
         metrics.search(answer, cached=query.cached)
-    if first_phase != OFF and not query.cached:
-        caller.others.sample()
-        caller.switch.record(
-            judged_ms / concurrency,
-            failed=how.phase == OFF,
-            fell_back=bool(how.fallback),
-            phase=first_phase,
-            while_indexing=while_indexing,
-        )
-    caller.timings.add(query, how.phase)
+    caller.timings.add(query, how)
     caller.context_memory.recent.note(query.text)
     for folder in request.folders:
         folder.log.add(query, answer)
@@ -144,16 +127,6 @@ def _why_off(request: Request) -> str:
         return "Searching was switched off by hand; `cairn phase auto` switches it on."
     wait = f" It is tried again in {state.next_try_seconds:.0f} s." if state.next_try_seconds else ""
     return f"Searching is switched off for now. {state.reason}{wait} `cairn phase 3` switches it on at once."
-
-
-def _content(request: Request) -> list[int]:
-    """Return a number for each requested folder that rises with every change of its indexed files."""
-    return [folder.reader.facts().content for folder in request.folders]
-
-
-def _is_reading_files(folder: Folder) -> bool:
-    has_changes = folder.role is Role.WRITER and not folder.is_idle
-    return has_changes or folder.progress.activity in INDEXING_ACTIVITIES
 
 
 def _reason(problem: Exception, phase: int) -> str:

@@ -8,12 +8,12 @@ from attrs import evolve, frozen
 
 from cairn.chunking.chunker import chunk_file
 from cairn.chunking.definition_place import definition_lines, kind_at
-from cairn.chunking.headings import headings_of
+from cairn.chunking.markup import headings_of
 from cairn.chunking.model import Chunk
 from cairn.chunking.outline import CALLABLE, CONTAINERS
-from cairn.chunking.references.model import TOP_LEVEL, Definition
+from cairn.chunking.references.symbol_table import TOP_LEVEL, Definition
 from cairn.index.reader.index_reader import IndexReader
-from cairn.text.languages import language_of
+from cairn.languages.registry import language_of
 from cairn.text.verbatim import lines_with_ends
 
 HEADING = "heading"

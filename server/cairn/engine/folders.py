@@ -19,8 +19,8 @@ from cairn.index.indexing.indexer import Indexer, Role
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.store.coordination import RequestKind
 from cairn.index.store.meta import Facts
+from cairn.operations.control import OverrideReader
 from cairn.operations.feedback import FeedbackStore
-from cairn.operations.override import OverrideReader
 from cairn.operations.query_log import QueryLog
 from cairn.paths import contains_home, workspace_dir
 from cairn.settings.layers import Layered, Layers

@@ -1,22 +1,30 @@
-"""Lists the files of a folder that are not indexed, and the rules of the indexer's scan that exclude them."""
+"""Which files of the open folders are not indexed, and why: all of a folder by rule, or one path."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from attrs import frozen
 
 from cairn.engine.background_value import BackgroundValue
-from cairn.engine.folders import Folder
+from cairn.engine.folders import Folder, path_inside
+from cairn.errors import InvalidRequestError
 from cairn.index.indexing.folder_state import QueryGate
 from cairn.index.reader.index_memory import IndexMemory
-from cairn.operations.why import decide_by_content
+from cairn.operations.why import LEFT_OUT_BY_CONTENT, Why, decide_by_content, in_words, why
 from cairn.settings.tree import IndexSettings
-from cairn.workspace.builtin_rules import UNREADABLE, Decision
-from cairn.workspace.rules import FileRules
-from cairn.workspace.scan import ScanReport, scan
+from cairn.text.counts import counted
+from cairn.text.unicode import well_formed
+from cairn.workspace.builtin_rules import INDEXED, Decision, decide_directory_path, decide_file_path
+from cairn.workspace.scan import FileRules, ScanReport, scan
+
+if TYPE_CHECKING:
+    from cairn.engine.request import Request
 
 MOST_EXAMPLES = 8
 _SCAN_SECONDS = 5.0
@@ -25,37 +33,8 @@ _CONTENT_SECONDS, _CONTENT_FILES = 1.0, 300
 """The maximum time and number of files for reading files again to learn which rule excludes their content."""
 _FRESH_SECONDS = 30.0
 """How many seconds a count is used. Excluded files may change while the index does not."""
-_BY_CONTENT = "left out by its content"
-
-_IN_WORDS = {
-    "built-in: directory without project text": "Directories of other people's code, caches and git's own"
-    " data: packages that were installed, virtual environments, build caches.",
-    "built-in: may hold secrets": "Files and directories whose names mean secrets, and files that contain"
-    " one. Nothing takes them back in.",
-    "built-in: generated file": "Files that a program wrote, as their name or their first lines say:"
-    " lock files, generated code.",
-    "built-in: generated documentation": "Pages that a program made of comments in the code,"
-    " where the comments are found already.",
-    "built-in: binary file type": "Files without text, by their ending: pictures, archives, compiled"
-    " programs.",
-    "built-in: minified": "Files nearly all of whose text is in very long lines, as scripts for browsers are"
-    " packed.",
-    "symbolic link": "Links to other places. Their targets are indexed too, if they are in the folder.",
-    "not a regular file": "Sockets, pipes and devices.",
-    "settings: index.include does not name it": "Files that no pattern of the setting index.include names.",
-    "settings: index.exclude": "Files and directories that a pattern of the setting index.exclude names.",
-    "binary content": "Files with bytes that no text has. Only their names can be found.",
-    _BY_CONTENT: "Files that are binary, minified or generated, or hold a secret, as their content says;"
-    " there are too many to name the rule for each. Only their names can be found.",
-}
-
-
-@frozen
-class Example:
-    path: str
-    """The path relative to the folder. The path of a directory ends with `/`."""
-    detail: str
-    """Details of the decision, such as the ignore file, line and pattern; may be empty."""
+_MOST_CHARACTERS = 4_096
+"""The maximum length of a path; no system has longer paths."""
 
 
 @frozen
@@ -64,7 +43,8 @@ class LeftOutByRule:
     meaning: str
     count: int
     """The number of files and directories. The contents of an excluded directory are not counted."""
-    examples: tuple[Example, ...]
+    examples: Sequence[tuple[str, Decision]]
+    """Paths relative to the folder. The path of a directory ends with `/`."""
 
 
 @frozen
@@ -75,10 +55,6 @@ class LeftOut:
     """Paths that could not be read, each with the system's reason."""
     is_whole: bool
     """Whether the scan reached the end of the folder before its time limit."""
-    looked_at: float
-    """The time of the scan in Unix seconds."""
-    files: int
-    """The number of scanned files that no rule excludes."""
 
 
 _CACHE: WeakKeyDictionary[IndexMemory, BackgroundValue[LeftOut]] = WeakKeyDictionary()
@@ -100,7 +76,7 @@ def left_out(folder: Folder, gate: QueryGate, deadline: float) -> LeftOut | None
 
 def _count(folder: Folder, settings: IndexSettings, gate: QueryGate) -> LeftOut:
     deadline = time.monotonic() + _SCAN_SECONDS
-    report, files, is_cut = ScanReport(most_examples=MOST_EXAMPLES), 0, False
+    report, is_cut = ScanReport(most_examples=MOST_EXAMPLES), False
 
     def is_over() -> bool:
         nonlocal is_cut
@@ -108,20 +84,14 @@ def _count(folder: Folder, settings: IndexSettings, gate: QueryGate) -> LeftOut:
         return is_cut
 
     for _ in scan(folder.root, FileRules(folder.root, settings), report, stop=is_over):
-        files += 1
         gate.step_aside()
     for path, decision in _by_content(folder, gate):
         report.add_excluded(path, decision)
     rules = [
-        LeftOutByRule(
-            rule,
-            in_words(rule, settings),
-            count,
-            tuple(Example(path, decision.detail) for path, decision in report.examples[rule]),
-        )
+        LeftOutByRule(rule, in_words(rule, settings), count, tuple(report.examples[rule]))
         for rule, count in report.skipped.most_common()
     ]
-    return LeftOut(tuple(rules), tuple(report.unreadable), not is_cut, time.time(), files)
+    return LeftOut(tuple(rules), tuple(report.unreadable), not is_cut)
 
 
 def _by_content(folder: Folder, gate: QueryGate) -> Iterator[tuple[str, Decision]]:
@@ -130,7 +100,7 @@ def _by_content(folder: Folder, gate: QueryGate) -> Iterator[tuple[str, Decision
     paths = folder.reader.saved.select("SELECT path FROM files WHERE NOT is_text ORDER BY path")
     for number, (path,) in enumerate(paths):
         if number >= _CONTENT_FILES or time.monotonic() > deadline:
-            yield path, Decision(False, _BY_CONTENT)
+            yield path, Decision(False, LEFT_OUT_BY_CONTENT)
             continue
         gate.step_aside()
         decision = decide_by_content(folder.root, path)
@@ -138,15 +108,65 @@ def _by_content(folder: Folder, gate: QueryGate) -> Iterator[tuple[str, Decision
             yield path, decision
 
 
-def in_words(rule: str, settings: IndexSettings) -> str:
-    """Return a sentence that explains the rule; "" if its name says everything."""
-    if rule.startswith("ignored by "):
-        return f"Files and directories that a line of {rule.removeprefix('ignored by ')} names."
-    if rule.startswith("taken back in by "):
-        return f"A line of {rule.removeprefix('taken back in by ')} takes it back in."
-    if rule == "larger than index.maxFileBytes":
-        allowed = f"{settings.max_file_bytes:,} bytes"
-        return f"Files larger than {allowed}, which the setting index.maxFileBytes allows."
-    if rule.startswith(UNREADABLE):
-        return "The system does not let Cairn read it."
-    return _IN_WORDS.get(rule, "")
+# --- one path --------------------------------------------------------------------------------------------
+
+
+def why_indexed(request: Request, path: str) -> list[tuple[Folder, Why]]:
+    """Return the decisions about a typed path, in the folders that have it, or else in all.
+
+    The decision about a path that does not exist has no rule. Raise InvalidRequestError for a path outside of
+    all folders.
+    """
+    given = path.strip().removeprefix("./")
+    inside = [] if len(given) > _MOST_CHARACTERS else [
+        (folder, place) for folder in request.folders if (place := _place(folder, given)) is not None
+    ]  # fmt: skip
+    if not inside:
+        raise InvalidRequestError("path", "give a path in the folder, as `src/app.py`")
+    answers = [
+        (folder, (_of_team if folder.revision else _of_files)(folder, place)) for folder, place in inside
+    ]
+    return [each for each in answers if each[1].exists] or answers
+
+
+def _place(folder: Folder, given: str) -> PurePosixPath | None:
+    """Return a typed path as a path relative to the folder; None if it is outside."""
+    if folder.revision is None and Path(given).is_absolute() and (place := folder.place_of(Path(given))):
+        return PurePosixPath(place)
+    return path_inside(given)
+
+
+def _of_files(folder: Folder, path: PurePosixPath) -> Why:
+    try:
+        return why(folder.root / path, folder.root)
+    except (InvalidRequestError, OSError, RuntimeError, ValueError):  # The path cannot be resolved.
+        return Why(str(path), False, False, "", "", "there is no such file or directory", None)
+
+
+def _of_team(folder: Folder, path: PurePosixPath) -> Why:
+    """Return the decision about a path in a team's index, where only rules about names are known."""
+    revision, reader = folder.revision, folder.reader.saved
+    assert revision is not None
+    where = "" if path == PurePosixPath() else well_formed(path.as_posix())
+    sql = """SELECT count(*), coalesce(sum(chunks), 0), coalesce(sum(path = ?1), 0), coalesce(max(is_text), 0)
+        FROM files
+        WHERE ?1 = '' OR path = ?1 OR (path > ?1 || '/' AND path < ?1 || '0')"""
+    ((files, chunks, is_file, is_text),) = reader.select(sql, (where,))
+    decision, state = INDEXED, counted(chunks, "passage")
+    if not files:
+        decision, state = _by_name(path) or Decision(False, ""), "the team's index has nothing of it"
+    elif not is_text:
+        decision, state = Decision(False, LEFT_OUT_BY_CONTENT), "its name alone"
+    elif not is_file:
+        state = f"{counted(files, 'file')}, {state}"
+    meaning = "" if decision.indexed else in_words(decision.rule, IndexSettings())
+    at = f"{state}, from {revision.ref} at {revision.commit[:8]}"
+    return Why(where, False, decision.indexed, decision.rule, "", at, None, meaning=meaning)
+
+
+def _by_name(path: PurePosixPath) -> Decision | None:
+    """Return the built-in rule that excludes the path by its name or the name of a parent directory."""
+    for directory in accumulate(path.parts[:-1], "{}/{}".format):
+        if (decision := decide_directory_path(directory)) is not None:
+            return decision
+    return decide_file_path(str(path)) or decide_directory_path(str(path))

@@ -1,4 +1,9 @@
-"""Collects what the web page about the index shows: contents, writer, progress, health and timings."""
+"""Collects what the web page about the index shows: contents, writer, progress, health and timings.
+
+A team's store knows only the commits that `cairn team index` indexed, not later pushes. So its overview shows
+the age of the indexed commit, and whether a newer commit of another branch is indexed. How many commits a
+clone is ahead is known only on the machine with the clone, in the overview of that folder.
+"""
 
 from __future__ import annotations
 
@@ -14,33 +19,19 @@ from attrs import frozen
 from cairn import protocol
 from cairn.engine.background_value import WAIT_SECONDS, BackgroundValue
 from cairn.engine.folders import Folder
-from cairn.engine.index_health import IndexHealth, health_of, team_health
 from cairn.engine.left_out import LeftOut, left_out
 from cairn.engine.request import Request
 from cairn.engine.status import status_of
-from cairn.engine.team_overview import TeamOverview
 from cairn.index.indexing.folder_state import QueryGate
 from cairn.index.indexing.indexer import Role
 from cairn.index.reader.index_memory import IndexMemory
 from cairn.index.reader.records import LanguageStats
 from cairn.index.store.coordination import holder
 from cairn.index.store.database import DATABASE_NAME
-from cairn.operations.logged_timings import logged_timings
-from cairn.operations.timings import Timings
+from cairn.operations.health import Health, health_of, team_health
+from cairn.operations.recent_queries import Timings, logged_timings
 
 _FRESH_SECONDS = 60.0
-
-
-@frozen
-class Share:
-    """The files and chunks of an index in one collection and one language."""
-
-    collection: str
-    language: str
-    """The language; "" if unknown."""
-    files: int
-    """The number of files with a passage in the language. A file may count in several languages."""
-    chunks: int
 
 
 @frozen
@@ -67,7 +58,7 @@ class FolderOverview:
     """The size of the index on this disk in bytes; None for a team's index."""
     writer: Writer | None
     """The process that writes the index; None without one, and for a team's index."""
-    shares: tuple[Share, ...] | None
+    shares: tuple[LanguageStats, ...] | None
     """The contents by collection and language; None until the first count ends."""
     left_out: LeftOut | None
     """The excluded files; None until the first count ends, and always for a team's index."""
@@ -76,9 +67,57 @@ class FolderOverview:
 
 
 @frozen
+class TeamRepository:
+    """A visible repository, and the branch that is searched if a request names none."""
+
+    name: str
+    uri: str
+    ref: str
+    commit: str
+    committed_at: datetime.datetime
+    indexed_at: datetime.datetime
+    files: int
+    chunks: int
+    refs: int
+    """The number of indexed branches and tags."""
+    newer_ref: str
+    """Another ref with a newer indexed commit; "" if there is none."""
+    newer_at: datetime.datetime
+    """The time of the newest indexed commit."""
+    server: str
+    """The name of the server that stores the repository's text; "" for the store's own server."""
+    answers: bool
+    """Whether the server answered its latest request."""
+
+
+@frozen
+class TeamServer:
+    """A database server with the index or a part of it."""
+
+    name: str
+    role: str
+    """`primary`, `replica`, `part` for a server with some of the repositories, or "" if unknown."""
+    answers: bool
+    behind_seconds: float | None
+    """How many seconds a replica is behind the primary; None if unknown."""
+    problem: str
+    """Why the server does not answer, and what to do."""
+
+
+@frozen
+class TeamOverview:
+    """What one caller sees of a team's index."""
+
+    repositories: tuple[TeamRepository, ...]
+    """The repositories, sorted by name."""
+    servers: tuple[TeamServer, ...] | None
+    """The servers; None until the first check ends."""
+
+
+@frozen
 class Overview:
     at: datetime.datetime
-    health: IndexHealth
+    health: Health
     status: protocol.StatusAnswer
     folders: tuple[FolderOverview, ...]
     """The open folders. Empty for a team's index with more repositories than one request can search."""
@@ -101,11 +140,7 @@ def overview(request: Request) -> Overview:
     folders = tuple(_folder(folder, request.host.gate, deadline) for folder in request.folders)
     timings, is_logged = _timings(request)
     slow_ms = request.settings.retrieval.kill_switch.p95_ms
-    health = (
-        health_of(status, timings, slow_ms, is_written=all(each.writer or each.revision for each in folders))
-        if team is None
-        else team_health(team, timings, slow_ms, now)
-    )
+    health = health_of(status, timings, slow_ms) if team is None else team_health(team, timings, slow_ms, now)
     is_counting = any(map(_is_counting, folders)) or (team is not None and team.servers is None)
     is_at_work = team is None and status.state in ("starting", "indexing")
     is_changing = is_counting or (is_at_work and not status.paused)
@@ -133,14 +168,11 @@ def _folder(folder: Folder, gate: QueryGate, deadline: float) -> FolderOverview:
     )
 
 
-def _shares(folder: Folder, deadline: float) -> tuple[Share, ...] | None:
+def _shares(folder: Folder, deadline: float) -> tuple[LanguageStats, ...] | None:
     reader = folder.reader.saved
     counts = _CACHE.setdefault(reader.memory, BackgroundValue())
     version = (reader.identity(), reader.facts().content)
-    found = counts.get(version, reader.languages, _FRESH_SECONDS, deadline - time.monotonic())
-    if found is None:
-        return None
-    return tuple(Share(each.collection, each.language, each.files, each.chunks) for each in found)
+    return counts.get(version, reader.languages, _FRESH_SECONDS, deadline - time.monotonic())
 
 
 def _size(data: Path) -> int:

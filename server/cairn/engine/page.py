@@ -13,8 +13,8 @@ from cairn.engine.request import Request
 from cairn.engine.scope import files_named, nothing_there
 from cairn.errors import InvalidRequestError
 from cairn.index.reader.records import StoredChunk
+from cairn.languages.registry import language_of
 from cairn.operations.why import Why, why
-from cairn.text.languages import language_of
 from cairn.text.verbatim import lines_of
 from cairn.workspace.builtin_rules import may_contain_secrets
 

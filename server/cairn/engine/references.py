@@ -20,8 +20,8 @@ from cairn.engine.scope import files_named
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.name_queries import defining, names_like
+from cairn.index.references.edges import Edge, Edges, Place
 from cairn.index.references.graph import ReferenceGraph
-from cairn.index.references.model import Edge, Edges, Place
 from cairn.protocol.references import ReferenceDirection
 from cairn.retrieval.symbols import Typed
 from cairn.text.nearest import near

@@ -19,6 +19,7 @@ from attrs import evolve
 
 from cairn.engine.methods import CLI, Method, Needs, Tell, method_named
 from cairn.errors import InvalidRequestError, OutOfTimeError, PartUnavailableError, QueryCancelledError
+from cairn.startup.figures import never_failing
 from cairn.startup.interpreter import trim_memory
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ def _counted(request: Request, method: Method, front: str) -> Iterator[None]:
         outcome, error = "error", type(problem).__name__ if isinstance(problem, Exception) else ""
         raise
     finally:
-        request.host.metrics.request(method.name, front, time.perf_counter() - began, outcome, error)
+        with never_failing("Counting a request"):
+            request.host.metrics.request(method.name, front, time.perf_counter() - began, outcome, error)
 
 
 class Runner:

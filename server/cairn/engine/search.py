@@ -16,6 +16,7 @@ from cairn.engine.scope import within
 from cairn.errors import InvalidRequestError
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
+from cairn.languages.registry import KNOWN_LANGUAGES, language_of_fence, nearest_language
 from cairn.retrieval.further_passages import (
     best_lines,
     by_best_passage,
@@ -29,7 +30,6 @@ from cairn.retrieval.ranking import EVERYTHING, rank
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import JUDGED, judge
 from cairn.retrieval.window_ranking import Strength
-from cairn.text.languages import KNOWN_LANGUAGES, language_of_fence, nearest_language
 
 
 def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.SearchAnswer]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from attrs import field, frozen
 
 from cairn.engine.background_value import BackgroundValue
-from cairn.engine.team_overview import TeamOverview, TeamRepository, TeamServer
+from cairn.engine.overview import TeamOverview, TeamRepository, TeamServer
 from cairn.index.postgres.postgres_server import ServerState
 from cairn.index.postgres.shards import OtherServer, servers_of
 from cairn.index.postgres.snapshots import VisibleRepository, visible_repositories

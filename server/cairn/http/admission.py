@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 from prometheus_client import Counter, Gauge
@@ -14,13 +15,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cairn.engine.runner import CALLER, Runner
 from cairn.errors import CairnError
-from cairn.http.connection import HEAD_BYTES
-from cairn.http.errors import RefusedError, error_response, error_text, refusal_of
 from cairn.http.guard import Guard
-from cairn.http.team import TeamReads
+from cairn.http.refusals import RefusedError, error_response, error_text, refusal_of
+from cairn.http.web_server import HEAD_BYTES
 from cairn.operations.presence import Presence
 from cairn.operations.prometheus import PrometheusMetrics
 from cairn.settings.tree import ServeSettings
+
+if TYPE_CHECKING:
+    from cairn.engine.stored import StoredEngine
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +55,7 @@ class Served:
     presence: Presence
     mcp: ASGIApp | None = None
     pages: ASGIApp | None = None
-    team: TeamReads | None = None
+    team: StoredEngine | None = None
     """The team's index that other Cairns read, if a team's database is served."""
 
 

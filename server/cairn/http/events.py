@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any
 
 from attrs import frozen
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.types import Message
 
 from cairn.engine.methods import Tell
 from cairn.engine.runner import progress_json
-from cairn.http.errors import PLAIN_HEADERS, RefusedError, error_body, refusal_of
+from cairn.http.refusals import PLAIN_HEADERS, RefusedError, error_body, refusal_of
 from cairn.protocol import DiscoverProgress
 from cairn.schema import strict_json
+from cairn.startup.ending import first_of
 
 logger = logging.getLogger(__name__)
 
@@ -107,3 +110,18 @@ def _refuses(parameter: str) -> bool:
     """Return whether the parameter is `q=0`, which means that the client does not accept the type."""
     name, _, value = parameter.partition("=")
     return name.strip() == "q" and not value.strip().strip("0.")
+
+
+async def unless_disconnected(request: Request, work: Coroutine[Any, Any, Any]) -> Any:
+    """Return the result of `work`; cancel it and raise ClientDisconnect if the client disconnects."""
+    task = asyncio.ensure_future(work)
+    await first_of(task, disconnected(request.receive))
+    if task.cancelled():
+        raise ClientDisconnect
+    return task.result()
+
+
+async def disconnected(receive: Callable[[], Awaitable[Message]]) -> None:
+    """Wait until the client disconnects."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

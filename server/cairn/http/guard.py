@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 
 from cairn.errors import InvalidRequestError
-from cairn.http.errors import RefusedError
+from cairn.http.refusals import RefusedError
 from cairn.operations.tokens import Callers
 from cairn.text.uris import numeric
 

@@ -7,9 +7,9 @@ from typing import Any
 from cairn import __version__
 from cairn.engine.methods import STAGES, Method
 from cairn.http.admission import DESCRIPTION
-from cairn.http.app import API, ROUTES, allows_get
-from cairn.http.errors import CODES
+from cairn.http.asgi import API, ROUTES, allows_get
 from cairn.http.events import ANSWER, ERROR, MEDIA_TYPE
+from cairn.http.refusals import CODES
 from cairn.protocol import DiscoverProgress
 from cairn.schema import strict_json
 from cairn.schema.json_schema import COMPONENTS, Describer

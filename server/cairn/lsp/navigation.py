@@ -17,11 +17,11 @@ from lsprotocol import types
 
 from cairn.engine.methods import LSP
 from cairn.errors import InvalidRequestError
-from cairn.lsp.connection import Connection, error_responses
+from cairn.languages.registry import detect_language
 from cairn.lsp.early import NAVIGATION, announced_navigation
-from cairn.lsp.requests import lsp_range, symbol_kind
+from cairn.lsp.editor_connection import Connection, error_responses
+from cairn.lsp.own_requests import lsp_range, symbol_kind
 from cairn.schema.convert import snake_case
-from cairn.text.languages import detect_language
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine

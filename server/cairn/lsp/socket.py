@@ -15,10 +15,10 @@ from collections.abc import Callable
 
 from cairn.engine.host import Host
 from cairn.errors import CairnError
-from cairn.lsp.connection import MakeEngine
 from cairn.lsp.early import framed
-from cairn.lsp.server import build_server
-from cairn.lsp.wire import FramingError, read_message, speak
+from cairn.lsp.editor_connection import MakeEngine
+from cairn.lsp.jsonrpc import FramingError, read_message, speak
+from cairn.lsp.language_server import build_server
 from cairn.operations.presence import Presence
 from cairn.operations.tokens import Callers
 

@@ -15,11 +15,11 @@ from pygls.uris import to_fs_path
 from cairn.engine.methods import LSP
 from cairn.engine.runner import answer
 from cairn.errors import CairnError
-from cairn.lsp.wire import NOTIFICATION_SUFFIX
+from cairn.lsp.jsonrpc import NOTIFICATION_SUFFIX
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
-    from cairn.lsp.connection import Connection
+    from cairn.lsp.editor_connection import Connection
 
 SECTION = "cairn"
 

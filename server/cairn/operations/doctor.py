@@ -1,28 +1,90 @@
-"""Examines the installation and the index of a folder for `cairn doctor`.
-
-The examination changes nothing, except that it creates a missing data folder and unpacks the grammars.
-"""
+"""The checks of `cairn doctor`, how to run them, and those of the installation."""
 
 from __future__ import annotations
 
+import enum
 import importlib.metadata
 import importlib.util
-import logging
 import shutil
 import struct
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve, field, frozen
+
 import cairn
-from cairn.operations.examination import REINSTALL, Check, Examination, megabytes, note, problem, run_checks
-from cairn.operations.folder_checks import folder_checks
+from cairn.errors import CairnError
 from cairn.paths import data_dir, private_folder
 from cairn.settings.layers import Layers
 from cairn.settings.sources import user_file
+from cairn.text.counts import sized
+
+REINSTALL = "Install Cairn anew: one of the libraries it needs is missing, or made for another Python."
+
+
+class Level(enum.StrEnum):
+    OK = "ok"
+    NOTE = "note"
+    """The status of a finding that does not stop Cairn from working."""
+    PROBLEM = "problem"
+
+
+@frozen
+class Check:
+    name: str
+    level: Level
+    message: str
+    remedy: str = ""
+
+
+@frozen
+class Examination:
+    """The results of all checks, ordered so that the remedy of one may also fix later problems."""
+
+    checks: tuple[Check, ...]
+    problems: int = field()
+
+    @problems.default
+    def _count(self) -> int:
+        return sum(check.level is Level.PROBLEM for check in self.checks)
+
+
+def note(message: str, remedy: str = "") -> Check:
+    """Return a note; `run_checks` sets its name."""
+    return Check("", Level.NOTE, message, remedy)
+
+
+def problem(message: str, remedy: str) -> Check:
+    """Return a problem; `run_checks` sets its name."""
+    return Check("", Level.PROBLEM, message, remedy)
+
+
+CheckFunction = Callable[[], Check | str | None]
+"""A check. The function returns a string if all is well, and None if there is nothing to check."""
+
+
+def run_checks(checks: Iterable[tuple[str, CheckFunction]]) -> Iterator[Check]:
+    """Yield the result of each named check. An exception of a check is yielded as a problem."""
+    for name, check in checks:
+        try:
+            found = check()
+        except CairnError as error:
+            found = problem(str(error), "")
+        except ImportError as error:
+            found = problem(str(error), REINSTALL)
+        except OSError as error:
+            found = problem(str(error), "Make this readable and writable for you, or set CAIRN_DATA_DIR.")
+        if isinstance(found, str):
+            yield Check(name, Level.OK, found)
+        elif found is not None:
+            yield evolve(found, name=name)
+
+
+# --- the installation ----------------------------------------------------------------------------------
 
 _NO_ROOM, _LITTLE_ROOM = 50_000_000, 1_000_000_000
 """The limits of free space in bytes. An index of 40,000 chunks takes about 60 MB."""
@@ -31,9 +93,8 @@ _SERVE = ("mcp", "starlette", "uvicorn", "prometheus_client")
 _SENTENCE = "where are ships assigned to berths"
 
 
-def examine(folder: Path) -> Examination:
-    """Check this machine, the installation and the index of `folder`. Failures are results of checks."""
-    installation = (
+def installation_checks() -> tuple[tuple[str, CheckFunction], ...]:
+    return (
         ("Python", _python),
         ("Cairn", _cairn),
         ("data folder", _data_folder),
@@ -45,12 +106,6 @@ def examine(folder: Path) -> Examination:
         ("git", _git),
         ("extras", _extras),
     )
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)  # The messages of the checks already contain what they log.
-    try:
-        return Examination((*run_checks(installation), *run_checks(folder_checks(folder))))
-    finally:
-        logging.disable(before)
 
 
 def _python() -> Check | str:
@@ -77,7 +132,7 @@ def _data_folder() -> Check | str:
     except OSError as error:
         return problem(f"{folder} cannot be written: {error.strerror or error}", remedy)
     free = shutil.disk_usage(folder).free
-    found = f"{folder}, {megabytes(free)} free"
+    found = f"{folder}, {sized(free)} free"
     if free < _NO_ROOM:
         return problem(found, remedy)
     return note(found, remedy) if free < _LITTLE_ROOM else found

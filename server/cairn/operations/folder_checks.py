@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import errno
+import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,13 +22,22 @@ from cairn.index.store.coordination import holder, is_locked
 from cairn.index.store.database import DAMAGE, DATABASE_NAME, connect_read_only, open_reader
 from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import SCHEMA_VERSION, STATIC_TABLE
-from cairn.operations.examination import Check, CheckFunction, megabytes, note, problem
+from cairn.operations.doctor import (
+    Check,
+    CheckFunction,
+    Examination,
+    installation_checks,
+    note,
+    problem,
+    run_checks,
+)
+from cairn.operations.health import BUSY, GOOD, health_of
 from cairn.paths import workspace_dir
+from cairn.protocol import StatusAnswer
 from cairn.settings.layers import Layers
 from cairn.settings.tree import WORKSPACE_FILE
-from cairn.text.counts import counted, listed
-from cairn.workspace.rules import FileRules
-from cairn.workspace.scan import ScanReport, scan
+from cairn.text.counts import counted, listed, sized
+from cairn.workspace.scan import FileRules, ScanReport, scan
 
 _ENOUGH_WATCHES = 65_536
 """The number of watches that is enough. Each directory needs one; a checkout may have tens of thousands."""
@@ -48,6 +58,21 @@ _LARGE_LOG = 100_000_000
 
 _DO_INDEX = "open the folder in an editor, or run `cairn index`"
 _REBUILD = "Run `cairn index`: it sets the damaged index aside and makes a new one."
+
+
+def examine(folder: Path, status: Callable[[], StatusAnswer]) -> Examination:
+    """Check this machine, the installation and the index of `folder`. Failures are results of checks.
+
+    `status` returns the folder's status, of which the last check is the judgement (`operations/health.py`).
+    This changes nothing, except that it creates a missing data folder and unpacks the grammars.
+    """
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)  # The messages of the checks already contain what they log.
+    try:
+        checks = (*installation_checks(), *folder_checks(folder), ("state", lambda: _state(status())))
+        return Examination(tuple(run_checks(checks)))
+    finally:
+        logging.disable(before)
 
 
 def folder_checks(folder: Path, check_seconds: float = _CHECK_SECONDS) -> Sequence[tuple[str, CheckFunction]]:
@@ -194,16 +219,14 @@ def _index(data: Path) -> Check | str:
         facts = read_facts(db)
         files, latest = db.execute("SELECT count(*), max(indexed_at) FROM files").fetchone() or (0, None)
     found = (
-        f"{files} files, {facts.chunks} chunks, {megabytes(path.stat().st_size)} and a log of"
-        f" {megabytes(log_size)}, generation {facts.generation}, the latest file read at {latest}, {data}"
+        f"{files} files, {facts.chunks} chunks, {sized(path.stat().st_size)} and a log of"
+        f" {sized(log_size)}, generation {facts.generation}, the latest file read at {latest}, {data}"
     )
     if facts.writing and not is_locked(data):
         return note(f"{found}; its writer ended without closing it", "The next one checks it first.")
     if log_size > _LARGE_LOG:
         return note(found, "Some process reads the index without end: close editors, and open them again.")
-    if not facts.scanned:
-        return note(f"{found}; not all files are read yet", "Run `cairn index`.")
-    return f"{found}; complete" if facts.complete else found
+    return found
 
 
 def _why_unreadable(path: Path) -> Check:
@@ -225,7 +248,7 @@ def _soundness(db: apsw.Connection, seconds: float) -> Check | str:
     try:
         verdict = str(db.execute("PRAGMA quick_check(1)").get)
     except apsw.InterruptError:
-        size = megabytes(Path(db.filename).stat().st_size)
+        size = sized(Path(db.filename).stat().st_size)
         return note(f"{size} are more than can be checked in {seconds:.0f} s; nothing was found until then")
     if verdict != "ok":
         return problem(f"damaged: {verdict}", _REBUILD)
@@ -267,3 +290,8 @@ def _vectors(db: apsw.Connection) -> Check | str:
     if facts.paused and queued:
         return note(f"{made}; paused", "Run `cairn resume`.")
     return note(made, f"They are made during indexing: {_DO_INDEX}.") if queued else made
+
+
+def _state(status: StatusAnswer) -> Check | str:
+    health = health_of(status)
+    return health.text if health.level in (GOOD, BUSY) else note(health.text)

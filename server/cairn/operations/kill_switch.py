@@ -1,35 +1,36 @@
 """Lowers the phase of retrieval when searches are slow or fail, and raises it again when they recover.
 
+A search is slow if it takes much processor time, which other programs do not change.
 Phase 3 compares vectors, 2 uses keywords without vectors, 1 only looks up names and keywords, and 0 is off.
 There is no timer: a change that is due is made by the next call.
 """
 
 from __future__ import annotations
 
-import bisect
 import datetime
 import logging
 import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 
-from attrs import define, field, frozen
+from attrs import field, frozen
 
-from cairn.operations.percentiles import rank_of
 from cairn.protocol import PhaseState
 from cairn.settings.tree import KillSwitchSettings, RetrievalSettings
+from cairn.startup.figures import percentile
 
 logger = logging.getLogger(__name__)
 
 OFF, NAMES, KEYWORDS, VECTORS = range(4)
+PHASES = ("off", "names and keywords", "keywords", "keywords and vectors")
+"""What answers in each phase, in words."""
 _WATCHED_SHARE = 0.95
 _BY_HAND = "Phase {} was set by hand."
-_MOST_ENTRIES = 10_000
-"""The maximum number of searches in the window, enough for 33 a second during five minutes. If there are
+_MOST_SEARCHES = 2_000
+"""The maximum number of searches in the window, enough for seven a second during five minutes. If there are
 more, only the latest count."""
 _MOST_WAITS = 16
 """The longest wait before the next try, as a multiple of `recovery_seconds`: 80 minutes by default."""
@@ -47,7 +48,7 @@ class PhaseChange:
 
 
 class KillSwitch:
-    """The phase of one engine. Thread-safe; calls take microseconds.
+    """The phase of one engine. Thread-safe; a call takes less than a millisecond.
 
     Many searches without an answer switch retrieval off. Slow searches, and those that only a lower phase
     answered, lower the phase by one, because answers are still possible.
@@ -60,21 +61,17 @@ class KillSwitch:
         on_change: Callable[[PhaseChange], None] = lambda _: None,
         override: Callable[[], int | None] = lambda: None,
         most: Callable[[], int] = lambda: VECTORS,
-        others: Callable[[float], float] = lambda _: 0.0,
     ) -> None:
         """Make a switch. Each call of a method calls `settings`, `override` and `most` again.
 
         `clock` returns seconds. `override` returns the phase set by hand or None (`OverrideReader`), and
         `most` returns the highest possible phase. `on_change` is called on the thread that notices a change.
-        `others` returns the share of all cores that other programs took during the last seconds
-        (`OtherPrograms.share`).
         """
         self._settings = settings
         self._clock = clock
         self._on_change = on_change
         self._override = override
         self._most = most
-        self._others = others
         self._lock = threading.Lock()
         self._window = _Window()
         self._by_hand = override()
@@ -89,8 +86,6 @@ class KillSwitch:
         """The time of the latest change."""
         self._since = _now()
         self._unreported: list[PhaseChange] = []
-        self._slowed = ""
-        """A sentence about other programs that make searches slow; "" if none do."""
         self.reason = "" if self._by_hand is None else _BY_HAND.format(self._by_hand)
         """The reason of the latest change; "" before the first."""
 
@@ -99,19 +94,16 @@ class KillSwitch:
         with self._updated():
             return self._phase
 
-    def record(
-        self, ms: float, *, failed: bool, fell_back: bool, phase: int, while_indexing: bool = False
-    ) -> None:
-        """Record a search that took `ms` and was not answered from the cache.
+    def record(self, ms: float, *, failed: bool, fell_back: bool, phase: int) -> None:
+        """Record a search that took `ms` of processor time and was not answered from the cache.
 
         `failed` means that there was no answer, for a reason other than the query. `fell_back` means that a
         part of the phase failed and the rest answered; a missing model or missing vectors do not count.
-        `phase` is the phase in which the search started; only searches of the current phase count. Durations
-        `while_indexing` do not count, because indexing slows every search.
+        `phase` is the phase in which the search started; only searches of the current phase count.
         """
         with self._updated() as (switch, now):
             if phase == self._phase != OFF:
-                self._window.add(now, ms, failed, fell_back, timed=not (failed or while_indexing))
+                self._window.add(_Search(now, ms, failed, fell_back))
                 if switch.automatic and self._by_hand is None:
                     self._judge(switch, now)
 
@@ -123,7 +115,7 @@ class KillSwitch:
                 wanted=self._wanted,
                 by_hand=self._by_hand is not None,
                 automatic=switch.automatic,
-                reason=self._slowed if self._is_slow(switch) else self.reason,
+                reason=self.reason,
                 since=self._since,
                 next_try_seconds=self._next_try(switch, now),
                 p95_ms=window.p95(),
@@ -197,10 +189,10 @@ class KillSwitch:
             and window.later_p95() > switch.p95_ms
             # Phase 1 must stay slow for a whole window before retrieval is switched off.
             and (not is_last or now - self._began >= switch.window_seconds)
-            and not self._is_slowed(switch, p95)
         ):
             after = self._phase - 1
-            reason = f"The 95th percentile of {over} was {p95:.6g} ms, above {switch.p95_ms:g} ms."
+            took = f"{p95:.6g} ms of processor time"
+            reason = f"The 95th percentile of {over} was {took}, above {switch.p95_ms:g} ms."
         elif not is_last and window.fell_back > too_many:
             after, share = self._phase - 1, _percent(window.fell_back / window.searches)
             reason = f"{share} of {over} were answered by less than phase {self._phase}, more than {most}."
@@ -211,25 +203,10 @@ class KillSwitch:
         self._lowered, self._on_trial = True, False
         self._change(after, reason, switch, now)
 
-    def _is_slowed(self, switch: KillSwitchSettings, p95: float) -> bool:
-        """Return whether other programs slow searches down. If so, a lower phase would not be faster."""
-        share = self._others(switch.window_seconds)
-        busy = share > switch.busy_share
-        self._slowed = (
-            f"Searches are slow, 95th percentile {p95:.6g} ms, while other programs take {_percent(share)} of"
-            " the processor."
-            if busy
-            else ""
-        )
-        return busy
-
     def _is_calm(self, switch: KillSwitchSettings) -> bool:
         """Return whether the latest searches, if any, allow trying the next higher phase."""
         p95 = self._window.p95()
         return not self._window.failed and (p95 is None or p95 < switch.recovery_share * switch.p95_ms)
-
-    def _is_slow(self, switch: KillSwitchSettings) -> bool:
-        return bool(self._slowed) and (self._window.p95() or 0.0) > switch.p95_ms
 
     def _raise(self, switch: KillSwitchSettings, now: float) -> None:
         window, after = self._window, self._phase + 1
@@ -257,58 +234,56 @@ class KillSwitch:
         return max(0.0, self._began + self._wait(switch) - now) if self._lowered else None
 
 
-@define
-class _Window:
-    """The latest searches. Durations are kept in order, so that a percentile needs no sorting."""
+@frozen
+class _Search:
+    at: float
+    ms: float
+    failed: bool
+    fell_back: bool
 
-    _entries: deque[tuple[float, float, bool, bool, bool]] = field(factory=deque)
-    """The arguments of `add` for each search, oldest first."""
-    _durations: list[float] = field(factory=list)
-    """The durations of the timed searches, shortest first. Failed searches are not timed."""
-    failed: int = 0
-    fell_back: int = 0
+
+@frozen
+class _Window:
+    """The latest searches, oldest first."""
+
+    _searches: deque[_Search] = field(factory=lambda: deque(maxlen=_MOST_SEARCHES), init=False)
+
+    def add(self, search: _Search) -> None:
+        self._searches.append(search)
+
+    def forget_before(self, moment: float) -> None:
+        while self._searches and self._searches[0].at <= moment:
+            self._searches.popleft()
 
     @property
     def searches(self) -> int:
-        return len(self._entries)
+        return len(self._searches)
+
+    @property
+    def failed(self) -> int:
+        return sum(search.failed for search in self._searches)
+
+    @property
+    def fell_back(self) -> int:
+        return sum(search.fell_back for search in self._searches)
 
     @property
     def answered(self) -> int:
         """The number of searches that count for the percentile."""
-        return len(self._durations)
-
-    def add(self, at: float, ms: float, failed: bool, fell_back: bool, *, timed: bool) -> None:
-        if self.searches == _MOST_ENTRIES:
-            self._forget_oldest()
-        self._entries.append((at, ms, failed, fell_back, timed))
-        self.failed += failed
-        self.fell_back += fell_back
-        if timed:
-            bisect.insort(self._durations, ms)
-
-    def forget_before(self, moment: float) -> None:
-        while self._entries and self._entries[0][0] <= moment:
-            self._forget_oldest()
-
-    def _forget_oldest(self) -> None:
-        _, ms, failed, fell_back, timed = self._entries.popleft()
-        self.failed -= failed
-        self.fell_back -= fell_back
-        if timed:
-            del self._durations[bisect.bisect_left(self._durations, ms)]
+        return self.searches - self.failed
 
     def p95(self) -> float | None:
-        return _p95(self._durations) if self._durations else None
+        return percentile((search.ms for search in self._searches if not search.failed), _WATCHED_SHARE)
 
     def later_p95(self) -> float:
         """Return the 95th percentile (ms) of the later half of the durations, but not the longest of several.
 
-        This ignores the first searches, which load the index into memory, and a single slow query, such as
-        one for a text in a million chunks.
+        This ignores the first searches, which load modules, models and the index (0.7 s of processor time for
+        the very first one), and a single slow query, such as one for a text in a million chunks.
         """
-        timed = (ms for _, ms, _, _, is_timed in reversed(self._entries) if is_timed)
-        later = sorted(islice(timed, (self.answered + 1) // 2))
-        return min(_p95(later), later[-2:][0])
+        timed = [search.ms for search in self._searches if not search.failed]
+        later = sorted(timed[len(timed) // 2 :])
+        return min(percentile(later, _WATCHED_SHARE) or 0.0, later[-2:][0])
 
 
 def wanted_phase(settings: RetrievalSettings, by_hand: int | None, most: int) -> int:
@@ -316,10 +291,6 @@ def wanted_phase(settings: RetrievalSettings, by_hand: int | None, most: int) ->
     if not settings.enabled:
         return OFF
     return min(most, settings.phase if by_hand is None else by_hand)
-
-
-def _p95(durations: Sequence[float]) -> float:
-    return durations[rank_of(_WATCHED_SHARE, len(durations)) - 1]
 
 
 def _share(part: int, whole: int) -> float:

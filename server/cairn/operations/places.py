@@ -26,7 +26,7 @@ def project_of(folder: Path) -> Path:
     # `--help` needs none of these.
     from cairn.settings.layers import Layers
     from cairn.workspace.repository import locate
-    from cairn.workspace.rules import FileRules
+    from cairn.workspace.scan import FileRules
 
     folder = folder.resolve()
     repository = locate(folder)

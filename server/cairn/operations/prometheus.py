@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-import psutil
 from attrs import define, fields
 from prometheus_client import (
     CollectorRegistry,
@@ -24,6 +23,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 
 from cairn.operations.metrics import IndexFigures, Metrics
+from cairn.startup.figures import resident_bytes, start_time
 
 if TYPE_CHECKING:
     from cairn.protocol import AnsweredIn, DiscoverAnswer, SearchAnswer
@@ -139,15 +139,18 @@ class _Figures(Collector):
     figures: Callable[[], IndexFigures]
 
     def collect(self) -> Iterator[Metric]:
-        now, process = self.figures(), psutil.Process()
+        now = self.figures()
         for each in fields(IndexFigures):
             if description := each.metadata.get("description"):
                 yield GaugeMetricFamily(f"cairn_{each.name}", description, value=getattr(now, each.name))
         yield CounterMetricFamily(
             "cairn_query_log_failures", "Lines the log of questions lost", value=now.query_log_failures
         )
-        memory, began = process.memory_info().rss, process.create_time()
-        yield GaugeMetricFamily("cairn_resident_memory_bytes", "Memory of this process", value=memory)
         yield GaugeMetricFamily(
-            "cairn_process_start_time_seconds", "When this process began, in Unix seconds", value=began
+            "cairn_resident_memory_bytes", "Memory of this process", value=resident_bytes()
+        )
+        yield GaugeMetricFamily(
+            "cairn_process_start_time_seconds",
+            "When this process began, in Unix seconds",
+            value=start_time(),
         )

@@ -18,11 +18,35 @@ from cairn.index.store.schema import STATIC_TABLE
 from cairn.operations.places import path_in
 from cairn.paths import workspace_dir
 from cairn.settings.layers import Layers
+from cairn.settings.tree import IndexSettings
 from cairn.text.counts import counted
 from cairn.text.unicode import well_formed
 from cairn.workspace.builtin_rules import INDEXED, UNREADABLE, Decision, decide_content, unreadable
-from cairn.workspace.rules import FileRules
-from cairn.workspace.scan import read_text
+from cairn.workspace.scan import FileRules, read_text
+
+LEFT_OUT_BY_CONTENT = "left out by its content"
+
+_IN_WORDS = {
+    "built-in: directory without project text": "Directories of other people's code, caches and git's own"
+    " data: packages that were installed, virtual environments, build caches.",
+    "built-in: may hold secrets": "Files and directories whose names mean secrets, and files that contain"
+    " one. Nothing takes them back in.",
+    "built-in: generated file": "Files that a program wrote, as their name or their first lines say:"
+    " lock files, generated code.",
+    "built-in: generated documentation": "Pages that a program made of comments in the code,"
+    " where the comments are found already.",
+    "built-in: binary file type": "Files without text, by their ending: pictures, archives, compiled"
+    " programs.",
+    "built-in: minified": "Files nearly all of whose text is in very long lines, as scripts for browsers are"
+    " packed.",
+    "symbolic link": "Links to other places. Their targets are indexed too, if they are in the folder.",
+    "not a regular file": "Sockets, pipes and devices.",
+    "settings: index.include does not name it": "Files that no pattern of the setting index.include names.",
+    "settings: index.exclude": "Files and directories that a pattern of the setting index.exclude names.",
+    "binary content": "Files with bytes that no text has. Only their names can be found.",
+    LEFT_OUT_BY_CONTENT: "Files that are binary, minified or generated, or hold a secret, as their content"
+    " says. Only their names can be found.",
+}
 
 
 @frozen
@@ -58,6 +82,12 @@ class Why:
     in_index: IndexedFiles | None = field(metadata={"json": "held"})
     """What the index has of the path; None if it has nothing."""
     warnings: tuple[str, ...] = ()
+    meaning: str = ""
+    """A sentence that explains why the rule excludes the path; "" if the rule's name says everything."""
+
+    @property
+    def exists(self) -> bool:
+        return bool(self.rule)
 
 
 def why(path: Path, folder: Path) -> Why:
@@ -83,8 +113,29 @@ def why(path: Path, folder: Path) -> Why:
         state = _state(reader, decision, in_index, directory)
     except IndexUnavailableError as problem:  # The decision is known without the index.
         in_index, state = None, str(problem)
-    warnings = tuple(laid.texts())
-    return Why(relative, directory, **asdict(decision), state=state, in_index=in_index, warnings=warnings)
+    return Why(
+        relative,
+        directory,
+        **asdict(decision),
+        state=state,
+        in_index=in_index,
+        warnings=tuple(laid.texts()),
+        meaning="" if decision.indexed else in_words(decision.rule, laid.settings.index),
+    )
+
+
+def in_words(rule: str, settings: IndexSettings) -> str:
+    """Return a sentence that explains the rule; "" if its name says everything."""
+    if rule.startswith("ignored by "):
+        return f"Files and directories that a line of {rule.removeprefix('ignored by ')} names."
+    if rule.startswith("taken back in by "):
+        return f"A line of {rule.removeprefix('taken back in by ')} takes it back in."
+    if rule == "larger than index.maxFileBytes":
+        allowed = f"{settings.max_file_bytes:,} bytes"
+        return f"Files larger than {allowed}, which the setting index.maxFileBytes allows."
+    if rule.startswith(UNREADABLE):
+        return "The system does not let Cairn read it."
+    return _IN_WORDS.get(rule, "")
 
 
 def _decide(rules: FileRules, root: Path, path: str, directory: bool) -> Decision:

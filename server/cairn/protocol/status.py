@@ -75,7 +75,8 @@ class PhaseState:
     """Seconds until the next higher phase is tried; 0 if the time has come but searches are still too slow;
     null if there is no higher phase to try."""
     p95_ms: float | None
-    """The 95th percentile of this phase's searches in the window; null before the first."""
+    """The 95th percentile of the processor time of this phase's searches in the window, in milliseconds; null
+    before the first."""
     error_rate: float
     """The share of this phase's searches in the window that failed, from 0 to 1."""
     fallback_rate: float

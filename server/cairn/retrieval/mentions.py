@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from attrs import frozen
 
-from cairn.text.languages import detect_language
+from cairn.languages.registry import detect_language
 from cairn.text.words import LIGHT_WORDS, is_stopword
 
 MAX_MENTIONS = 8

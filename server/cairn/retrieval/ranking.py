@@ -31,6 +31,7 @@ from cairn.retrieval.scores import FileSignal, Ranked, Scores, SignalInputs, sco
 from cairn.retrieval.scoring import CloserLook, Scoring, best_of_file
 from cairn.retrieval.signals import SIGNALS, weighted
 from cairn.settings.tree import DiversitySettings, SearchSettings
+from cairn.startup.figures import counted_here
 
 EVERYTHING = ChunkFilter()
 _NOTHING_LEARNED: Mapping[int, Learned] = {}
@@ -220,9 +221,11 @@ def _run_legs(
         question.by_report()
     beside = [legs.empty_copy() for legs in every]
     embedding = (
-        _meaning_threads.submit(_embed_and_find, beside, meaning) if meaning and _compares(question) else None
+        _meaning_threads.submit(counted_here(_embed_and_find), beside, meaning)
+        if meaning and _compares(question)
+        else None
     )
-    varying = [_variation_threads.submit(legs.by_keywords) for legs in every[1:]]
+    varying = [_variation_threads.submit(counted_here(legs.by_keywords)) for legs in every[1:]]
     if by_words:
         question.by_keywords()
         question.by_files()

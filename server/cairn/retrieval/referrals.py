@@ -10,8 +10,8 @@ from attrs import define, evolve, field, frozen
 from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
+from cairn.index.references.edges import Edge, Place
 from cairn.index.references.graph import ReferenceGraph
-from cairn.index.references.model import Edge, Place
 from cairn.index.store.deadline import Cancelled
 from cairn.text.verbatim import lines_with_ends
 from cairn.workspace.collections import FileKind, file_kind

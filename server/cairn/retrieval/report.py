@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import define, field, frozen
 
+from cairn.languages.registry import detect_language
 from cairn.retrieval.mentions import Frame, read_mentions, read_messages, read_trace
 from cairn.retrieval.wording import read_words
-from cairn.text.languages import detect_language
 from cairn.text.words import is_stopword
 
 

@@ -16,7 +16,7 @@ from functools import cache
 import numpy as np
 from attrs import evolve
 
-from cairn.chunking.syntax.rules import PROTOTYPE
+from cairn.languages.syntax import PROTOTYPE
 from cairn.retrieval.candidates import Candidates, FileCandidate, Floats
 from cairn.retrieval.file_names import (
     folder_stems,

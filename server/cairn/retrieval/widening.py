@@ -16,8 +16,8 @@ from cairn.chunking.outline import CALLABLE
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
+from cairn.index.references.edges import Edge, Place
 from cairn.index.references.graph import ReferenceGraph
-from cairn.index.references.model import Edge, Place
 from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.windows import Passage

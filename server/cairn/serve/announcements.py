@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cairn.attach.engine_records import BACKGROUND, Record, acquire_lock, remove_record, write_record
 from cairn.attach.finding import ask_to_yield
-from cairn.attach.records import BACKGROUND, Record, acquire_lock, remove_record, write_record
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock

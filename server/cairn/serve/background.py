@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cairn.attach.records import BACKGROUND, acquire_lock
+from cairn.attach.engine_records import BACKGROUND, acquire_lock
 
 if TYPE_CHECKING:
     from cairn.serve.engine_socket import EngineSocket
@@ -51,7 +51,7 @@ def main(folders: list[Path]) -> int:
     release_freed_memory()
     with exempt_from_collection():
         import cairn.engine.engine
-        import cairn.mcp.server  # noqa: F401
+        import cairn.mcp.mcp_server  # noqa: F401
         from cairn.engine.host import Host
         from cairn.settings.layers import Layers
     settings = Layers().without_workspace().settings

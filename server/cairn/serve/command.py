@@ -15,7 +15,7 @@ from cairn.cli.output import answers, print_json, remark, to_stderr
 from cairn.errors import CairnError, InvalidRequestError
 
 if TYPE_CHECKING:
-    from cairn.serve.server import Addresses
+    from cairn.serve.serving import Addresses
 
 _EXTRA = 'This needs more libraries: pip install "cairn-ls[serve]"'
 _port = click.option("--port", type=int, help="The port of HTTP; by default 7420, 0 for a free one.")
@@ -106,7 +106,7 @@ def serve_team(
     The server stores nothing itself, so any number of them may run. Runs until Ctrl-C.
     """
     try:
-        from cairn.team.store import urls_of
+        from cairn.team.team_store import urls_of
     except ImportError as problem:
         raise CairnError('This needs more libraries: pip install "cairn-ls[serve,team]"') from problem
     options = {**options, "lsp": not no_lsp, "new_token": False, "names": public_host}
@@ -120,7 +120,7 @@ def _serve(
     **options: Any,
 ) -> None:
     try:
-        from cairn.serve.server import serve as run
+        from cairn.serve.serving import serve as run
     except ImportError as problem:
         raise CairnError(_EXTRA) from problem
     logging.basicConfig(
@@ -145,8 +145,7 @@ def open_page(place: str | None, only_print: bool, port: int | None, as_json: bo
     the URL of a server, such as a team's, it opens the page of that server. The link signs in one browser,
     once.
     """
-    from cairn.serve.browser import show, show_soon
-    from cairn.serve.open import is_address, link_at
+    from cairn.serve.open_page import is_address, link_at, show, show_soon
 
     folder = Path(place) if place else _project()
     try:
@@ -176,7 +175,7 @@ def open_page(place: str | None, only_print: bool, port: int | None, as_json: bo
 
 
 def _link_of_folder(folder: Path) -> str:
-    from cairn.serve.open import running_link
+    from cairn.serve.open_page import running_link
 
     if not folder.is_dir():
         raise InvalidRequestError("folder", f"{folder} is neither a directory nor the URL of a server")

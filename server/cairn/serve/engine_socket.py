@@ -1,6 +1,6 @@
 """Opens the engine of this process to the user's other processes: `cairn mcp`, and commands that query.
 
-The process announces its engine in each workspace's data folder (`cairn.attach.records`), listens on a
+The process announces its engine in each workspace's data folder (`cairn.attach.engine_records`), listens on a
 private socket, and speaks the protocol of `cairn.attach.channel`. A workspace has only one announced engine:
 a background engine yields to an editor or a server, which then answers its clients.
 """
@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cairn import __version__
 from cairn.attach.channel import CLIENT, ENGINE, GREETING, GREETING_LENGTH, listening, remove_socket
+from cairn.attach.engine_records import BACKGROUND, PROTOCOL, Record
 from cairn.attach.finding import find
 from cairn.attach.proof import PROOF_LENGTH, fresh_nonce, is_equal, proof
-from cairn.attach.records import BACKGROUND, PROTOCOL, Record
 from cairn.attach.relay import MAX_LINE_BYTES, MOVE
 from cairn.engine.methods import CLI
 from cairn.engine.runner import answer as engine_answer
@@ -34,8 +34,8 @@ from cairn.operations.presence import Presence
 from cairn.serve.announcements import Announcements
 
 if TYPE_CHECKING:
+    from cairn.cli.main import CommandOutput
     from cairn.cli.question import Question
-    from cairn.cli.remote import CommandOutput
     from cairn.engine.host import Host
     from cairn.engine.pool import PooledEngine
     from cairn.engine.request import Request
@@ -213,11 +213,11 @@ class EngineSocket:
 
     async def _mcp(self, wish: Wish, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            await asyncio.to_thread(importlib.import_module, "cairn.mcp.server")
+            await asyncio.to_thread(importlib.import_module, "cairn.mcp.mcp_server")
         except ImportError:
             await _send(writer, {"error": "the installation of the engine lacks the extra `serve`"})
             return
-        from cairn.mcp.server import serve_connection
+        from cairn.mcp.mcp_server import serve_connection
         from cairn.mcp.workspaces import Workspaces
         from cairn.settings.layers import Layers
 
@@ -254,7 +254,7 @@ class EngineSocket:
         await _send(writer, {} if answer is None else {"answer": answer})
 
     async def _command(self, wish: Wish, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from cairn.cli.remote import CommandOutput, question_of
+        from cairn.cli.main import CommandOutput, question_of
 
         arguments = [str(each) for each in wish.get("arguments", ())]
         question = await asyncio.to_thread(question_of, arguments, Path(wish["here"]))
@@ -265,7 +265,7 @@ class EngineSocket:
 
     async def _run(self, question: Question, arguments: Sequence[str]) -> CommandOutput | None:
         """Return the output of a command line; None if the command has to open the index itself."""
-        from cairn.cli.remote import CommandOutput, failed
+        from cairn.cli.main import CommandOutput, failed
 
         if not question.has_text:
             return None

@@ -109,13 +109,11 @@ class KillSwitchSettings:
     """Whether Cairn lowers the phase by itself. If not, only `retrieval.phase`, `retrieval.enabled` and
     `cairn phase` set it."""
     window_seconds: float = field(default=300.0, metadata=within(0, _A_DAY))
-    """The length of the window over which latency and error rate are measured."""
+    """The length of the window over which processor time and error rate are measured."""
     p95_ms: float = 500.0
-    """The 95th percentile of search latency above which the phase drops by one. If phase 1 stays above it for
-    a whole window, retrieval is switched off."""
-    busy_share: float = field(default=0.4, metadata=SHARE)
-    """If other programs use at least this share of all cores, slow searches do not count, and `cairn status`
-    says that the machine is busy."""
+    """The 95th percentile of the processor time of a search above which the phase drops by one. If phase 1
+    stays above it for a whole window, retrieval is switched off. Other programs do not change the processor
+    time."""
     error_rate: float = field(default=0.05, metadata=SHARE)
     """The share of failed searches above which retrieval is switched off. If only vectors failed, phase 3
     drops to 2."""
@@ -125,8 +123,8 @@ class KillSwitchSettings:
     """How long Cairn waits after a drop before it tries the next higher phase. Each failed try doubles the
     wait, up to 16 times this value."""
     recovery_share: float = field(default=0.8, metadata=SHARE)
-    """The next higher phase is tried only if the 95th percentile of search latency is below this share of
-    `p95_ms`, and no search failed."""
+    """The next higher phase is tried only if the 95th percentile of the processor time is below this share
+    of `p95_ms`, and no search failed."""
 
 
 @frozen

@@ -51,16 +51,6 @@ def exchange(process: subprocess.Popen[bytes], request: object) -> Any:
     return pickle.load(process.stdout)
 
 
-def processor_seconds(process_id: int) -> float:
-    """Return the processor time that a process has used so far; 0 if it has ended."""
-    import psutil  # Child processes do not need this module.
-
-    with contextlib.suppress(psutil.Error):
-        times = psutil.Process(process_id).cpu_times()
-        return float(times.user + times.system)
-    return 0.0
-
-
 # --- in the child process --------------------------------------------------------------------------------
 
 

@@ -7,10 +7,12 @@ guard through `unguarded`, and whoever writes them cleans the text between them 
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, TextIO, cast
 
 _CONTROLS = (
@@ -67,6 +69,39 @@ class _Guarded:
         return getattr(self.stream, name)
 
 
+class _Piped:
+    """A stream of Windows that is not a terminal. It calls a pipe without a reader an invalid argument."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with _named_as_elsewhere():
+            return self._stream.write(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        with _named_as_elsewhere():
+            self._stream.writelines(lines)
+
+    def flush(self) -> None:
+        with _named_as_elsewhere():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextlib.contextmanager
+def _named_as_elsewhere() -> Iterator[None]:
+    """Raise BrokenPipeError for a pipe without a reader, as other systems do."""
+    try:
+        yield
+    except OSError as problem:
+        if problem.errno != errno.EINVAL:
+            raise
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)) from problem
+
+
 def guard_streams() -> None:
     """Guard stdout and stderr where they are terminals; elsewhere, what is written stays as it is.
 
@@ -74,13 +109,15 @@ def guard_streams() -> None:
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is None or isinstance(stream, _Guarded):
+        if stream is None or isinstance(stream, _Guarded | _Piped):
             continue
         if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
             reconfigure(errors="replace")
         if stream.isatty():
             setattr(sys, name, _Guarded(stream))
             os.environ.setdefault("PYTHON_COLORS", "0")  # From Python 3.13 on, tracebacks would be coloured.
+        elif sys.platform == "win32":
+            setattr(sys, name, _Piped(stream))
 
 
 def unguarded(stream: TextIO) -> TextIO:

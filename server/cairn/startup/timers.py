@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -32,3 +33,13 @@ def said_if_late(message: str) -> AbstractContextManager[None]:
             sys.stderr.flush()
 
     return done_after(NOTICED_SECONDS, say if message else lambda: None)
+
+
+def ended_after(connection: socket.socket, seconds: float) -> AbstractContextManager[None]:
+    """Shut the connection down after `seconds`, unless the block ends earlier."""
+
+    def end() -> None:
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+
+    return done_after(seconds, end)

@@ -15,9 +15,8 @@ from psycopg.rows import TupleRow
 from cairn.errors import CairnError, InvalidRequestError
 from cairn.index.postgres.lists import Home, compact, drop_retired, files_of_snapshots
 from cairn.index.postgres.publishing import note_unnamed
-from cairn.team.git_address import read_address
-from cairn.team.git_source import remote_refs
-from cairn.team.locks import Progress, locked, owner_connection, pool_lock, repository_lock
+from cairn.team.git_source import read_address, remote_refs
+from cairn.team.runs import Progress, locked, owner_connection, pool_lock, repository_lock
 
 AN_HOUR = datetime.timedelta(hours=1)
 _NO_BRANCH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}|HEAD|refs/.*")

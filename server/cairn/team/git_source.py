@@ -1,26 +1,183 @@
-"""The git repository to index: a local folder, which is only read, or a cached clone of a URL."""
+"""The git repository to index: a local folder, which is only read, or a cached clone of a URL.
+
+An address never shows a user or a password, and the git commands that use the network do not prompt.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
-from attrs import frozen
+from attrs import field, frozen
 from filelock import FileLock, Timeout
 
 from cairn.errors import InvalidRequestError, TeamError
 from cairn.paths import private_folder
-from cairn.team.git_address import Address, place_of, without_secrets
-from cairn.team.git_commands import over_network
-from cairn.team.work_folder import team_dir
-from cairn.workspace.git import GitError, git_folder, write_git_folder
+from cairn.team.runs import team_dir
+from cairn.workspace.git import (
+    Git,
+    GitError,
+    environment_with,
+    git_folder,
+    run_in,
+    user_settings,
+    write_git_folder,
+)
 from cairn.workspace.repository import NoRepositoryError, open_bare, open_repository
 from cairn.workspace.repository import Repository as GitRepository
+
+PROTOCOLS = ("file", "git", "http", "https", "ssh")
+"""The allowed protocols. Git's `ext` is not allowed, because it runs any program that a URL names."""
+_SCP = re.compile(r"(?:[A-Za-z0-9._][A-Za-z0-9._-]*@)?[A-Za-z0-9][A-Za-z0-9.-]*:(?!//|:)[^\s\0]+")
+"""The notation of `scp`: `git@host:group/project.git`."""
+
+
+@frozen
+class Address:
+    folder: Path | None
+    """The folder; None for a clone URL."""
+    url: str
+    """The URL without user and password, or the folder's path. It may be shown and stored."""
+    user: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+
+    @property
+    def name(self) -> str:
+        """The last part of the URL or path, without `.git`."""
+        last = re.split(r"[/\\:]", self.url.rstrip("/\\"))[-1]
+        return last.removesuffix(".git") or "repository"
+
+    @property
+    def place(self) -> str:
+        """The result of `place_of` for the URL; "" for a folder."""
+        return place_of(self.url) if self.folder is None else ""
+
+
+def place_of(url: str) -> str:
+    """Return the host and path of a clone URL, the same for all protocols; "" for a local URL."""
+    if "://" in url:
+        parts = urlsplit(url)
+        if parts.scheme not in PROTOCOLS or parts.scheme == "file":
+            return ""
+        host, path = parts.hostname or "", parts.path
+    elif _SCP.fullmatch(url):
+        host, _, path = url.rpartition("@")[2].partition(":")
+    else:
+        return ""
+    return f"{host}/{path.strip('/').removesuffix('.git')}".lower()
+
+
+def read_address(source: str) -> Address:
+    """Return the address of a folder or clone URL. Raise InvalidRequestError for anything else."""
+    folder = Path(source)
+    if source and folder.is_dir():
+        return Address(folder.resolve(), str(folder.resolve()))
+    if "://" in source:
+        return _url(source)
+    if _SCP.fullmatch(source) and len(source.partition(":")[0]) > 1:  # A single letter is a Windows drive.
+        return Address(None, source)
+    raise InvalidRequestError(
+        "repository",
+        f"{_shown(source)} is neither a folder nor a clone URL such as https://host/group/project.git",
+    )
+
+
+def without_secrets(url: str) -> str:
+    """Return a URL without user and password. The user of an ssh URL is not secret, and is kept."""
+    if "://" not in url:
+        return url
+    scheme, _, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    user, at, host = authority.rpartition("@")
+    if scheme == "ssh" and at:
+        host = f"{user.partition(':')[0]}@{host}"
+    return f"{scheme}://{host}{slash}{path}"
+
+
+def _url(source: str) -> Address:
+    scheme = source.partition("://")[0]
+    if scheme not in PROTOCOLS or re.search(r"[\s\0]", source):
+        raise InvalidRequestError(
+            "repository",
+            f"{_shown(source)} is not a clone URL; its protocol must be one of {', '.join(PROTOCOLS)}",
+        )
+    try:
+        parts = urlsplit(source)
+    except ValueError:
+        raise InvalidRequestError("repository", f"{_shown(source)} is not a valid URL") from None
+    if parts.netloc.startswith("-") or (parts.hostname or "").startswith("-"):
+        raise InvalidRequestError("repository", f"{_shown(source)} has a name that begins with a dash")
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    if scheme not in ("http", "https"):
+        user = password = ""
+    return Address(None, without_secrets(source), user, password)
+
+
+def _shown(source: str) -> str:
+    return repr(without_secrets(source))[1:-1][:200] or "nothing"
+
+
+# --- git commands that use the network --------------------------------------------------------------
+
+_SETTINGS_SECONDS = 10.0
+_CREDENTIALS = r'!f() { printf "username=%s\npassword=%s\n" "$CAIRN_GIT_USER" "$CAIRN_GIT_PASSWORD"; }; f'
+"""A credential helper for git. It reads the environment, because all users can see a program's arguments."""
+
+
+def over_network(address: Address, folder: Path | None, *arguments: str) -> str:
+    """Return the output of a git command that uses the network. Raise TeamError.
+
+    `folder` is Cairn's clone of the address, or None for a command that needs none. The user's own settings
+    of git apply, such as proxies, credential helpers and ssh commands.
+    """
+    try:
+        environment = _environment(address)
+        if folder is None:
+            output = Git(git_folder(), math.inf, environment=environment).run(arguments)
+        else:
+            output = run_in(folder, arguments, environment, math.inf)
+        return b"".join(output).decode("utf-8", "replace")
+    except GitError as error:
+        if not error.output:
+            raise TeamError(f"{address.url} cannot be fetched. {error}") from None
+        problem = error.output
+        for secret in filter(None, (address.password, address.user if address.password else "")):
+            problem = problem.replace(secret, "***")
+        raise TeamError(
+            f"git cannot fetch {address.url}: {problem}\n"
+            "Check the URL and that this machine may read the repository: git cannot ask for a password here."
+        ) from None
+
+
+def _environment(address: Address) -> dict[str, str]:
+    environment = environment_with("GIT_SSH", "GIT_SSL", "GIT_EXEC_PATH", with_user_settings=True) | {
+        "GIT_ALLOW_PROTOCOL": ":".join(PROTOCOLS),
+        "GIT_ASKPASS": "",
+        "SSH_ASKPASS": "",
+    }
+    if not environment.keys() & {"GIT_SSH", "GIT_SSH_COMMAND"}:
+        settings = user_settings(time.monotonic() + _SETTINGS_SECONDS)
+        # In batch mode, ssh also does not prompt.
+        environment["GIT_SSH_COMMAND"] = settings.get("core.sshcommand") or "ssh -o BatchMode=yes"
+    if address.user or address.password:
+        environment |= {
+            "CAIRN_GIT_USER": address.user,
+            "CAIRN_GIT_PASSWORD": address.password,
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": "credential.helper",
+            "GIT_CONFIG_VALUE_0": _CREDENTIALS,
+        }
+    return environment
+
+
+# --- repositories -----------------------------------------------------------------------------------
 
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _MOST_SHOWN = 20

@@ -13,9 +13,8 @@ from psycopg.rows import TupleRow
 from cairn.errors import InvalidRequestError
 from cairn.index.postgres.lists import Home
 from cairn.index.postgres.snapshot_catalogue import project_of
-from cairn.team.git_address import Address, place_of
-from cairn.team.git_source import Ref, Repository
-from cairn.team.locks import Progress, locked, root_lock
+from cairn.team.git_source import Address, Ref, Repository, place_of
+from cairn.team.runs import Progress, locked, root_lock
 
 WAITING = "Another run is writing this repository or a fork of it. This run waits for it to end."
 

@@ -13,7 +13,7 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -67,27 +67,19 @@ class Programs:
     folder: Path
     account: Account | None = None
 
-    def run(
-        self,
-        name: str,
-        arguments: Sequence[str],
-        *,
-        folder: Path,
-        environment: Mapping[str, str] | None = None,
-    ) -> subprocess.CompletedProcess[str]:
+    def run(self, name: str, arguments: Sequence[str], *, folder: Path) -> subprocess.CompletedProcess[str]:
         """Run a program in `folder` until it ends. Its error output is added to its standard output.
 
         Raise TeamError if the program cannot be started.
         """
         command = [str(self.folder / name), *arguments]
-        environment = {**_environment(), **(environment or {})}
         # A server that `pg_ctl` starts inherits the output, so a pipe could stay open while the server runs.
         with tempfile.TemporaryFile() as output:
             try:
                 done = subprocess.run(
                     command,
                     cwd=folder,
-                    env=environment,
+                    env=_environment(),
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cairn.engine.runner import CALLER
 from cairn.errors import CairnError
-from cairn.http.errors import CODES, RefusedError, refusal_of
+from cairn.http.refusals import CODES, RefusedError, refusal_of
 from cairn.web import addresses
 from cairn.web.authentication import Authentication
 from cairn.web.rendering import (

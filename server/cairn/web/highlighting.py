@@ -12,6 +12,7 @@ import math
 import pickle
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
@@ -20,7 +21,8 @@ from typing import TypeVar, cast
 
 from attrs import frozen
 
-from cairn.startup.child_process import LOST, end, processor_seconds, send, start
+from cairn.startup.child_process import LOST, end, send, start
+from cairn.startup.figures import processor_seconds
 
 RESPONSE_SECONDS = 1.5
 """The processor time for all texts of a response. Pygments takes 0.4 to 2 s for 200,000 characters."""
@@ -113,13 +115,13 @@ class Highlighting:
                     return
                 self._process = process
             with _killed_after(process, seconds):
-                before = processor_seconds(process.pid)
+                before = _spent(process)
                 assert process.stdin
                 assert process.stdout
                 send(process.stdin, (text, seconds))  # type: ignore[arg-type]
                 while batch := pickle.load(process.stdout):
                     batches.put(batch)
-                used = processor_seconds(process.pid) - before
+                used = _spent(process) - before
         except LOST:
             _drop_own_process()
         finally:
@@ -167,15 +169,20 @@ def _drop_own_process() -> None:
         end(process)
 
 
+def _spent(process: subprocess.Popen[bytes]) -> float:
+    """Return the processor time of the process; where the system refuses this figure, the time itself."""
+    return processor_seconds(process.pid) or time.monotonic()
+
+
 @contextlib.contextmanager
 def _killed_after(process: subprocess.Popen[bytes], seconds: float) -> Iterator[None]:
     """Kill the process if its work inside the context takes longer than `seconds` of processor time."""
     done = threading.Event()
 
     def watch() -> None:
-        limit = processor_seconds(process.pid) + seconds
+        limit = _spent(process) + seconds
         while not done.wait(_EVERY_SECONDS):
-            if processor_seconds(process.pid) > limit:
+            if _spent(process) > limit:
                 process.kill()
 
     threading.Thread(target=watch, name="cairn-colours-limit", daemon=True).start()

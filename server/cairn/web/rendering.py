@@ -17,8 +17,8 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 import cairn
-from cairn.http.disconnect import disconnected
-from cairn.http.errors import refusal_of
+from cairn.http.events import disconnected
+from cairn.http.refusals import refusal_of
 from cairn.startup.ending import first_of
 from cairn.text.counts import counted
 from cairn.web import addresses

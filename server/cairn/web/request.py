@@ -12,7 +12,7 @@ from starlette.requests import Request
 from cairn.engine.methods import WEB, Tell
 from cairn.engine.request import Request as EngineRequest
 from cairn.engine.runner import Runner
-from cairn.http.disconnect import unless_disconnected
+from cairn.http.events import unless_disconnected
 from cairn.http.guard import is_loopback_host
 from cairn.settings.tree import ServeSettings
 from cairn.web.highlighting import Highlighting

@@ -12,7 +12,7 @@ from itertools import accumulate
 
 from attrs import frozen
 
-from cairn.text.languages import PROSE_LANGUAGES, detect_language
+from cairn.languages.registry import PROSE_LANGUAGES, detect_language
 from cairn.workspace.secret_content import find_secret
 from cairn.workspace.secret_paths import is_secret_directory, is_secret_file
 

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 from attrs import field, frozen
 
-from cairn.text.languages import CONFIG_LANGUAGES, PROSE_LANGUAGES, detect_language
+from cairn.languages.registry import CONFIG_LANGUAGES, PROSE_LANGUAGES, detect_language
 from cairn.workspace.ignore_patterns import Selection
 from cairn.workspace.repository import locate
 

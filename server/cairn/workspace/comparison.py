@@ -16,8 +16,7 @@ from attrs import Factory, define, frozen
 
 from cairn.workspace.git import GitError, parts
 from cairn.workspace.repository import Repository
-from cairn.workspace.rules import FileRules
-from cairn.workspace.scan import FileEntry, ScanReport, read_bytes, scan
+from cairn.workspace.scan import FileEntry, FileRules, ScanReport, read_bytes, scan
 
 _SETTLED_NS = 2_000_000_000
 """The age, in ns, from which a file's modification time tells later changes. Some file systems count in steps

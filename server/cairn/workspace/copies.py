@@ -14,7 +14,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from cairn.text.languages import PROSE_LANGUAGES, detect_language
+from cairn.languages.registry import PROSE_LANGUAGES, detect_language
 from cairn.workspace.collections import FileKind, file_kind
 
 Ints = NDArray[np.int64]

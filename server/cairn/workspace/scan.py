@@ -1,20 +1,145 @@
-"""Walk a workspace folder and read its files."""
+"""Walk a workspace folder, decide which files are indexed and by which rule, and read them.
+
+All of Cairn relies on this one decision. The steps are: the names and directories that Cairn always excludes
+(`builtin_rules`), the settings, the ignore files (`ignore_files`), the size, and after reading the file its
+content (`builtin_rules` again). No step re-includes what the first one excludes, so a secret stays excluded.
+"""
 
 from __future__ import annotations
 
 import codecs
 import os
+import re
 import stat
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
+from itertools import accumulate
 from operator import attrgetter
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 from attrs import field, frozen
 
+from cairn.settings.tree import IndexSettings
 from cairn.text.unicode import well_formed
-from cairn.workspace.builtin_rules import Decision, decide_content
-from cairn.workspace.rules import FileRules
+from cairn.workspace.builtin_rules import (
+    INDEXED,
+    Decision,
+    decide_content,
+    decide_directory_path,
+    decide_file_path,
+    unreadable,
+)
+from cairn.workspace.ignore_files import IgnoreFiles
+from cairn.workspace.ignore_patterns import PatternList, Selection, path_key
+
+_LONGEST_PATH = 4_096
+"""The maximum length of a path in characters; no system has longer ones."""
+_EMPTY = os.stat_result((stat.S_IFREG, *(0 for _ in range(9))))
+
+
+def is_relative(path: object) -> bool:
+    """Return whether `path` is written as the path of a file below a folder: relative, with `/`, no `..`."""
+    if not isinstance(path, str) or not 0 < len(path) <= _LONGEST_PATH or "\0" in path:
+        return False
+    parts = path.split("/")
+    if any(part in ("", ".", "..") for part in parts):
+        return False
+    # Windows reads these as drives, streams and devices, and ignores a dot or space at the end of a name.
+    return sys.platform != "win32" or not (
+        re.search(r'[\\:*?"<>|]', path)
+        or any(part[-1] in ". " or PureWindowsPath(part).is_reserved() for part in parts)
+    )
+
+
+class FileRules:
+    """The rules of one workspace folder. The ignore files are read as they are at its creation."""
+
+    def __init__(self, root: Path, settings: IndexSettings, *, all_tracked: bool = False) -> None:
+        """If `all_tracked`, git tracks all files of the folder, so the ignore files of git do not apply."""
+        self._root = root
+        self._settings = settings
+        self._include = Selection(settings.include)
+        self._exclude = PatternList.of_settings(settings.exclude)
+        self._ignore_files = IgnoreFiles(root, all_tracked=all_tracked)
+
+    def decide(self, path: str) -> Decision:
+        """Decide about the file at `path` (relative, with `/`) by its name, size and directories."""
+        try:
+            return self._decide(path, None)
+        except OSError as problem:
+            return unreadable(problem)
+
+    def admits(self, path: str) -> bool:
+        """Return whether the file at `path` is indexed by its name and directories. It may not exist yet."""
+        try:
+            return self._decide(path, _EMPTY).indexed
+        except OSError:
+            return False
+
+    def _decide(self, path: str, missing: os.stat_result | None) -> Decision:
+        """Decide about a file, which has the status `missing` if it does not exist. Raise OSError."""
+        if not is_relative(path):
+            return Decision(False, "outside of the workspace folder")
+        entered = self.decide_descent(path.rpartition("/")[0])
+        if not entered.indexed:
+            return entered
+        try:
+            status = (self._root / path).lstat()
+        except FileNotFoundError:
+            if missing is None:
+                raise
+            status = missing
+        return self.decide_file(path, status)
+
+    def decide_descent(self, directory: str) -> Decision:
+        """Decide whether the scan reaches `directory`. It always reaches "", the folder itself."""
+        decision = INDEXED
+        for ancestor in accumulate(directory.split("/") if directory else (), "{}/{}".format):
+            decision = self.decide_directory(ancestor)
+            if not decision.indexed:
+                return decision
+            if (self._root / ancestor).is_symlink():
+                return Decision(False, "symbolic link", ancestor)
+        return decision
+
+    def decide_directory(self, path: str) -> Decision:
+        """Decide whether to enter the directory at `path`, whose parent was entered."""
+        return decide_directory_path(path) or self._decide_place(path, directory=True)
+
+    def decide_file(self, path: str, status: os.stat_result) -> Decision:
+        """Decide about one file whose directory was entered. `status` must not follow links."""
+        if not stat.S_ISREG(status.st_mode):
+            return Decision(False, "symbolic link" if stat.S_ISLNK(status.st_mode) else "not a regular file")
+        decision = decide_file_path(path) or self._decide_place(path, directory=False)
+        if not decision.indexed:
+            return decision
+        if self._include and not self._include.names(path):
+            return Decision(False, "settings: index.include does not name it")
+        if status.st_size > self._settings.max_file_bytes:
+            sizes = f"{status.st_size} > {self._settings.max_file_bytes}"
+            return Decision(False, "larger than index.maxFileBytes", sizes)
+        return decision
+
+    def listed(self, directory: str, names: Set[str]) -> None:
+        """Record the entries of `directory`, which saves searching for missing ignore files."""
+        self._ignore_files.listed(directory, names)
+
+    def _decide_place(self, path: str, directory: bool) -> Decision:
+        if self._exclude:
+            pattern = self._exclude.match(path_key(path), path_key(path.rpartition("/")[2]), directory)
+            if pattern is not None and not pattern.negated:
+                return Decision(False, "settings: index.exclude", pattern.text)
+        match = self._ignore_files.decide(path, directory)
+        if match is None:
+            return INDEXED
+        where = f"{match.source}:{match.pattern.line}: {match.pattern.text}"
+        if match.ignored:
+            return Decision(False, f"ignored by {match.source}", where)
+        return Decision(True, f"taken back in by {match.source}", where)
+
+
+# --- the scan ---------------------------------------------------------------------------------------
 
 _SNIFFED_BYTES = 8_000
 """The number of a file's first bytes that are searched for a NUL, which makes it binary, as in git."""

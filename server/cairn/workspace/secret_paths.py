@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import re
 
-from cairn.text.languages import CODE_EXTENSIONS, CONFIG_LANGUAGES, detect_language
+from cairn.languages.registry import CODE_EXTENSIONS, CONFIG_LANGUAGES, detect_language
 
 
 class Suspicion(enum.IntEnum):

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from cairn.workspace.history import watched_files
+from cairn.workspace.git_log import watched_files
 
 logger = logging.getLogger(__name__)
 

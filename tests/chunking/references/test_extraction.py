@@ -7,8 +7,8 @@ from tests.chunking.samples import Sample, read_samples
 
 from cairn.chunking import chunker
 from cairn.chunking.chunker import chunk_file
-from cairn.chunking.references.model import ReferenceKind, SymbolTable
-from cairn.chunking.references.packing import PackedTable, pack
+from cairn.chunking.references.packed_table import PackedTable, pack
+from cairn.chunking.references.symbol_table import ReferenceKind, SymbolTable
 
 SAMPLES = read_samples("references.txt")
 """In each file, `moor` (mostly of the type `Harbour`) calls `tie_rope` once."""

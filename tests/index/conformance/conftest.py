@@ -32,7 +32,7 @@ from cairn.index.remote.messages import dumps, loads
 from cairn.index.remote.packed_catalogue import packed_catalogue, unpacked_catalogue
 from cairn.index.remote.remote_reader import RemoteReader, read
 from cairn.index.sqlite.sqlite_reader import SqliteReader
-from cairn.team.local_server import LocalServer
+from cairn.team.trial import LocalServer
 
 __all__ = ["postgres_server"]
 

@@ -11,7 +11,7 @@ from cairn.chunking.model import content_key
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.store.deadline import never
 
-SAME = "chunks files_total has_static static static_key static_queued model_id history scanned".split()
+SAME = "chunks files_total has_static static static_key static_queued history scanned".split()
 
 
 def test_indexed_files_have_contents(subject: Subject) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import pytest
 from tests.index.conformance.indexes import Subject
 
+from cairn.index.references.edges import Edge, Place
 from cairn.index.references.graph import ReferenceGraph
-from cairn.index.references.model import Edge, Place
 from cairn.index.store.deadline import never
 
 

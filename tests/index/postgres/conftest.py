@@ -9,7 +9,7 @@ from tests.index.postgres.store_rows import TeamStore, team_store
 from tests.postgres import postgres, postgres_server, prepared_postgres, server_folder
 
 from cairn.index.postgres.access import grant
-from cairn.team.local_server import LocalServer
+from cairn.team.trial import LocalServer
 
 __all__ = ["postgres", "postgres_server", "prepared_postgres", "server_folder"]
 

@@ -16,7 +16,7 @@ from tests.postgres import new_database, template
 from cairn.index.postgres.roles import admit_server
 from cairn.index.postgres.shards import add_shard
 from cairn.index.postgres.team_schema import prepare
-from cairn.team.local_server import LocalServer
+from cairn.team.trial import LocalServer
 
 ROW_TABLES = (
     "repositories", "repository_words", "snapshots", "refs", "snapshot_parts", "holdings", "segments", "terms"

@@ -28,7 +28,7 @@ from cairn.errors import InvalidRequestError
 from cairn.index.postgres.access import Reader, grant, issue_token, readers, revoke, role_of
 from cairn.index.postgres.roles import POLICIES, admit_server, make_reader
 from cairn.index.postgres.team_schema import BULK_TABLES
-from cairn.team.local_server import LocalServer
+from cairn.team.trial import LocalServer
 
 
 @pytest.fixture

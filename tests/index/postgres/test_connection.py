@@ -15,6 +15,7 @@ from psycopg import Connection, errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 from tests.index.postgres.store_rows import TeamStore, fill_store, open_owner, open_store, server_login
+from tests.killable_server import KillableServer
 from tests.postgres import QUICK_SETTINGS, execute
 
 from cairn.errors import CairnError, InvalidRequestError, OutOfTimeError, StoreUnavailableError
@@ -22,7 +23,6 @@ from cairn.index.postgres.access import grant, issue_token, role_of
 from cairn.index.postgres.failures import explain
 from cairn.index.postgres.postgres_server import store_urls
 from cairn.index.postgres.transactions import Store
-from cairn.team.local_server import LocalServer
 
 SECRET = "s3cret-pass/word"
 WITHIN = 20.0
@@ -150,7 +150,7 @@ def test_read_goes_on_to_a_server_that_answers(team: TeamStore, silent_port: int
 
 
 def test_replica_answers_first_and_the_primary_when_it_is_gone(server_folder: Path) -> None:
-    primary = LocalServer(server_folder / "primary", settings=QUICK_SETTINGS)
+    primary = KillableServer(server_folder / "primary", settings=QUICK_SETTINGS)
     primary.start()
     execute(primary.url(), "CREATE EXTENSION vector")
     with open_store(primary.url(), fill_store(primary.url())) as team:
@@ -265,7 +265,7 @@ def _free_port() -> int:
         return int(free.getsockname()[1])
 
 
-def _wait_until_equal(primary: LocalServer, replica: LocalServer) -> None:
+def _wait_until_equal(primary: KillableServer, replica: KillableServer) -> None:
     position = execute(primary.url(), "SELECT pg_current_wal_lsn()::text")[0][0]
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:

@@ -16,7 +16,7 @@ from cairn.errors import StoreUnavailableError
 from cairn.index.postgres.access import grant
 from cairn.index.postgres.shards import ShardServer, add_shard
 from cairn.index.postgres.team_schema import BULK_TABLES, VERSION, check_pgvector, check_version, prepare
-from cairn.team.local_server import LocalServer
+from cairn.team.trial import LocalServer
 
 
 def test_prepare_may_be_repeated_and_keeps_rows(postgres: str) -> None:

@@ -24,7 +24,7 @@ from cairn.index.postgres.snapshot_catalogue import SnapshotMemory
 from cairn.index.postgres.transactions import Begun, Reads, SingleReads
 from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import never
-from cairn.team.local_server import LocalServer
+from cairn.team.trial import LocalServer
 
 T = TypeVar("T")
 FILES = {

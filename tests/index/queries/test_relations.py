@@ -18,7 +18,7 @@ from cairn.index.queries.relations import file_stem, imports_around, same_stem, 
 from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.settings.tree import Settings
-from cairn.workspace.imports import ImportGraph
+from cairn.workspace.import_graph import ImportGraph
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from attrs import frozen
 from tests.retrieval.indexed_folder import IndexedFolder
 
+from cairn.index.references.edges import Edges
 from cairn.index.references.graph import ReferenceGraph
-from cairn.index.references.model import Edges
 
 SURE = 0.5
 Open = Callable[[Mapping[str, str]], IndexedFolder]

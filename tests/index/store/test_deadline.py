@@ -11,23 +11,25 @@ from cairn.index.store.deadline import Deadline, never
 
 
 @pytest.mark.parametrize(
-    ("worked", "waited", "is_over"),
+    ("worked", "waited", "is_known", "is_over"),
     [
-        pytest.param(0.20, 0.0, False, id="in time"),
-        pytest.param(0.26, 0.0, True, id="worked too long"),
-        pytest.param(0.20, 0.7, False, id="waited for a core"),
-        pytest.param(0.00, 1.01, True, id="waited too long"),
+        pytest.param(0.20, 0.0, True, False, id="in time"),
+        pytest.param(0.26, 0.0, True, True, id="worked too long"),
+        pytest.param(0.20, 0.7, True, False, id="waited for a core"),
+        pytest.param(0.00, 1.01, True, True, id="waited too long"),
+        pytest.param(0.00, 0.24, False, False, id="in time on an unknown clock"),
+        pytest.param(0.00, 0.26, False, True, id="too long on an unknown clock"),
     ],
 )
 def test_deadline_counts_work_and_limits_waiting(
-    monkeypatch: pytest.MonkeyPatch, worked: float, waited: float, is_over: bool
+    monkeypatch: pytest.MonkeyPatch, worked: float, waited: float, is_known: bool, is_over: bool
 ) -> None:
-    now = {"thread_time": 100.0, "perf_counter": 5_000.0}
-    clocks = {name: lambda name=name: now[name] for name in now}
-    monkeypatch.setattr(module, "time", SimpleNamespace(**clocks))
+    worked_at, now = 100.0, 5_000.0
+    monkeypatch.setattr(module, "thread_seconds", lambda: worked_at if is_known else None)
+    monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: now))
     deadline = Deadline(never, 250.0)
-    now["thread_time"] += worked
-    now["perf_counter"] += worked + waited
+    worked_at += worked
+    now += worked + waited
     assert deadline() == deadline.is_over == is_over
 
 

@@ -1,7 +1,6 @@
 """Build a file's symbol table from its syntax tree.
 
-Definitions come from the language's tables in `cairn.chunking.syntax`, and all other names from the queries
-of `patterns`.
+Definitions come from the language's `Syntax`, and all other names from its queries (see `patterns`).
 """
 
 from __future__ import annotations
@@ -16,29 +15,31 @@ from tree_sitter import Node, Tree
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS, TYPES, VALUES
 from cairn.chunking.references.chains import LITERAL, UNKNOWN, chain, type_expression
-from cairn.chunking.references.imports import DEFAULT, import_names, namespace_of
-from cairn.chunking.references.model import (
-    EVERYWHERE,
-    TOP_LEVEL,
-    Definition,
-    Import,
-    Reference,
-    ReferenceKind,
-    SymbolTable,
-    Variable,
-)
-from cairn.chunking.references.nodes import (
+from cairn.chunking.references.patterns import (
+    Patterns,
+    Scope,
+    Sweep,
     declared_name,
     first,
     head_of_call,
     is_accessor,
     is_static,
     occurrences,
+    patterns_of,
 )
-from cairn.chunking.references.patterns import Patterns, patterns_of
-from cairn.chunking.references.scopes import Scope, Sweep
-from cairn.chunking.syntax import syntax_of
-from cairn.chunking.syntax.rules import PROTOTYPE, NamedNode, last_row
+from cairn.chunking.references.symbol_table import (
+    EVERYWHERE,
+    TOP_LEVEL,
+    Definition,
+    Reference,
+    ReferenceKind,
+    SymbolTable,
+    Variable,
+)
+from cairn.languages.imports import DEFAULT, Import
+from cairn.languages.language import Language
+from cairn.languages.registry import facts_of
+from cairn.languages.syntax import PROTOTYPE, NamedNode, last_row
 
 _MOST = 40_000
 """The maximum number of names to keep for each file. A generated file of 20,000 definitions has more names
@@ -76,6 +77,7 @@ class _Extraction:
     language: str
     patterns: Patterns
     source: bytes
+    facts: Language = field(init=False)
     _scopes: list[Scope] = field(factory=list, init=False)
     _starts: list[int] = field(factory=list, init=False)
     _names: set[int] = field(factory=set, init=False)
@@ -85,6 +87,9 @@ class _Extraction:
     _closures: list[tuple[int, int, int]] = field(factory=list, init=False)
     """The byte offsets of the beginning and the end, and the last row, of each function without a name."""
     _rows: list[bytes] | None = field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.facts = facts_of(self.language)
 
     def table(self, root: Node) -> SymbolTable:
         captures = self.patterns.captures(root)
@@ -103,10 +108,10 @@ class _Extraction:
         for start in skipped.union(self._names):
             uses.pop(start, None)
         names = [
-            Import(DEFAULT, "", self._text(node))
+            Import(DEFAULT, None, self._text(node))
             for node in sorted(captures.get("default", ()), key=lambda node: node.start_byte)
         ]
-        names += [name for node in imports for name in import_names(self.language, self._text(node))]
+        names += [name for node in imports for name in self._imported(self._text(node))]
         references = self._refer(uses, self._receivers(captures.get("on", ())))
         if texts := captures.get("text"):
             references += [call for node in texts for call in self._calls_in(node)]
@@ -121,8 +126,22 @@ class _Extraction:
             tuple(references),
             tuple(each for each in variables if each.name in wanted or not self._is_local(each)),
             tuple(names),
-            namespace_of(self.language, self.source),
+            self._namespace(),
         )
+
+    def _imported(self, statement: str) -> Iterator[Import]:
+        """Yield the names that an import statement adds to the file."""
+        for each in self.facts.imports.names(statement) if self.facts.imports is not None else ():
+            if each.name:
+                yield each
+            package, dot, _ = each.name.partition(".")
+            if dot and each.module is not None:  # `import a.b` of Python adds `a`.
+                yield Import(package, each.module._replace(name=package))
+
+    def _namespace(self) -> str:
+        if self.facts.imports is None or not self.facts.imports.namespace:
+            return ""
+        return self.facts.imports.namespace_of(self.source.decode("utf-8", "replace"))
 
     def _receivers(self, nodes: Iterable[Node]) -> dict[int, Node]:
         """Return the receivers, by the byte offset of the name after the receiver's dot."""
@@ -136,7 +155,7 @@ class _Extraction:
         return receivers
 
     def _define(self, nodes: list[Node]) -> None:
-        rules = syntax_of(self.language).rules
+        rules = self.facts.syntax.rules if self.facts.syntax is not None else {}
         nodes.sort(key=lambda node: (node.start_byte, -node.end_byte))
         open_scopes: list[Scope] = []
         seen: set[tuple[int, str]] = set()
@@ -231,7 +250,7 @@ class _Extraction:
             start = node.start_byte
             if start in self._names and not expression:
                 continue  # The name is a function's, which already is a definition.
-            name = self._text(node).lstrip("$") if self.language == "php" else self._text(node)
+            name = self._text(node).removeprefix(self.facts.sigil)
             scope = self._enclosing(start)
             if is_field:
                 while scope is not None and scope.definition.kind not in TYPES:
@@ -274,7 +293,7 @@ class _Extraction:
         spans = iter(self._imports)
         nowhere = (len(self.source), len(self.source))
         imported = next(spans, nowhere)
-        is_php = self.language == "php"
+        sigil = self.facts.sigil
         text = self.source.decode() if self.source.isascii() else None
         scopes = Sweep(self._scopes)
         # The offsets are sorted, so rows can be counted. Reading the row of each node takes longer.
@@ -287,8 +306,8 @@ class _Extraction:
             on = receivers.get(start)
             end = node.end_byte
             name = text[start:end] if text is not None else self.source[start:end].decode("utf-8", "replace")
-            if is_php:
-                name = name.lstrip("$")
+            if sigil:
+                name = name.removeprefix(sigil)
             while imported[1] <= start < nowhere[1]:
                 imported = next(spans, nowhere)
             if imported[0] <= start:

@@ -17,7 +17,7 @@ from cairn.index.store.coordination import RequestKind, WaitingRequest
 from cairn.paths import workspace_dir
 from cairn.settings.tree import WORKSPACE_FILE, Settings
 from cairn.workspace.collections import MANIFESTS
-from cairn.workspace.history import Checkout
+from cairn.workspace.git_log import Checkout
 from cairn.workspace.ignore_files import IGNORE_FILES
 
 BURST = 50
@@ -208,7 +208,6 @@ class Activity(enum.StrEnum):
     PAUSED = "paused"
 
 
-INDEXING_ACTIVITIES = frozenset({Activity.SCANNING, Activity.READING, Activity.STATIC})
 """The activities in which files are compared or indexed. Queries do not wait for their end."""
 
 

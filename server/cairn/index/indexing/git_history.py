@@ -21,7 +21,7 @@ from cairn.index.store.rows import (
     unpacked_touches,
 )
 from cairn.workspace.builtin_rules import may_contain_secrets
-from cairn.workspace.history import Commit, FileHistory, Tip, follow, head, read_commits, refusal
+from cairn.workspace.git_log import Commit, FileHistory, Tip, follow, head, read_commits, refusal
 
 _KEPT_COMMITS = 40_000
 """The number of commits, those read last, that are kept even if HEAD no longer reaches them. So a switch back

@@ -16,8 +16,7 @@ from cairn.index.vectors.vector_store import StaticRecipe
 from cairn.settings.tree import IndexSettings
 from cairn.startup.interpreter import trim_memory
 from cairn.workspace.collections import Projects, find_projects
-from cairn.workspace.rules import FileRules
-from cairn.workspace.scan import FileEntry, ScanReport, scan
+from cairn.workspace.scan import FileEntry, FileRules, ScanReport, scan
 
 _FIRST_SECONDS, _BATCH_SECONDS = 0.25, 1.0
 """The longest time before the first batch is written, and between later batches. The time is short at first,

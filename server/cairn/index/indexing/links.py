@@ -53,7 +53,7 @@ class LinkCounts:
 def count_links(db: apsw.Connection) -> LinkCounts:
     # Imported here because an unchanged folder needs no count.
     from cairn.workspace.copies import Sketched, find_copies
-    from cairn.workspace.imports import ImportGraph
+    from cairn.workspace.import_graph import ImportGraph
 
     with db:  # one snapshot of the index
         links = read_facts(db).links

@@ -107,8 +107,8 @@ def serve(prepare: Prepare = prepare) -> None:
     requests, answers = set_up_child_process(NICENESS)
     with exempt_from_collection():
         import cairn.chunking.chunker
-        import cairn.chunking.references.packing
-        import cairn.workspace.imports  # noqa: F401  # reading a file would import these
+        import cairn.chunking.references.packed_table
+        import cairn.workspace.import_graph  # noqa: F401  # reading a file would import these
 
     gc.disable()
     with contextlib.suppress(EOFError, BrokenPipeError):

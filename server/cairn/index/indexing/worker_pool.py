@@ -14,17 +14,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import cast
 
-import psutil
-
 from cairn.index.indexing.reading import ReadRequest, ReadResult, record_of
 from cairn.index.store.writer import IndexedFile
 from cairn.index.vectors.vector_store import StaticRecipe
-from cairn.startup.child_process import LOST, end, exchange, processor_seconds, start
+from cairn.startup.child_process import LOST, end, exchange, start
+from cairn.startup.figures import busy_seconds, is_on_battery, processor_seconds
 
 _EVERY_SECONDS = 2.0
 """How often other programs' CPU use is measured. More often would react to a single short process."""
-_BUSY = ("user", "nice", "system", "irq", "softirq", "steal", "interrupt", "dpc")
-"""Fields of psutil's CPU times that count as busy; each system has some of them."""
 
 
 def most_workers(wanted: int = 0) -> int:
@@ -33,8 +30,7 @@ def most_workers(wanted: int = 0) -> int:
     if wanted:
         return wanted
     cores = _own_cores()
-    battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
-    return max(1, cores // 2) if battery is not None and not battery.power_plugged else cores
+    return max(1, cores // 2) if is_on_battery() else cores
 
 
 def _own_cores() -> int:
@@ -83,12 +79,7 @@ class Turns:
 
 def busy_seconds_of_others(own: Iterable[int]) -> float:
     """Return the CPU seconds used on this machine by all processes but this one and `own` (ids)."""
-    times = psutil.cpu_times()
-    return (
-        sum(getattr(times, name, 0.0) for name in _BUSY)
-        - time.process_time()
-        - sum(map(processor_seconds, own))
-    )
+    return busy_seconds() - sum(map(processor_seconds, (os.getpid(), *own)))
 
 
 _PROGRAM = "from cairn.index.indexing.reading import serve; serve()"

@@ -35,7 +35,7 @@ from cairn.settings.tree import IndexSettings, Settings
 from cairn.text.unicode import well_formed
 from cairn.workspace.builtin_rules import decide_content
 from cairn.workspace.collections import MANIFESTS, find_projects
-from cairn.workspace.rules import FileRules
+from cairn.workspace.scan import FileRules
 
 if TYPE_CHECKING:
     from cairn.index.reader.postings import ChunkColumns, Postings

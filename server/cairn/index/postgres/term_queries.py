@@ -13,7 +13,7 @@ import apsw
 import numpy as np
 from attrs import frozen
 
-from cairn.chunking.references.packing import PackedTable
+from cairn.chunking.references.packed_table import PackedTable
 from cairn.errors import OutOfTimeError
 from cairn.index.postgres.segment import NAMES, OPERATORS
 from cairn.index.postgres.snapshot_reader import SnapshotReader, best_first, check, storable

@@ -20,7 +20,7 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import CollectionStats
 from cairn.index.store.deadline import Cancelled
 from cairn.index.store.rows import unpacked_commits, unpacked_touches
-from cairn.workspace.history import Commit
+from cairn.workspace.git_log import Commit
 
 
 @frozen

@@ -19,7 +19,8 @@ from cairn.index.reader.index_memory import IndexMemory
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.caches import MANY_CHUNKS, due_again
 from cairn.index.store.schema import STATIC_LENGTH, static_table_name
-from cairn.workspace.imports import ImportGraph
+from cairn.languages.imports import Module
+from cairn.workspace.import_graph import ImportGraph
 
 logger = logging.getLogger(__name__)
 
@@ -125,8 +126,8 @@ def importers_of(reader: IndexReader, path: str) -> tuple[str, ...]:
         return _import_graph(reader).importers(path)
 
 
-def import_resolver(reader: IndexReader) -> Callable[[str, str], tuple[str, ...]]:
-    """Return a function that takes a file's path and an import spec in it, and returns the files meant."""
+def import_resolver(reader: IndexReader) -> Callable[[str, Module], tuple[str, ...]]:
+    """Return a function that takes a file's path and a module imported in it, and returns the files meant."""
     with _graphs_lock:
         return _import_graph(reader).resolve
 

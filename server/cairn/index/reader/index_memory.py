@@ -23,7 +23,7 @@ from cairn.index.store.database import DAMAGE, DATABASE_NAME, create, file_ident
 from cairn.index.store.deadline import Cancelled, Deadline
 
 if TYPE_CHECKING:
-    from cairn.chunking.references.packing import PackedTable
+    from cairn.chunking.references.packed_table import PackedTable
     from cairn.index.vectors.static_matrix import StaticMatrix
 
 

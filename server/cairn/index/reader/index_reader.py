@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from cairn.chunking.references.packing import PackedTable
+    from cairn.chunking.references.packed_table import PackedTable
     from cairn.index.reader.postings import ChunkColumns, Ids, Postings
 
 T = TypeVar("T")

@@ -1,21 +1,63 @@
-"""Edges: how they are made, how confident they are, and their order."""
+"""Edges: references that lead to places of definitions, their confidence and their order."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import evolve
+from attrs import evolve, field, frozen
 
 from cairn.chunking.outline import CALLABLE
-from cairn.chunking.references.model import Reference, ReferenceKind
-from cairn.index.references.meaning import LIKELY, Meaning
-from cairn.index.references.model import Edge, Edges, Place
-from cairn.index.references.tables import Symbol
+from cairn.chunking.references.symbol_table import Reference, ReferenceKind
+from cairn.index.references.known_symbols import LIKELY, Meaning, Symbol
+from cairn.languages.registry import facts_of
+
+
+@frozen
+class Place:
+    """A definition in a file. Lines are 0-based, characters are UTF-16 code units, as in LSP."""
+
+    path: str
+    number: int = field(repr=False)
+    name: str
+    qualified: str
+    """The name, preceded by the names of the enclosing definitions: `Application.handle`."""
+    kind: str
+    start_line: int
+    end_line: int
+    """The line after the last one."""
+    line: int
+    """The line of the name."""
+    character: int
+    """Where the name starts in that line."""
+
+
+@frozen
+class Edge:
+    path: str
+    line: int
+    character: int
+    name: str
+    kind: ReferenceKind
+    enclosing: Place | None
+    """The innermost function or type around the reference; None at the top level of its file."""
+    target: Place | None
+    """The definition that the reference means; None if it is not in the workspace."""
+    confidence: float
+    """A number from 0 to 1."""
+    via: str
+    """The reason for choosing this target, in a few words."""
+
+
+@frozen
+class Edges:
+    """References ordered by descending confidence, then by path and line."""
+
+    found: tuple[Edge, ...] = ()
+    complete: bool = True
+    """Whether every reference was examined. Of a very common name, only some references are."""
+
 
 CALLS = frozenset({ReferenceKind.CALL, ReferenceKind.DECORATE})
-_PASSED_AS_VALUES = frozenset({"c", "cpp", "objc", "go"})
-"""Languages in which a function that is mentioned but not called is usually called later. In other languages
-it may be compared or mocked."""
 MAYBE = 0.45
 """The confidence that code calls a function if it only mentions the function or its type."""
 
@@ -34,7 +76,9 @@ def as_caller(meaning: Meaning, reference: Reference, is_itself: bool) -> tuple[
     if symbol.kind not in CALLABLE or reference.kind is not ReferenceKind.READ:
         return 0.0, ""
     is_method = bool(symbol.definition.owner and reference.receiver)
-    is_sure = sure >= LIKELY and (language in _PASSED_AS_VALUES or (language == "python" and is_method))
+    is_sure = sure >= LIKELY and (
+        facts_of(language).scoping.passes_functions or (language == "python" and is_method)
+    )
     return sure if is_sure else min(sure, MAYBE), f"handed over; {meaning.via}"
 
 

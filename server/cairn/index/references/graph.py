@@ -9,43 +9,31 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from attrs import define, evolve, field, frozen
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS
-from cairn.chunking.references.imports import DEFAULT
-from cairn.chunking.references.model import Reference, ReferenceKind
-from cairn.chunking.references.packing import PackedTable
+from cairn.chunking.references.packed_table import PackedTable
+from cairn.chunking.references.symbol_table import Reference, ReferenceKind
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.references.edges import (
     CALLS,
     MAYBE,
+    Edge,
+    Edges,
+    Place,
     as_caller,
     best_first,
     defining_edge,
     place_of,
     through_another,
 )
-from cairn.index.references.meaning import LIKELY
-from cairn.index.references.model import Edge, Edges, Place
+from cairn.index.references.known_symbols import LIKELY, Symbol, SymbolTables
 from cairn.index.references.modules import names_elsewhere
 from cairn.index.references.resolution import Resolver
-from cairn.index.references.scoping import family_of
-from cairn.index.references.tables import Symbol, SymbolTables
 from cairn.index.store.deadline import Cancelled
+from cairn.languages.imports import DEFAULT
+from cairn.languages.registry import facts_of
 from cairn.workspace.collections import FileKind, file_kind
 
 _VALUES = frozenset({ReferenceKind.READ, ReferenceKind.WRITE})
 _EVERY = frozenset(ReferenceKind)
-_CONSTRUCTORS = {
-    "python": ("__init__", "__new__"),
-    "ruby": ("initialize",),
-    "php": ("__construct",),
-    "swift": ("init",),
-    "javascript": ("constructor",),
-    "typescript": ("constructor",),
-    "tsx": ("constructor",),
-}
-"""Names of constructors in languages whose constructors are not named after their type."""
-_VIRTUAL = {"script": 0.5, "jvm": 0.5, "csharp": 0.5}
-"""The confidence that a call of a method reaches its override, by family of languages. Language servers
-report such calls only in these families."""
 _MOST_NAMED = 50
 _MOST_MACROS = 50
 """The maximum number of macros to follow from a function to their users."""
@@ -215,7 +203,7 @@ class ReferenceGraph:
             here = [(path, name) for path in self._tables.files_mentioning(name)]
             for path, known in (*here, *sorted(elsewhere)):
                 table = self._tables.table(path)
-                if table is None or family_of(table.language) not in families:
+                if table is None or facts_of(table.language).family not in families:
                     continue
                 for reference in self._references_by(table, known):
                     if reference.kind in kinds or (kinds is CALLS and reference.kind in _VALUES):
@@ -240,7 +228,7 @@ class ReferenceGraph:
         if kinds is CALLS:
             sure, via = as_caller(meaning, reference, target.is_itself)
         if target.is_overridden:
-            most = _VIRTUAL.get(family_of(table.language), MAYBE)
+            most = facts_of(table.language).scoping.override or MAYBE
             sure, via = min(sure, most), f"calls `{place_of(meaning.symbol).qualified}`, which it overrides"
         return self._edge(path, table, reference, target.place, sure, via) if sure else None
 
@@ -254,9 +242,9 @@ class ReferenceGraph:
             place = place_of(each)
             wanted[each.name][each] = _Wanted(place)
             for alias in each.table.imports:
-                if alias.member == each.name and not alias.spec and alias.name != DEFAULT:
+                if alias.member == each.name and alias.module is None and alias.name != DEFAULT:
                     wanted[alias.name][each] = _Wanted(place)
-            constructors = (*_CONSTRUCTORS.get(each.table.language, ()), each.definition.owner)
+            constructors = (*facts_of(each.table.language).scoping.constructors, each.definition.owner)
             makes = each.kind == "constructor" or each.name in constructors
             owner = self._resolver.types.of_member(each) if makes else None
             if owner is not None and owner not in symbols:

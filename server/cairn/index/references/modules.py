@@ -7,23 +7,27 @@ from collections.abc import Iterable, Sequence
 
 from attrs import define, field
 
-from cairn.chunking.references.imports import DEFAULT
-from cairn.chunking.references.model import TOP_LEVEL, Import
-from cairn.chunking.references.packing import PackedTable
-from cairn.index.references.meaning import (
+from cairn.chunking.references.packed_table import PackedTable
+from cairn.chunking.references.symbol_table import TOP_LEVEL
+from cairn.index.references.known_symbols import (
     ELSEWHERE,
     LIKELY,
     SURE,
     Meaning,
+    Symbol,
+    SymbolTables,
     Value,
     ValueKind,
     meanings,
     parent_of,
+    symbols_named,
 )
-from cairn.index.references.tables import Symbol, SymbolTables, symbols_named
+from cairn.languages.imports import DEFAULT, Import, Module
+from cairn.languages.registry import LANGUAGES
 
-_NAMESPACED = frozenset({"jvm", "cs", "php", "ex"})
-"""Tags of import specs that name a namespace instead of a file."""
+_NAMESPACED = {
+    tag for each in LANGUAGES.values() if each.imports is not None for tag in each.imports.namespaced
+}
 _LIBRARIES_OF_RUST = frozenset({"std", "core", "alloc"})
 _MOST_IMPORTERS = 400
 _REEXPORTED = 0.45
@@ -43,25 +47,27 @@ class Modules:
         """Return the meanings of a name that the file imports; empty for a name that it does not import."""
         for each in table.imports:
             if each.name == name:
-                if not each.spec and each.member != name:
+                if each.module is None and each.member != name:
                     found = symbols_named(path, table, each.member)
                     # A namespace may have the name of a function and contain that function again.
                     found.sort(key=lambda each: (each.kind == "module", parent_of(each) != TOP_LEVEL))
                     return meanings(found[:1], SURE, "exported by its file")
-                member = each.member or (DEFAULT if each.spec.startswith("js:") else name)
+                member = each.member or (
+                    DEFAULT if each.module is not None and each.module.tag == "js" else name
+                )
                 if found := self.of_import(path, each, member):
                     sure = _REEXPORTED if member == DEFAULT and self._is_reexported(path, each) else SURE
-                    return meanings(found, sure, f"imported from {_shown(each.spec)}")
-                if each.spec:
+                    return meanings(found, sure, f"imported from {_shown(each.module)}")
+                if each.module is not None:
                     return []
         for each in table.imports:
             if each.name == "*" and (found := self.of_import(path, each, name)):
-                return meanings(found, LIKELY, f"imported from {_shown(each.spec)}")
+                return meanings(found, LIKELY, f"imported from {_shown(each.module)}")
         return []
 
     def _is_reexported(self, path: str, imported: Import) -> bool:
         """Whether an imported file only exports another module: `module.exports = require("lib")`."""
-        tables = map(self.tables.table, self.tables.targets(path, imported.spec))
+        tables = map(self.tables.table, self._targets(path, imported))
         exports = (import_of(table, DEFAULT) for table in tables if table is not None)
         return any(each is not None and not each.member for each in exports)
 
@@ -69,20 +75,19 @@ class Modules:
         """Return the meanings of a name inside an import statement."""
         found: list[Meaning] = []
         for each in table.imports:
-            if name in (each.member, each.name) and each.spec:
+            if name in (each.member, each.name) and each.module is not None:
                 symbols = self.of_import(path, each, each.member or name)
-                found += meanings(symbols, SURE, f"imported from {_shown(each.spec)}")
+                found += meanings(symbols, SURE, f"imported from {_shown(each.module)}")
         return found
 
     def of_import(self, path: str, imported: Import, member: str) -> list[Symbol]:
         """Return the definitions that `member` of an import means."""
-        tag, _, module = imported.spec.partition(":")
-        if tag in _NAMESPACED:
-            full = module if imported.name != "*" else f"{module}/{member}"
-            return self._by_full_name(full)
-        paths = self.tables.targets(path, imported.spec)
+        module = imported.module
+        if module is not None and module.tag in _NAMESPACED:
+            return self._by_full_name(module.name if imported.name != "*" else f"{module.name}/{member}")
+        paths = self._targets(path, imported)
         found = self.known(paths, member)
-        if not found and tag == "rs":
+        if not found and module is not None and module.tag == "rs":
             found = [each for each in self.tables.definitions(member) if each.path in paths]
         return found
 
@@ -123,13 +128,12 @@ class Modules:
 
     def module(self, path: str, imported: Import) -> Value:
         """Return the module that an import means; `ELSEWHERE` if the module is outside the workspace."""
-        tag = imported.spec.partition(":")[0]
-        spec = imported.spec
-        if tag in _NAMESPACED:
+        module = imported.module
+        if module is None or module.tag in _NAMESPACED:
             return ELSEWHERE
-        if tag == "py" and imported.member:
-            spec = f"{spec}?{imported.member}"
-        paths = self.tables.targets(path, spec)
+        if module.tag == "py" and imported.member:
+            module = module._replace(members=(imported.member,))
+        paths = self.tables.targets(path, module)
         if imported.member and imported.member != DEFAULT:
             named = tuple(each for each in paths if _module_name(each) == imported.member)
             paths = named or self.below(paths, imported.member)
@@ -139,12 +143,12 @@ class Modules:
         """Return a module that needs no import, such as a Rust module of the same crate."""
         if table.language != "rust":
             return None
-        for spec in (f"rs:self/{name}", f"rs:{name}"):
-            paths = tuple(each for each in self.tables.targets(path, spec) if _module_name(each) == name)
+        for module in (Module("rs", f"self/{name}"), Module("rs", name)):
+            paths = tuple(each for each in self.tables.targets(path, module) if _module_name(each) == name)
             if paths:
                 return Value(ValueKind.MODULE, paths=paths)
         if name in ("crate", "super"):
-            return Value(ValueKind.MODULE, paths=self.tables.targets(path, f"rs:{name}"))
+            return Value(ValueKind.MODULE, paths=self.tables.targets(path, Module("rs", name)))
         return ELSEWHERE if name in _LIBRARIES_OF_RUST and not self.tables.definitions(name) else None
 
     def below(self, paths: Iterable[str], name: str) -> tuple[str, ...]:
@@ -163,14 +167,18 @@ class Modules:
         if table is None:
             return ()
         if table.language == "rust":
-            found = self.tables.targets(path, f"rs:self/{name}")
+            found = self.tables.targets(path, Module("rs", f"self/{name}"))
             return (each for each in found if _module_name(each) == name)
         if table.language == "python" and path.endswith("__init__.py"):
-            return self.tables.targets(path, f"py:./{name}")
+            return self.tables.targets(path, Module("py", f"./{name}"))
         if (imported := import_of(table, name)) is not None:
             return self.module(path, imported).paths
-        stars = (each.spec for each in table.imports if each.name == "*")
-        return self.below((target for spec in stars for target in self.tables.targets(path, spec)), name)
+        stars = (each for each in table.imports if each.name == "*")
+        return self.below((target for each in stars for target in self._targets(path, each)), name)
+
+    def _targets(self, path: str, imported: Import) -> tuple[str, ...]:
+        """Return the files of the imported module."""
+        return self.tables.targets(path, imported.module) if imported.module is not None else ()
 
 
 def names_elsewhere(tables: SymbolTables, symbol: Symbol) -> set[tuple[str, str]]:
@@ -189,10 +197,10 @@ def names_elsewhere(tables: SymbolTables, symbol: Symbol) -> set[tuple[str, str]
             table = tables.table(importer)
             for each in table.imports if table is not None else ():
                 is_whole = not each.member and name != DEFAULT
-                if not each.spec or not (is_whole or (each.member or DEFAULT) == name):
+                if each.module is None or not (is_whole or (each.member or DEFAULT) == name):
                     continue
                 known = (importer, written if is_whole or written != name else each.name)
-                if known not in found and path in tables.targets(importer, each.spec):
+                if known not in found and path in tables.targets(importer, each.module):
                     found.add(known)
                     exported.append((importer, name if each.name == "*" else each.name, known[1]))
             if len(found) >= _MOST_IMPORTERS:
@@ -202,7 +210,7 @@ def names_elsewhere(tables: SymbolTables, symbol: Symbol) -> set[tuple[str, str]
 
 def import_of(table: PackedTable, name: str) -> Import | None:
     """Return the import that defines a name in a file."""
-    return next((each for each in table.imports if each.name == name and each.spec), None)
+    return next((each for each in table.imports if each.name == name and each.module), None)
 
 
 def is_outer(symbol: Symbol, scopes: Sequence[int]) -> bool:
@@ -218,5 +226,5 @@ def _module_name(path: str) -> str:
     return posixpath.basename(posixpath.dirname(path)) if stem in ("__init__", "mod", "index") else stem
 
 
-def _shown(spec: str) -> str:
-    return f"`{spec.partition(':')[2]}`" if spec else "its file"
+def _shown(module: Module | None) -> str:
+    return f"`{module.name}`" if module is not None else "its file"

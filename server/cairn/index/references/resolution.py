@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from attrs import define, field
 
-from cairn.chunking.references.model import Reference, ReferenceKind
-from cairn.chunking.references.packing import PackedTable
-from cairn.index.references.meaning import (
+from cairn.chunking.references.packed_table import PackedTable
+from cairn.chunking.references.symbol_table import Reference, ReferenceKind
+from cairn.index.references.known_symbols import (
     LIKELY,
     SURE,
     Meaning,
+    Symbol,
+    SymbolTables,
     Value,
     ValueKind,
     ambiguous,
@@ -17,13 +19,12 @@ from cairn.index.references.meaning import (
     meanings,
     nearest,
     parent_of,
+    symbols_named,
 )
 from cairn.index.references.modules import Modules
-from cairn.index.references.names import Names
-from cairn.index.references.scoping import family_of, scoping_of
-from cairn.index.references.tables import Symbol, SymbolTables, symbols_named
-from cairn.index.references.types import Types
 from cairn.index.references.values import Values
+from cairn.index.references.visible_names import Names, Types
+from cairn.languages.registry import facts_of
 
 
 @define(eq=False)
@@ -58,7 +59,7 @@ class Resolver:
     def _member(self, path: str, table: PackedTable, reference: Reference) -> list[Meaning]:
         name = reference.name
         value = self.values.value(path, table, reference.enclosing, reference.line, reference.receiver, 0)
-        is_self = reference.receiver in scoping_of(table.language).selves
+        is_self = reference.receiver in facts_of(table.language).scoping.selves
         if value.kind is ValueKind.UNKNOWN and is_self and (beside := self._beside(path, table, reference)):
             return meanings(beside, LIKELY, "beside it in the same object")
         if value.kind is ValueKind.ELSEWHERE:
@@ -100,7 +101,7 @@ class Resolver:
         if key not in self._guesses:
             every = self._members(table.language, reference.name, is_called)
             members = [each for each in every if each.is_known_in(path)]
-            rules = scoping_of(table.language)
+            rules = facts_of(table.language).scoping
             sure = 0.3 if reference.name in rules.common else rules.guess
             if len({each.definition.owner for each in members}) == 1:
                 found = meanings(members, sure, "the only member of this name")
@@ -110,7 +111,7 @@ class Resolver:
         return self._guesses[key]
 
     def _members(self, language: str, name: str, is_called: bool) -> list[Symbol]:
-        key = (family_of(language), name, is_called)
+        key = (facts_of(language).family, name, is_called)
         if key not in self._named:
             self._named[key] = [
                 each

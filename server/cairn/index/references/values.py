@@ -9,20 +9,28 @@ from attrs import define, evolve, field
 
 from cairn.chunking.outline import CALLABLE
 from cairn.chunking.references.chains import UNKNOWN
-from cairn.chunking.references.model import EVERYWHERE, TOP_LEVEL, Variable
-from cairn.chunking.references.packing import PackedTable
-from cairn.index.references.meaning import ELSEWHERE, SURE, TYPES, UNKNOWN_VALUE, Value, ValueKind, parent_of
+from cairn.chunking.references.packed_table import PackedTable
+from cairn.chunking.references.symbol_table import EVERYWHERE, TOP_LEVEL, Variable
+from cairn.index.references.known_symbols import (
+    ELSEWHERE,
+    SURE,
+    TYPES,
+    UNKNOWN_VALUE,
+    Symbol,
+    SymbolTables,
+    Value,
+    ValueKind,
+    parent_of,
+    symbols_named,
+)
 from cairn.index.references.modules import Modules, import_of
-from cairn.index.references.names import Names
-from cairn.index.references.scoping import Visibility, scoping_of
-from cairn.index.references.tables import Symbol, SymbolTables, symbols_named
-from cairn.index.references.types import Types
+from cairn.index.references.visible_names import Names, Types
+from cairn.languages.language import Visibility
+from cairn.languages.registry import facts_of
 
 _DEEPEST = 8
 """The maximum number of steps to follow from an expression to its type."""
 _END_OF_FILE = 1 << 30
-_RUN_BY_NAME = frozenset({"ruby", "scala", "elixir"})
-"""Languages in which mentioning a method of an object calls it."""
 _CALLED = ("__call__", "operator()", "invoke", "__invoke", "apply", "call")
 """Methods that run when an instance is called like a function."""
 
@@ -79,7 +87,7 @@ class Values:
         if inner or import_of(table, last) is not None:
             return inner
         every = _types(self.tables.definitions_in(table.language, last))
-        in_file = scoping_of(table.language).visibility is Visibility.FILE and table.language != "rust"
+        in_file = facts_of(table.language).scoping.visibility is Visibility.FILE and table.language != "rust"
         return every if len(every) == 1 and (first or not in_file) else []
 
     def _evaluated(
@@ -97,9 +105,9 @@ class Values:
         self, path: str, table: PackedTable, scope: int, line: int, parts: Sequence[str], depth: int
     ) -> tuple[Value, int]:
         """Return the value of the first parts of an expression, and the number of these parts."""
-        rules = scoping_of(table.language)
+        rules = facts_of(table.language).scoping
         name, suffix = _suffix(parts[0])
-        name = name.lstrip("$") if table.language == "php" else name
+        name = name.removeprefix(facts_of(table.language).sigil)
         if name in rules.selves or name in rules.supers:
             owner = self.types.around(path, table, scope)
             if owner is None:
@@ -119,7 +127,7 @@ class Values:
                 return Value(ValueKind.TYPE, modules), length
             imported = import_of(table, dotted)
             if imported is not None:
-                paths = self.tables.targets(path, imported.spec)
+                paths = self.tables.targets(path, imported.module) if imported.module else ()
                 return (Value(ValueKind.MODULE, paths=paths) if paths else ELSEWHERE), length
         if rules.bare_members and (owner := self.types.around(path, table, scope)) is not None:
             value = self._field(owner, name, depth)
@@ -153,7 +161,7 @@ class Values:
             if found.kind is not ValueKind.UNKNOWN:
                 return self._suffixed(found, suffix, depth)
             if callables:
-                if callables[0].definition.is_accessor or owner.table.language in _RUN_BY_NAME:
+                if callables[0].definition.is_accessor or facts_of(owner.table.language).scoping.runs_by_name:
                     return self._suffixed(self._returned(callables[0], depth), suffix, depth)
                 return self._suffixed(self._of_symbols(callables, SURE, depth), suffix, depth)
         return UNKNOWN_VALUE
@@ -221,7 +229,7 @@ class Values:
         found: list[Symbol] = []
         is_collection = False
         for name in names.split("|"):
-            if name.rpartition(".")[2] in scoping_of(table.language).selves:
+            if name.rpartition(".")[2] in facts_of(table.language).scoping.selves:
                 return UNKNOWN_VALUE
             name_alone = name.removesuffix("[]")
             found += self.types.named(path, table, name_alone) or self._aliased(path, table, name_alone)
@@ -247,7 +255,11 @@ class Values:
         if not known:
             return None
         for number in (*table.scopes(scope), TOP_LEVEL):
-            if number >= 0 and table.kind(number) in TYPES and not scoping_of(table.language).bare_members:
+            if (
+                number >= 0
+                and table.kind(number) in TYPES
+                and not facts_of(table.language).scoping.bare_members
+            ):
                 continue
             if here := _known_at(line, known.get(number, ())):
                 if not here[-1].type:

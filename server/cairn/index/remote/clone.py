@@ -26,8 +26,7 @@ from cairn.settings.tree import IndexSettings
 from cairn.workspace.comparison import Compared, Comparison
 from cairn.workspace.git import GitError, pieces
 from cairn.workspace.repository import NoRepositoryError, Repository, open_repository
-from cairn.workspace.rules import FileRules
-from cairn.workspace.scan import permitted_text
+from cairn.workspace.scan import FileRules, permitted_text
 from cairn.workspace.watch import FolderWatcher
 
 logger = logging.getLogger(__name__)

@@ -39,7 +39,7 @@ from cairn.index.reader.records import (
     StoredChunk,
 )
 from cairn.protocol.places import ChunkType
-from cairn.workspace.rules import is_relative
+from cairn.workspace.scan import is_relative
 
 _RECORDS: Mapping[str, Callable[..., Any]] = {
     kind.__name__: kind

@@ -25,7 +25,7 @@ from cairn.index.store.meta import read_facts
 from cairn.index.store.rows import TOUCH_BYTES
 from cairn.index.store.schema import SCHEMA_VERSION
 from cairn.paths import data_dir, private_folder
-from cairn.workspace.rules import is_relative
+from cairn.workspace.scan import is_relative
 
 if TYPE_CHECKING:
     from cairn.index.postgres.snapshot_catalogue import SnapshotMemory

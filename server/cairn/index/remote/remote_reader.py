@@ -20,7 +20,7 @@ import numpy as np
 from attrs import define, evolve, field
 from numpy.typing import NDArray
 
-from cairn.chunking.references.packing import PackedTable
+from cairn.chunking.references.packed_table import PackedTable
 from cairn.errors import WireError
 from cairn.index.reader.catalogue_reader import CatalogueMemory, CatalogueReader
 from cairn.index.reader.filters import ChunkFilter
@@ -31,7 +31,7 @@ from cairn.index.reader.records import KeywordCounts, LanguageStats, Outline
 from cairn.index.remote.messages import ANSWERS, MOST_BYTES
 from cairn.index.store.database import distrust
 from cairn.index.store.deadline import Cancelled, Deadline, never
-from cairn.text.languages import detect_language
+from cairn.languages.registry import detect_language
 
 if TYPE_CHECKING:
     from cairn.index.postgres.postgres_reader import PostgresReader

@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 
 from attrs import field, frozen
 
-from cairn.attach.time_limit import ended_after
 from cairn.errors import CairnError, InvalidRequestError, WireError
 from cairn.index.remote.messages import ANSWERS, MOST_BYTES, check, dumps, loads
 from cairn.schema import strict_json
+from cairn.startup.timers import ended_after
 from cairn.text.uris import numeric
 
 PATH = "/team/v1"

@@ -28,7 +28,7 @@ from cairn.index.store.deadline import Cancelled
 from cairn.index.store.meta import read_facts
 
 if TYPE_CHECKING:
-    from cairn.chunking.references.packing import PackedTable
+    from cairn.chunking.references.packed_table import PackedTable
     from cairn.index.reader.postings import Ids
 
 
@@ -185,7 +185,7 @@ class SqliteReader(WordQueries, VectorQueries):
         return self.memory.tables.get(self.identity(), ids, self._read_tables)
 
     def _read_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:
-        from cairn.chunking.references.packing import PackedTable
+        from cairn.chunking.references.packed_table import PackedTable
 
         sql = "SELECT id, packed FROM symbols WHERE id IN (SELECT value FROM json_each(?))"
         return {each: PackedTable(packed) for each, packed in self.select(sql, (json.dumps(list(ids)),))}

@@ -92,7 +92,7 @@ def was_alive_at(pid: int, moment: float) -> bool:
 
     try:
         return bool(psutil.Process(pid).create_time() <= moment + _CLOCKS_DIFFER_SECONDS)
-    except psutil.AccessDenied:  # a process of another user
+    except (psutil.AccessDenied, OSError):  # a process of another user, or a system that does not say
         return True
     except (psutil.Error, ValueError, OverflowError):
         return False

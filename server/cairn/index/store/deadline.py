@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 from attrs import field, frozen
 
+from cairn.startup.figures import thread_seconds
+
 Cancelled = Callable[[], bool]
 """Returns true once the client no longer waits for the answer."""
 
@@ -37,7 +39,7 @@ class Deadline:
     @_ends.default
     def _end(self) -> tuple[float, float, float]:
         seconds, now = self.ms / 1000, time.perf_counter()
-        return time.thread_time() + seconds, now + seconds, now + _LONGEST * seconds
+        return (thread_seconds() or 0.0) + seconds, now + seconds, now + _LONGEST * seconds
 
     def __call__(self) -> bool:
         return self.is_over or self.cancelled()
@@ -47,4 +49,10 @@ class Deadline:
         by_work, earliest, latest = self._ends
         now = time.perf_counter()
         # CPU time never exceeds wall time, and reading the thread's clock takes ten times as long.
-        return now >= earliest and (now >= latest or time.thread_time() >= by_work)
+        return now >= earliest and (now >= latest or _has_spent(by_work))
+
+
+def _has_spent(end: float) -> bool:
+    """Return whether the thread's CPU clock has reached the end; true if the system refuses this figure."""
+    seconds = thread_seconds()
+    return seconds is None or seconds >= end

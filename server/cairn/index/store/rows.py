@@ -12,10 +12,10 @@ from typing import cast
 from attrs import frozen
 
 from cairn.chunking.model import Chunk, content_key
-from cairn.chunking.references.model import SymbolTable
+from cairn.chunking.references.symbol_table import SymbolTable
 from cairn.index.store.keyword_columns import compound_parts, operator_words, split_words
 from cairn.protocol.places import ChunkType
-from cairn.workspace.history import Change, Commit
+from cairn.workspace.git_log import Change, Commit
 
 _DESCRIBED = (
     "type", "language", "title", "header_path", "symbol", "symbol_kind", "parent", "defines", "signature",
@@ -102,7 +102,7 @@ class PackedSymbols:
     @classmethod
     def of(cls, table: SymbolTable) -> PackedSymbols:
         # Imported here because it needs numpy, and opening an index does not.
-        from cairn.chunking.references.packing import names_of, pack
+        from cairn.chunking.references.packed_table import names_of, pack
 
         return cls(table.language, pack(table), names_of(table))
 

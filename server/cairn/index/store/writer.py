@@ -14,13 +14,13 @@ from attrs import evolve, frozen
 
 from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk
-from cairn.chunking.references.model import SymbolTable
+from cairn.chunking.references.symbol_table import SymbolTable
 from cairn.index.store.database import create, open_writer
 from cairn.index.store.keyword_columns import path_words
 from cairn.index.store.meta import Facts, raise_generation, read_facts, set_facts
 from cairn.index.store.rows import CHUNK_COLUMNS, IDENTITY_COLUMNS, ChunkRow, PackedSymbols, chunk_identity
 from cairn.index.store.schema import STATIC_TABLE
-from cairn.text.languages import language_of
+from cairn.languages.registry import language_of
 from cairn.text.sketch import sketch
 from cairn.workspace.collections import file_kind
 
@@ -49,7 +49,7 @@ class IndexedFile:
     chunks: tuple[Chunk | ChunkRow, ...]
     """The chunks, some of them as the rows that `prepared` makes."""
     imports: tuple[str, ...] = ()
-    """The imports in the format of `cairn.workspace.imports`."""
+    """The imports in the format of `cairn.workspace.import_graph`."""
     symbols: SymbolTable | PackedSymbols | None = None
     sketch: bytes = b""
 
@@ -58,9 +58,9 @@ class IndexedFile:
         """Return the file with the chunks of `text`. Raises any exception of a chunker."""
         # Imported here because opening an unchanged workspace needs no parser.
         from cairn.chunking.chunker import chunk_file
-        from cairn.workspace.imports import import_specs
+        from cairn.workspace.import_graph import read_imports
 
-        specs = import_specs(record.path, language_of(record.path, text), text)
+        specs = read_imports(record.path, language_of(record.path, text), text)
         chunks, symbols = chunk_file(record.path, text)
         return cls(record, file_kind(record.path), True, tuple(chunks), specs, symbols, sketch(text))
 

@@ -12,8 +12,8 @@ from starlette.responses import Response
 
 from cairn import protocol
 from cairn.engine.methods import STAGES
-from cairn.http.errors import RefusedError
 from cairn.http.events import EventFormat, event_response
+from cairn.http.refusals import RefusedError
 from cairn.schema.convert import snake_case
 from cairn.web.addresses import (
     ANSWER,
@@ -25,8 +25,8 @@ from cairn.web.addresses import (
     numbered,
     repository_name,
 )
+from cairn.web.code import CodeLine, all_lines
 from cairn.web.highlighting import Highlighting
-from cairn.web.passages import CodeLine, all_lines
 from cairn.web.question import Question, chosen
 from cairn.web.rendering import page, rendered, sentence_of, wants_fragment
 from cairn.web.request import PageRequest

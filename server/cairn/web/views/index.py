@@ -6,24 +6,27 @@ import asyncio
 import datetime
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 from starlette.responses import Response
 
-from cairn.engine.overview import FolderOverview, Overview, Share, overview
+from cairn.engine.left_out import why_indexed
+from cairn.engine.overview import FolderOverview, Overview, overview
 from cairn.engine.request import Request
-from cairn.engine.why_indexed import WhyIndexed, why_indexed
 from cairn.errors import InvalidRequestError
-from cairn.text.counts import counted
+from cairn.text.counts import counted, duration, sized, took
 from cairn.web import addresses
 from cairn.web.addresses import address, repository_name
-from cairn.web.latency_plot import LINEAR, LOG, ORDER, TIME, latency_plot, title_of
+from cairn.web.drawings import Group, Leaf, latency_plot, title_of, treemap
 from cairn.web.rendering import fragment, page, sentence_of, wants_fragment
 from cairn.web.request import PageRequest
-from cairn.web.treemap import Group, Leaf, treemap
 
-_CHUNKS, _FILES = "passages", "files"
+if TYPE_CHECKING:
+    from cairn.engine.folders import Folder
+    from cairn.index.reader.records import LanguageStats
+    from cairn.operations.why import Why
+
 _SIZES = {"wide": (1_000, 380), "narrow": (340, 420)}
 """Sizes of the treemap for a wide window and for a phone, since its labels do not scale."""
 _PLOT_SIZES = {"wide": (1_000, 250), "narrow": (340, 230)}
@@ -33,15 +36,14 @@ _NO_LANGUAGE = "no language"
 _SLOWEST = 8
 _SOON_MS, _LATER_MS = 2_000, 15_000
 """The intervals at which the script updates the page, during changes and otherwise."""
-_CHOICES = {"by": (_CHUNKS, _FILES), "scale": (LOG, LINEAR), "axis": (TIME, ORDER)}
-"""The possible values of each choice in an address, the default first."""
 
 
 @frozen
 class IndexQuery:
     """The parameters in the page's address."""
 
-    choices: Mapping[str, str]
+    by_files: bool
+    """Whether the areas of the treemap show files instead of passages."""
     repository: str
     path: str
     """The path of which the page explains whether it is indexed; "" for none."""
@@ -49,23 +51,14 @@ class IndexQuery:
     @classmethod
     def of(cls, request: PageRequest) -> IndexQuery:
         given = request.http.query_params
-        choices = {
-            name: given[name] if given.get(name) in values else values[0] for name, values in _CHOICES.items()
-        }
-        return cls(choices, request.repository, given.get("path", ""))
+        return cls(given.get("by") == "files", request.repository, given.get("path", ""))
 
     def address(self, **changed: str) -> str:
-        """Return the page's address with other choices; default values are left out."""
-        values = {"repository": self.repository, "path": self.path} | dict(self.choices) | changed
-        defaults = {name: choices[0] for name, choices in _CHOICES.items()}
+        """Return the page's address with other values; default values are left out."""
+        by = "files" if self.by_files else ""
         return address(
-            addresses.INDEX, {name: value for name, value in values.items() if value != defaults.get(name)}
+            addresses.INDEX, {"repository": self.repository, "path": self.path, "by": by} | changed
         )
-
-    def hidden(self) -> list[tuple[str, str]]:
-        """Return the parameters that the form for a path keeps."""
-        chosen = [(name, value) for name, value in self.choices.items() if value != _CHOICES[name][0]]
-        return [*chosen, ("repository", self.repository)] if self.repository else chosen
 
 
 @frozen
@@ -87,7 +80,7 @@ async def index(request: PageRequest) -> Response:
     return await asyncio.to_thread(_shown, request, query, seen, answers, problem)
 
 
-def _explain(asked: Request, path: str) -> tuple[tuple[WhyIndexed, ...], str]:
+def _explain(asked: Request, path: str) -> tuple[Sequence[tuple[Folder, Why]], str]:
     """Return why the path is indexed or not, and an error message about the path."""
     if path and not asked.folders:
         return (), "Choose a repository first: you have access to too many to look through all of them."
@@ -98,7 +91,11 @@ def _explain(asked: Request, path: str) -> tuple[tuple[WhyIndexed, ...], str]:
 
 
 def _shown(
-    request: PageRequest, query: IndexQuery, seen: Overview, answers: tuple[WhyIndexed, ...], problem: str
+    request: PageRequest,
+    query: IndexQuery,
+    seen: Overview,
+    answers: Sequence[tuple[Folder, Why]],
+    problem: str,
 ) -> Response:
     folders = seen.folders
     languages = Counter[str]()
@@ -109,7 +106,7 @@ def _shown(
         language: f"c{number}" for number, (language, _) in enumerate(languages.most_common(_COLOURS), 1)
     }
     groups = _groups(request, folders, query, colours) or _repositories(seen, query)
-    timings, plot_of = seen.timings, (query.choices["scale"], query.choices["axis"])
+    timings = seen.timings
     values: dict[str, Any] = {
         "seen": seen,
         "state": seen.status,
@@ -123,9 +120,7 @@ def _shown(
         "is_counting": any(folder.shares is None for folder in folders),
         "rows": _rows(request, folders),
         "plots": [
-            (name, plot)
-            for name, size in _PLOT_SIZES.items()
-            if (plot := latency_plot(timings, *size, *plot_of))
+            (name, plot) for name, size in _PLOT_SIZES.items() if (plot := latency_plot(timings, *size))
         ],
         "slowest": [
             (each, title_of(each)) for each in sorted(timings.questions, key=lambda each: -each.ms)[:_SLOWEST]
@@ -135,7 +130,8 @@ def _shown(
         "again_ms": _SOON_MS if seen.is_changing else _LATER_MS,
         "name_of": repository_name,
         "ago": lambda moment: _ago(seen.at, moment),
-        "size_of": _bytes,
+        "size_of": sized,
+        "took": took,
     }
     if wants_fragment(request.http):
         return fragment("index_figures.html", **values)
@@ -145,8 +141,8 @@ def _shown(
 # --- content of the index -------------------------------------------------------------------------------
 
 
-def _size(share: Share, query: IndexQuery) -> int:
-    return share.files if query.choices["by"] == _FILES else share.chunks
+def _size(share: LanguageStats, query: IndexQuery) -> int:
+    return share.files if query.by_files else share.chunks
 
 
 def _groups(
@@ -155,7 +151,7 @@ def _groups(
     """Return the collections of all folders, each with its languages."""
     found: list[Group] = []
     for folder in folders:
-        collections: dict[str, list[Share]] = {}
+        collections: dict[str, list[LanguageStats]] = {}
         for share in folder.shares or ():
             collections.setdefault(share.collection, []).append(share)
         within = f" in {repository_name(folder.uri)}" if len(folders) > 1 else ""
@@ -175,12 +171,11 @@ def _groups(
 def _repositories(seen: Overview, query: IndexQuery) -> list[Group]:
     """Return the repositories of a team's index if there are too many to show their collections, too."""
     repositories = () if seen.team is None or seen.folders else seen.team.repositories
-    by_files = query.choices["by"] == _FILES
     groups = []
     for each in repositories:
         title = f"{each.name}: {_amount(each.files, each.chunks)}"
         page_of = address(addresses.INDEX, {"repository": each.uri})
-        leaf = Leaf(each.name, each.files if by_files else each.chunks, "c1", title, page_of)
+        leaf = Leaf(each.name, each.files if query.by_files else each.chunks, "c1", title, page_of)
         groups.append(Group(each.name, title, address(addresses.SEARCH, {"repository": each.uri}), (leaf,)))
     return groups
 
@@ -200,7 +195,7 @@ def _rows(request: PageRequest, folders: Sequence[FolderOverview]) -> list[Share
     ]
 
 
-def _search_address(request: PageRequest, folder: FolderOverview, share: Share) -> str:
+def _search_address(request: PageRequest, folder: FolderOverview, share: LanguageStats) -> str:
     filters = {"collection": share.collection, "language": share.language}
     return address(addresses.SEARCH, {**filters, "repository": request.named(folder.uri)})
 
@@ -214,16 +209,4 @@ def _amount(files: int, chunks: int) -> str:
 
 def _ago(now: datetime.datetime, moment: datetime.datetime) -> str:
     seconds = (now - moment).total_seconds()
-    for size, name in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if seconds >= size:
-            return f"{counted(int(seconds // size), name)} ago"
-    return "just now"
-
-
-def _bytes(size: int) -> str:
-    amount, unit = float(size), "bytes"
-    for bigger in ("kB", "MB", "GB"):
-        if amount < 1_000:
-            break
-        amount, unit = amount / 1_000, bigger
-    return f"{amount:,.0f} {unit}" if unit == "bytes" or amount >= 100 else f"{amount:,.1f} {unit}"
+    return f"{duration(seconds)} ago" if seconds >= 60 else "just now"

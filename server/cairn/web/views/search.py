@@ -11,12 +11,12 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from cairn import protocol
-from cairn.agents.passages import ResultText, search_texts
-from cairn.agents.places import Paths
+from cairn.agents.place_text import Paths
+from cairn.agents.result_text import ResultText, search_texts
 from cairn.errors import CairnError
-from cairn.http.errors import RefusedError
+from cairn.http.refusals import RefusedError
 from cairn.web.addresses import editor_address, file_address, numbered, repository_name
-from cairn.web.passages import CodeLine, passage_lines, result_lines
+from cairn.web.code import CodeLine, passage_lines, result_lines
 from cairn.web.question import Question, chosen, offered
 from cairn.web.rendering import fragment, page, page_around, rendered, sentence_of, wants_fragment
 from cairn.web.request import PageRequest

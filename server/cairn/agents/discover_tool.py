@@ -1,0 +1,230 @@
+"""The tool `discover`: the lines of files that answer a question, as many as fit into a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from itertools import groupby
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from cairn import protocol
+from cairn.agents.arguments import require_words
+from cairn.agents.index_state import NO_MATCH, lacking, verdict_text
+from cairn.agents.place_text import Paths, lines_text
+from cairn.agents.tool_call import (
+    LEAST_TOKENS,
+    MOST_TOKENS,
+    Budget,
+    Steps,
+    ToolCall,
+    fit,
+    joined,
+    require_none,
+    steps_of,
+)
+from cairn.protocol.search import PLACES
+from cairn.schema.bounds import NOT_BLANK, at_most, within
+from cairn.settings.discovery import FormatStyle
+from cairn.settings.layers import CHARACTERS
+from cairn.text.verbatim import lines_of
+
+TOKENS = 1_000
+"""The number of tokens of the first answer. Each further one has twice as many, up to `_MOST_USUAL_TOKENS`.
+Of first answers with 500 to 4,000 tokens, agents found the facts of a question with the fewest tokens in
+total at 1,000. Doubling reduced the total further (benchmarks/agents)."""
+_MOST_USUAL_TOKENS = 8_000
+_LEAST_ENGINE_TOKENS, _MOST_ENGINE_TOKENS = 100, 60_000
+_ENGINE_SHARE = 0.75
+"""The ratio of two estimates: discovery assumes four characters per token, an answer three bytes."""
+_FRAME = 60
+"""The number of tokens of the prompt's fixed text, which an answer leaves out."""
+_FOOT = 30
+"""The number of tokens of the last line, which contains the cursor."""
+MARK = "=== "
+"""Begins the line above each excerpt. A `#` would look like a heading inside the excerpt above."""
+_FULL = 0.8
+"""If an answer fills this share of its budget, it counts as full, and more may be found."""
+_SECTIONS_SHARE = 0.4
+"""The maximum share of the budget for the sentences of an overview if excerpts follow."""
+_EVIDENCE = "\nEvidence\n\n"
+_EXCERPTS = "Excerpts\n\n"
+"""The headings of the prompt. If the question is what something is, the prompt begins with sentences."""
+
+
+@frozen
+class DiscoverArguments:
+    """The arguments of `discover`. The last six are the protocol's own and are not listed."""
+
+    query: str = field(metadata=at_most(pattern=NOT_BLANK))
+    path: tuple[str, ...] = field(default=(), metadata=PLACES)
+    max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
+    cursor: str = ""
+    filter: protocol.DiscoverFilter = field(factory=protocol.DiscoverFilter)
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] | None = None
+    max_bullets: int | None = field(default=None, metadata=within(0, 1_000))
+    format: FormatStyle | None = None
+    config: dict[str, Any] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        require_words("query", self.query)
+
+    def params(self, tokens: int) -> protocol.DiscoverParams:
+        """Return the params for a prompt of `tokens` tokens, from which the answer is written."""
+        config = self.config
+        given = config.get("render", {})
+        if isinstance(given, dict):  # The engine reports other types.
+            is_wrong = "maxPromptTokens" in given and self.tokens_wanted() is None
+            ours = {"maxPromptTokens": tokens, "tokenizer": CHARACTERS}
+            config = {**config, "render": {**ours, **given} if is_wrong else {**given, **ours}}
+        return self._params(FormatStyle.PLAIN, config)
+
+    def params_as_given(self) -> protocol.DiscoverParams:
+        config = self.config
+        render = config.get("render", {})
+        if self.max_tokens and isinstance(render, dict):
+            config = {**config, "render": {**render, "maxPromptTokens": self.max_tokens}}
+        return self._params(self.format, config)
+
+    def _params(self, style: FormatStyle | None, config: dict[str, Any]) -> protocol.DiscoverParams:
+        return protocol.DiscoverParams(
+            query=self.query,
+            include=self.include,
+            exclude=self.exclude,
+            max_bullets=self.max_bullets,
+            format=style,
+            filter=protocol.DiscoverFilter(self.path or self.filter.path),
+            config=config,
+        )
+
+    def tokens_wanted(self) -> int | None:
+        """Return the requested size of the answer in tokens, if any. Older clients set it in `config`."""
+        if self.max_tokens:
+            return self.max_tokens
+        render = self.config.get("render")
+        known = render.get("maxPromptTokens") if isinstance(render, dict) else None
+        if not isinstance(known, int) or isinstance(known, bool):
+            return None
+        return known if LEAST_TOKENS <= known <= MOST_TOKENS else None
+
+
+def discover_data(call: ToolCall, arguments: DiscoverArguments) -> protocol.DiscoverAnswer:
+    require_none(arguments.cursor)
+    answer: protocol.DiscoverAnswer = call.request("discover", arguments.params_as_given())
+    return answer
+
+
+def discover(call: ToolCall, arguments: DiscoverArguments) -> str:
+    """Return the answer. Raise InvalidRequestError for an unknown path and for a wrong cursor."""
+    question = (arguments.query, sorted(arguments.path or arguments.filter.path))
+    steps = steps_of(arguments.cursor, *question)
+    budget = call.budget(arguments.tokens_wanted(), min(_MOST_USUAL_TOKENS, TOKENS << len(steps)))
+    before, known = steps[-1][0] if steps else 0, _known(call, arguments, steps)
+    tokens = _engine_tokens(budget.tokens, arguments.query)
+    answer: protocol.DiscoverAnswer = call.request(
+        "discover", arguments.params(min(_MOST_ENGINE_TOKENS, before + tokens))
+    )
+    items = _excerpts(answer, known)
+    paths = call.paths
+    texts = [_quoted(each, paths) for each in items]
+    head = "" if steps else _head(answer, bool(items))
+    if steps and not items:
+        head = "Nothing further is found."
+    leading = [] if steps else _leading(answer, paths, budget)
+    below = lacking(call.asked, answer.retrieval, answer.index)
+    taken = budget.count("\n".join([*leading, *texts]))
+    may_have_more = (
+        answer.verdict.action != NO_MATCH
+        and bool(items)
+        and taken > _FULL * budget.tokens
+        and before + tokens < _MOST_ENGINE_TOKENS
+    )
+
+    def foot(count: int) -> str:
+        shown = count - len(leading)
+        if shown >= len(items) and not may_have_more:
+            return below
+        after = (*steps, (before + tokens, max(0, shown)))
+        more = call.more(after, *question) if count else ""
+        return joined(more, below)
+
+    return fit(head, [*leading, *texts], foot, budget)
+
+
+def _engine_tokens(tokens: int, query: str) -> int:
+    """Return the budget of discovery. It includes the prompt's fixed text and the question."""
+    return max(
+        _LEAST_ENGINE_TOKENS, int(_ENGINE_SHARE * tokens) + _FRAME + min(tokens, len(query)) // 4 - _FOOT
+    )
+
+
+def _known(call: ToolCall, arguments: DiscoverArguments, steps: Steps) -> list[protocol.Excerpt]:
+    """Return the excerpts of the earlier answers, which the engine has cached unless the index changed."""
+    known: list[protocol.Excerpt] = []
+    for tokens, count in steps:
+        answer: protocol.DiscoverAnswer = call.request(
+            "discover", arguments.params(min(tokens, _MOST_ENGINE_TOKENS))
+        )
+        known += _excerpts(answer, known)[:count]
+    return known
+
+
+def _excerpts(answer: protocol.DiscoverAnswer, known: Sequence[protocol.Excerpt]) -> list[protocol.Excerpt]:
+    shown: dict[str, set[int]] = {}
+    for each in known:
+        shown.setdefault(each.uri, set()).update(range(each.range.start.line, each.range.end.line))
+    return [part for each in answer.excerpts for part in _without(each, shown.get(each.uri, frozenset()))]
+
+
+def _without(excerpt: protocol.Excerpt, shown: Set[int]) -> Iterator[protocol.Excerpt]:
+    """Yield the parts of an excerpt whose lines are not in `shown`, without blank parts."""
+    start = excerpt.range.start.line
+    lines = dict(enumerate(lines_of(excerpt.text), start))
+    if shown.isdisjoint(lines):
+        yield excerpt
+        return
+    for is_new, numbers in groupby(lines, key=lambda number: number not in shown):
+        run = list(numbers)
+        text = "\n".join(lines[number] for number in run)
+        if is_new and text.strip():
+            yield evolve(excerpt, range=protocol.whole_lines(run[0], run[-1] + 1), text=text)
+
+
+def _quoted(excerpt: protocol.Excerpt, paths: Paths) -> str:
+    place = f"{paths.shown(excerpt.folder, excerpt.path)}:{lines_text(excerpt.range)}"
+    name = excerpt_name(excerpt)
+    return f"{MARK}{place}{f'  {name}' if name else ''}\n{excerpt.text}"
+
+
+def excerpt_name(excerpt: protocol.Excerpt) -> str:
+    """Return the name of the definition that contains the excerpt, such as `Berth.leave`; "" if none does."""
+    name = excerpt.header_path.replace(" > ", ".") if excerpt.symbol else ""
+    return name if name.endswith(excerpt.symbol) else excerpt.symbol
+
+
+def _head(answer: protocol.DiscoverAnswer, found: bool) -> str:
+    return verdict_text(answer.verdict, found) or (
+        "" if found or answer.bullets else "There is no evidence for that in the workspace."
+    )
+
+
+def _leading(answer: protocol.DiscoverAnswer, paths: Paths, budget: Budget) -> list[str]:
+    """Return the cited sentences if the question is what something is, or if there are no excerpts."""
+    heading = answer.answer_prompt.partition(_EXCERPTS)[0]
+    if _EVIDENCE not in heading and answer.excerpts:
+        return []
+    bullets = [bullet for section in answer.plan.sections for bullet in section.bullets]
+    by_score = sorted(range(len(bullets)), key=lambda place: -bullets[place].score)
+    share, chosen = _SECTIONS_SHARE if answer.excerpts else 1.0, list[int]()
+    for place in by_score:
+        texts = [_sentence(bullets[each], paths) for each in [*chosen, place]]
+        if budget.count("\n".join(texts)) <= share * budget.tokens:
+            chosen.append(place)
+    return [_sentence(bullets[place], paths) for place in sorted(chosen)]
+
+
+def _sentence(bullet: protocol.Bullet, paths: Paths) -> str:
+    folder = bullet.uri[: -len(bullet.path) - 1] if bullet.uri.endswith(bullet.path) else ""
+    path = paths.shown(folder, bullet.path)
+    return f"- {bullet.text} [{path}{f':{lines_text(bullet.range)}' if bullet.lines else ''}]"

@@ -1,0 +1,222 @@
+"""Symbol tables from an index, unsaved text included, and what the names in them may mean."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from enum import Enum, auto
+from functools import cached_property
+
+from attrs import define, field, frozen
+
+from cairn.chunking.outline import CALLABLE, CONTAINERS
+from cairn.chunking.references.packed_table import PackedTable, words_of
+from cairn.chunking.references.symbol_table import Definition
+from cairn.index.queries.relations import import_resolver, importers_of
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.store.deadline import Cancelled
+from cairn.languages.imports import Module
+from cairn.languages.registry import facts_of
+
+_MOST_FILES = 400
+"""The maximum number of files to read for one name, at 0.2 ms each. Only very common names, such as `get`,
+are in more files."""
+_HEADERS = (".h", ".hh", ".hpp", ".hxx", ".inc", ".inl")
+
+
+@frozen
+class Symbol:
+    """A definition in a file."""
+
+    path: str
+    number: int
+    table: PackedTable = field(eq=False, repr=False)
+
+    @property
+    def definition(self) -> Definition:
+        return self.table.definition(self.number)
+
+    @property
+    def name(self) -> str:
+        return self.table.name(self.number)
+
+    @property
+    def kind(self) -> str:
+        return self.table.kind(self.number)
+
+    @property
+    def family(self) -> str:
+        return facts_of(self.table.language).family
+
+    def is_known_in(self, path: str) -> bool:
+        """Whether the file at `path` can use the definition, as any file can a header's private ones."""
+        return path == self.path or not self.definition.is_private or self.path.endswith(_HEADERS)
+
+
+def symbols_named(path: str, table: PackedTable, name: str) -> list[Symbol]:
+    return [Symbol(path, number, table) for number in table.defining(name)]
+
+
+@define(eq=False)
+class SymbolTables:
+    """The symbol tables of one folder, cached for the length of one request."""
+
+    reader: IndexReader
+    cancelled: Cancelled
+    complete: bool = True
+    """False once a name occurred in more than `_MOST_FILES` files."""
+    _by_path: dict[str, PackedTable | None] = field(factory=dict, init=False)
+    _written: dict[str, list[str]] = field(factory=dict, init=False)
+    _defining: dict[str, tuple[Symbol, ...]] = field(factory=dict, init=False)
+    _targets: dict[tuple[str, Module], tuple[str, ...]] = field(factory=dict, init=False)
+
+    def table(self, path: str) -> PackedTable | None:
+        if path not in self._by_path:
+            self._read(self.reader.symbols_at([path]))
+            self._by_path.setdefault(path, None)
+        return self._by_path[path]
+
+    def files_mentioning(self, name: str) -> list[str]:
+        """Return the files that may mention the name. Some of them only mention a similar name."""
+        return self._matching(name, "")
+
+    def definitions(self, name: str) -> tuple[Symbol, ...]:
+        """Return every definition of that name, by path and line."""
+        if name not in self._defining:
+            found = []
+            for path in self._matching(name, "="):
+                if table := self.table(path):
+                    found += symbols_named(path, table, name)
+            self._defining[name] = tuple(found)
+        return self._defining[name]
+
+    def definitions_in(self, language: str, name: str) -> list[Symbol]:
+        """Return the definitions of that name in languages of the same family."""
+        family = facts_of(language).family
+        return [each for each in self.definitions(name) if each.family == family]
+
+    def targets(self, path: str, module: Module) -> tuple[str, ...]:
+        """Return the files that a module in the file at `path` means."""
+        key = (path, module)
+        if key not in self._targets:
+            self._targets[key] = self._resolve(path, module)
+        return self._targets[key]
+
+    @cached_property
+    def _resolve(self) -> Callable[[str, Module], tuple[str, ...]]:
+        return import_resolver(self.reader)
+
+    def importers(self, path: str) -> tuple[str, ...]:
+        return importers_of(self.reader, path)
+
+    def _matching(self, name: str, mark: str) -> list[str]:
+        words = words_of(name)
+        key = f"{mark}{' '.join(words)}"
+        if key not in self._written:
+            marked = [f"{mark}{word}" for word in words]
+            paths = self._read(self.reader.symbols_with_words(marked, _MOST_FILES + 1, self.cancelled))
+            if len(paths) > _MOST_FILES:
+                self.complete = False
+            self._written[key] = sorted(paths[:_MOST_FILES])
+        return self._written[key]
+
+    def _read(self, rows: Iterable[tuple[int, str]]) -> list[str]:
+        """Cache the symbol tables of the rows (id, path), and return the paths."""
+        found: list[str] = []
+        wanted: defaultdict[int, list[str]] = defaultdict(list)
+        for symbols_id, path in rows:
+            found.append(path)
+            if path not in self._by_path:
+                wanted[symbols_id].append(path)
+        for source, sign, ids in self.reader.by_source(wanted):
+            for each, table in source.symbol_tables(ids).items():
+                self._by_path.update(dict.fromkeys(wanted[sign * each], table))
+        return found
+
+
+TYPES = (CONTAINERS - {"module", "impl", "extension"}) | {"type"}
+MOST_SHARED = 12
+"""The maximum number of definitions of one name to consider; the nearest ones win."""
+
+SURE, LIKELY = 0.95, 0.9
+
+
+@frozen
+class Meaning:
+    """A definition that a reference may mean."""
+
+    symbol: Symbol
+    confidence: float
+    """A number from 0 to 1."""
+    via: str
+
+
+class ValueKind(Enum):
+    INSTANCE = auto()
+    TYPE = auto()
+    MODULE = auto()
+    FUNCTION = auto()
+    ELSEWHERE = auto()
+    """A thing outside the workspace."""
+    UNKNOWN = auto()
+
+
+@frozen
+class Value:
+    kind: ValueKind
+    symbols: tuple[Symbol, ...] = ()
+    """For an instance its types; for a type or a function its definitions."""
+    paths: tuple[str, ...] = ()
+    is_collection: bool = False
+    confidence: float = SURE
+
+
+UNKNOWN_VALUE = Value(ValueKind.UNKNOWN)
+ELSEWHERE = Value(ValueKind.ELSEWHERE)
+
+
+def parent_of(symbol: Symbol) -> int:
+    """Return the number of the enclosing definition; `TOP_LEVEL` if there is none."""
+    return symbol.table.parent(symbol.number)
+
+
+def meanings(symbols: Iterable[Symbol], confidence: float, via: str) -> list[Meaning]:
+    return [Meaning(each, confidence, via) for each in symbols]
+
+
+def ambiguous(symbols: Sequence[Symbol], confidence: float, via: str) -> list[Meaning]:
+    """Return the meanings of equally likely symbols, which divide the confidence among them. Declarations of
+    the same thing count as one."""
+    owners = {
+        (each.definition.owner, "" if each.kind in CALLABLE and not each.definition.owner else each.path)
+        for each in symbols
+    }
+    count = max(1, len(owners))
+    if count == 1:
+        return meanings(
+            symbols,
+            confidence,
+            f"the only {via.removeprefix('the ').removeprefix('one of the ')}" if symbols else via,
+        )
+    return meanings(symbols[: MOST_SHARED * 4], confidence / count, f"one of {count} of this name")
+
+
+def nearest(path: str, symbols: Sequence[Symbol]) -> list[Symbol]:
+    """Return the symbols sorted by the number of folders that their files share with `path`, most first."""
+    here = path.split("/")
+
+    def distance(symbol: Symbol) -> tuple[int, str]:
+        there = symbol.path.split("/")
+        return -len(posixpath.commonprefix([here, there])), symbol.path
+
+    return sorted(symbols, key=distance)
+
+
+def distinct(found: Sequence[Meaning]) -> list[Meaning]:
+    """Return one meaning for each symbol, the one of highest confidence; the likeliest symbol comes first."""
+    best: dict[Symbol, Meaning] = {}
+    for each in found:
+        if each.symbol not in best or best[each.symbol].confidence < each.confidence:
+            best[each.symbol] = each
+    return sorted(best.values(), key=lambda each: (-each.confidence, each.symbol.path, each.symbol.number))

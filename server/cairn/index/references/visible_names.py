@@ -1,0 +1,248 @@
+"""Names without a receiver, and types with their members, ancestors and descendants.
+
+A name is resolved by its scope, the imports of its file, and the other visible files.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+from attrs import define, field
+
+from cairn.chunking.outline import CALLABLE, CONTAINERS
+from cairn.chunking.references.packed_table import PackedTable
+from cairn.chunking.references.symbol_table import TOP_LEVEL
+from cairn.index.references.known_symbols import (
+    LIKELY,
+    MOST_SHARED,
+    SURE,
+    TYPES,
+    Meaning,
+    Symbol,
+    SymbolTables,
+    ambiguous,
+    meanings,
+    nearest,
+    parent_of,
+    symbols_named,
+)
+from cairn.index.references.modules import Modules, import_of, is_outer
+from cairn.languages.language import Visibility
+from cairn.languages.registry import facts_of
+
+_MOST_ANCESTORS = 60
+
+
+@define(eq=False)
+class Types:
+    """The types of one folder during one request."""
+
+    tables: SymbolTables
+    _find: Callable[[str, PackedTable, str], list[Symbol]]
+    """A function from a file's path, its table and a name to the types that the name means in the file."""
+    _named: dict[tuple[str, str], tuple[Symbol, ...]] = field(factory=dict, init=False)
+    _ancestors: dict[Symbol, tuple[Symbol, ...]] = field(factory=dict, init=False)
+
+    def named(self, path: str, table: PackedTable, name: str) -> tuple[Symbol, ...]:
+        """Return the types that a written name means in a file; empty for types outside the workspace."""
+        key = (path, name)
+        if key not in self._named:
+            self._named[key] = ()  # ends the recursion for a type that refers to itself
+            self._named[key] = tuple(dict.fromkeys(self._find(path, table, name)))
+        return self._named[key]
+
+    def members(self, owner: Symbol, name: str) -> list[Symbol]:
+        """Return the members of that name that a type defines, or inherits if it defines none."""
+        for each in (owner, *self.ancestors(owner)):
+            if found := self.own_members(each, name):
+                return found
+        return []
+
+    def own_members(self, owner: Symbol, name: str) -> list[Symbol]:
+        own = symbols_named(owner.path, owner.table, name)
+        if own := [each for each in own if parent_of(each) == owner.number]:
+            return own
+        title = owner.name
+        found = [
+            each
+            for each in self.tables.definitions_in(owner.table.language, name)
+            if each.definition.owner == title
+            and (
+                parent_of(each) == TOP_LEVEL
+                or each.table.kind(parent_of(each)) in ("impl", "extension", "module")
+            )
+        ]
+        same = [each for each in found if posixpath.dirname(each.path) == posixpath.dirname(owner.path)]
+        return same or found
+
+    def ancestors(self, owner: Symbol) -> tuple[Symbol, ...]:
+        """Return the types that a type extends or implements, directly or indirectly, the nearest first."""
+        if owner in self._ancestors:
+            return self._ancestors[owner]
+        self._ancestors[owner] = ()  # ends the recursion in a cycle
+        found: list[Symbol] = []
+        for base in self.bases(owner):
+            found += [base, *self.ancestors(base)]
+            if len(found) > _MOST_ANCESTORS:
+                break
+        self._ancestors[owner] = tuple(dict.fromkeys(found))
+        return self._ancestors[owner]
+
+    def bases(self, owner: Symbol) -> list[Symbol]:
+        """Return the types that a type directly extends or implements."""
+        numbers = [(owner.path, owner.table, owner.number)]
+        for number in owner.table.defining(owner.name):
+            if owner.table.kind(number) in ("impl", "extension"):
+                numbers.append((owner.path, owner.table, number))
+        found = []
+        for path, table, number in numbers:
+            for reference in table.inherited(number):
+                qualified = f"{reference.receiver}.{reference.name}" if reference.receiver else reference.name
+                found += [each for each in self.named(path, table, qualified) if each != owner]
+        return found
+
+    def overridden(self, member: Symbol) -> list[Symbol]:
+        """Return the members of ancestors that a member overrides."""
+        owner = self.of_member(member)
+        above = self.ancestors(owner) if owner is not None else ()
+        return [each for base in above for each in self.own_members(base, member.name)]
+
+    def overriding(self, owner: Symbol, name: str) -> list[Symbol]:
+        """Return the members of that name in descendants of a type."""
+        return [
+            each
+            for each in self.tables.definitions(name)
+            if (type_ := self.of_member(each)) is not None and owner in self.ancestors(type_)
+        ][:MOST_SHARED]
+
+    def of_member(self, member: Symbol) -> Symbol | None:
+        table = member.table
+        for number in table.scopes(parent_of(member)):
+            if table.kind(number) in TYPES:
+                return Symbol(member.path, number, table)
+        if owner := member.definition.owner:
+            return next(iter(self.named(member.path, table, owner)), None)
+        return None
+
+    def around(self, path: str, table: PackedTable, scope: int) -> Symbol | None:
+        """Return the type that encloses a definition of a file; None outside of types."""
+        for number in table.scopes(scope):
+            if table.kind(number) in TYPES:
+                return Symbol(path, number, table)
+            definition = table.definition(number)
+            title = definition.name if definition.kind in ("impl", "extension") else definition.owner
+            if title:
+                found = self.named(path, table, title)
+                if found:
+                    return found[0]
+                if definition.kind in ("impl", "extension", "module"):
+                    return Symbol(path, number, table)
+        return None
+
+
+_COMMON = 0.45
+"""The confidence that a common name means the definition of that name in the workspace."""
+
+
+@define(eq=False)
+class Names:
+    """Resolves names without a receiver in one folder during one request."""
+
+    tables: SymbolTables
+    modules: Modules
+    types: Types
+    _found: dict[tuple[str, int, str], list[Meaning]] = field(factory=dict, init=False)
+    _here: dict[tuple[str, str], dict[int, list[Symbol]]] = field(factory=dict, init=False)
+
+    def bare(self, path: str, table: PackedTable, scope: int, name: str) -> list[Meaning]:
+        """Return the meanings of the name inside the definition `scope` of a file."""
+        key = (path, scope, name)
+        if key not in self._found:
+            self._found[key] = self._find(path, table, scope, name)
+        return self._found[key]
+
+    def _defined_here(self, path: str, table: PackedTable, name: str) -> dict[int, list[Symbol]]:
+        """Return the file's definitions of a name by enclosing definition: many tests define a `handler`."""
+        if (path, name) not in self._here:
+            here: defaultdict[int, list[Symbol]] = defaultdict(list)
+            for each in symbols_named(path, table, name):
+                here[parent_of(each)].append(each)
+            self._here[path, name] = here
+        return self._here[path, name]
+
+    def _find(self, path: str, table: PackedTable, scope: int, name: str) -> list[Meaning]:
+        rules = facts_of(table.language).scoping
+        here = self._defined_here(path, table, name)
+        scopes = list(table.scopes(scope))
+        if nested := [
+            each for number in scopes if table.kind(number) in CALLABLE for each in here.get(number, ())
+        ]:
+            return meanings([max(nested, key=lambda each: each.number)], SURE, "defined in the same function")
+        if rules.bare_members:
+            for number in scopes:
+                if table.kind(number) in CONTAINERS:
+                    owner = Symbol(path, number, table)
+                    if members := self.types.members(owner, name):
+                        return meanings(members, SURE, f"member of `{owner.name}`")
+                elif (owner_name := table.definition(number).owner) and table.parent(number) == TOP_LEVEL:
+                    # `void Foo::bar() {…}` is written outside its type.
+                    for owner in self.types.named(path, table, owner_name):
+                        if members := self.types.members(owner, name):
+                            return meanings(members, SURE, f"member of `{owner.name}`")
+        imported = self.modules.by_import(path, table, name)
+        if imported and facts_of(table.language).family == "script" and imported[0].symbol.path != path:
+            # A definition of the name inside an anonymous function looks like a top-level definition. It is
+            # not one, because a file cannot both import and define a name.
+            return imported
+        known = [n for n in here if n in scopes or n < 0 or table.kind(n) == "module"]
+        outer = [each for number in sorted(known) for each in here[number] if is_outer(each, scopes)]
+        if full := [each for each in outer if not each.definition.is_declaration]:
+            return meanings(full, SURE, "defined in the same file")
+        if imported:
+            return imported
+        if import_of(table, name) is not None and not outer:
+            return []  # The name is imported from outside the workspace.
+        return self._in_visible_files(path, table, name, outer)
+
+    def _in_visible_files(
+        self, path: str, table: PackedTable, name: str, outer: Sequence[Symbol]
+    ) -> list[Meaning]:
+        """Return the meanings of a name in files that need no import; `outer` are the file's declarations."""
+        rules = facts_of(table.language).scoping
+        free = [
+            each
+            for each in self.tables.definitions_in(table.language, name)
+            if each.is_known_in(path)
+            and (each.path != path or each in outer)
+            and not (each.definition.owner and each.kind in ("method", "field", "property"))
+        ]
+        if facts_of(table.language).family == "c":  # a macro may have the name of the function that it wraps
+            free = [each for each in free if each.kind in CALLABLE] or free
+        near: list[Symbol] = []
+        if rules.visibility is Visibility.FOLDER:
+            folder = posixpath.dirname(path)
+            beside = [each for each in free if posixpath.dirname(each.path) == folder]
+            near = [each for each in beside if _same_package(each.table.namespace, table.namespace)]
+            why = "defined in the same package"
+        elif rules.visibility is Visibility.NAMESPACE:
+            near = [each for each in free if _is_within(table.namespace, each.table.namespace)]
+            why = "defined in the same namespace"
+        if near:
+            return meanings(near, SURE, why)
+        if rules.visibility is Visibility.WORKSPACE:
+            sure = _COMMON if name in rules.common else LIKELY  # `read` is probably the system function
+            return ambiguous(nearest(path, free), sure, "the definition of this name")
+        if rules.visibility is Visibility.NAMESPACE:
+            return ambiguous(free, 0.25, "the definition of this name")
+        return []
+
+
+def _same_package(one: str, other: str) -> bool:
+    return one.removesuffix("_test") == other.removesuffix("_test")
+
+
+def _is_within(namespace: str, outer: str) -> bool:
+    """Whether code in the namespace sees the definitions of the outer namespace."""
+    return namespace == outer or (namespace.startswith(f"{outer}/") and outer != "")
