@@ -37,8 +37,8 @@ from typing import Any
 from engine.figures import run_conditions
 
 import cairn
-from cairn.startup.child_process import processor_seconds
-from cairn.text import languages
+from cairn.retrieval.file_names import languages
+from cairn.startup.figures import processor_seconds
 from cairn.text.unicode import well_formed
 from cairn.web import highlighting
 
@@ -278,13 +278,12 @@ def readers() -> dict[str, Operation]:
     from cairn.chunking.definition_place import head_above, head_below
     from cairn.clients.jsonc import JsoncEditor
     from cairn.discovery.categories import categorize
-    from cairn.discovery.passages import prose_passages, reads_as_statement
-    from cairn.discovery.sentences import split_sentences
+    from cairn.discovery.statements import prose_statements, reads_as_statement, split_sentences
     from cairn.languages.registry import LANGUAGES
     from cairn.retrieval import evidence_lines
+    from cairn.retrieval.mentions import read_trace
     from cairn.retrieval.query import understand
-    from cairn.retrieval.reports.report import read_report
-    from cairn.retrieval.traces import read_trace
+    from cairn.retrieval.report import read_report
     from cairn.schema import strict_json
     from cairn.settings.sources import toml_layer
     from cairn.text.inline_markup import strip_inline
@@ -321,8 +320,8 @@ def readers() -> dict[str, Operation]:
     found: dict[str, Operation] = {
         "inline markup": strip_inline,
         "sentences": split_sentences,
-        "prose passages": lambda text: prose_passages(text, markdown=False),
-        "prose passages of Markdown": lambda text: prose_passages(text, markdown=True),
+        "prose passages": lambda text: prose_statements(text, markdown=False),
+        "prose passages of Markdown": lambda text: prose_statements(text, markdown=True),
         "category of a sentence": categorize,
         "statement": reads_as_statement,
         "head below": lambda text: head_below(lines_of(text), 0, "javascript"),
@@ -357,7 +356,7 @@ def readers() -> dict[str, Operation]:
         "words to mark": lambda text: code_lines(text, "text", "a.txt", text.split()[:32]),
     }
     found |= {
-        f"code passages, {each}": partial(_code_passages, each) for each in ("python", "javascript", "c")
+        f"code passages, {each}": partial(_code_statements, each) for each in ("python", "javascript", "c")
     }
     found |= {
         f"manifest {name}": written(
@@ -371,10 +370,10 @@ def readers() -> dict[str, Operation]:
     return found
 
 
-def _code_passages(language: str, text: str) -> object:
-    from cairn.discovery.code_evidence import code_passages
+def _code_statements(language: str, text: str) -> object:
+    from cairn.discovery.code_evidence import code_statements
 
-    return code_passages(text, language)
+    return code_statements(text, language)
 
 
 def _imports(name: str, text: str) -> object:

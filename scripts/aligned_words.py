@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from cairn.retrieval.languages.lexicon import ALIGNED, BY_HAND, Lexicon, WordMeaning, read_lexicon
 from cairn.retrieval.languages.recognition import UNTRANSLATED
-from cairn.retrieval.typing_errors import is_common
+from cairn.retrieval.wording import is_common
 from cairn.text.words import LIGHT_WORDS, STOPWORDS, stem
 
 Pairs = list[tuple[str, str]]

@@ -27,6 +27,8 @@ from typing import Any
 if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+import numpy as np
+from attrs import evolve
 from engine.figures import Figures
 from retrieval.checkouts import CheckoutError, add_checkouts_option
 from retrieval.sets import SetError
@@ -40,6 +42,7 @@ from answers.workplaces import Workplace, workplaces
 from cairn.engine.engine import Engine
 from cairn.engine.host import Host
 from cairn.engine.runner import answer
+from cairn.retrieval import window_ranking
 from cairn.settings.tree import Settings
 
 _Sections = Mapping[str, Mapping[str, Any]]
@@ -98,8 +101,21 @@ def changes(before: Mapping[str, Sequence[Figures]], now: Mapping[str, Sequence[
     return "\n".join(sorted(lines))
 
 
+def leave_out(key: str) -> None:
+    """Give windows the value 0 by the signal with this key, in this process."""
+    kept = [
+        evolve(signal, value=lambda windows: np.zeros(len(windows.texts))) if signal.key == key else signal
+        for signal in window_ranking.SIGNALS
+    ]
+    if kept == list(window_ranking.SIGNALS):
+        sys.exit(f"No signal of windows has the key {key}.")
+    window_ranking.SIGNALS = tuple(kept)
+
+
 def main() -> None:
     options = _arguments()
+    if options.without:
+        leave_out(options.without)
     try:
         questions = read_fact_sets(options.sets, options.only)
         if options.explain:
@@ -142,6 +158,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--systems", nargs="+", choices=CAIRN, default=[DISCOVER])
     parser.add_argument(
         "--settings", default="{}", metavar="JSON", help="settings over the defaults, in an editor's form"
+    )
+    parser.add_argument(
+        "--without", metavar="KEY", help="rank windows without this signal (`retrieval/window_signals.py`)"
     )
     parser.add_argument("--complete", action="store_true", help="bring all indexes up to date first")
     parser.add_argument("--explain", nargs="+", metavar="ID", help="show only these questions, with prompts")

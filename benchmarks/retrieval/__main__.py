@@ -37,7 +37,8 @@ def main() -> None:
         record, questions = _run(options)
     except (SetError, CheckoutError, NotReadyError) as problem:
         sys.exit(str(problem))
-    print(report.markdown(record))
+    if not options.signals_alone:
+        print(report.markdown(record))
     if options.output:
         _write(options.output, record, questions)
 
@@ -47,17 +48,19 @@ def _run(options: argparse.Namespace) -> tuple[Figures, list[Figures]]:
     questions = [question for question in read_sets(options.sets, options.only) if question.answerable]
     repositories = list(dict.fromkeys(question.repository for question in questions))
     checkouts = {repository.name: checkout(repository, options.checkouts) for repository in repositories}
-    families = ablation.families()
+    daemon = [] if options.signals_alone else [ablation.FULL, *ablation.families()]
     signals = [] if options.no_ablations else ablation.signals()
     with kept_or_temporary(options.data) as data:
-        measured = measure(questions, checkouts, data, options.modes, [*families, *signals])
-    systems = [ablation.FULL_NAME, *(variant.name for variant in families), BM25_NAME, RIPGREP_NAME]
-    return results(measured, repositories, systems, signals), questions_of(measured)
+        measured = measure(questions, checkouts, data, options.modes, [*daemon, *signals])
+    systems = [*(variant.name for variant in daemon), BM25_NAME, RIPGREP_NAME] if daemon else []
+    return results(measured, repositories, systems, signals), questions_of(measured) if daemon else []
 
 
 def _write(output: Path, record: Figures, questions: list[Figures]) -> None:
-    """Write the results, and beside them the tables, the plot and a line for each question."""
+    """Write the results and, if there are questions, the tables, the plot and a line for each beside them."""
     output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    if not questions:
+        return
     output.with_suffix(".md").write_text(report.markdown(record), encoding="utf-8")
     output.with_suffix(".svg").write_text(plot.svg(plot.points(record)), encoding="utf-8")
     lines = "".join(json.dumps(question, ensure_ascii=False) + "\n" for question in questions)
@@ -80,6 +83,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--modes", nargs="+", choices=MODES, default=MODES)
     parser.add_argument(
         "--no-ablations", action="store_true", help="skip the rows that remove one signal each"
+    )
+    parser.add_argument(
+        "--signals-alone", action="store_true", help="only measure what each signal is worth, in this process"
     )
     parser.add_argument("--output", type=Path, help="write JSON here; tables, plot and questions beside it")
     return parser.parse_args()

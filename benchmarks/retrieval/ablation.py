@@ -1,7 +1,7 @@
 """Variants of the ranking, each without one signal or with a further one.
 
-A variant needs no other index: the weights are a setting, and `alpha` is part of the request. Signals that
-Cairn no longer has are tried in this process.
+A variant needs no other index: the weights are a setting, and `alpha` is part of the request. Variants of
+single signals are ranked in this process, because there are many, and some signals are no longer in Cairn.
 """
 
 from __future__ import annotations
@@ -29,12 +29,16 @@ class Variant:
     alpha: float | None = None
     """The balance of the request: at 0 only keyword legs search, and signals of similarity do not count."""
     default: float | None = None
-    """The signal's own weight, if the variant is about one."""
-    is_tried: bool = False
-    """Whether it is about a signal of `tried_signals`."""
+    """The signal's own weight, if the variant is about one; 0 for a signal of `tried_signals`."""
+
+    @property
+    def is_of_a_signal(self) -> bool:
+        return self.default is not None
 
 
 FULL = Variant(FULL_NAME)
+IN_PROCESS = Variant("cairn, in process", default=0.0)
+"""The ranking with which those without or with a signal are compared."""
 NO_VECTORS = Variant(NO_VECTORS_NAME, alpha=0.0)
 
 
@@ -45,11 +49,8 @@ def families() -> list[Variant]:
 
 def signals() -> list[Variant]:
     """Return the ranking without each signal, and with each of those that were tried."""
-    without = (Variant(f"without: {s.name}", {s.name: 0.0}, default=s.weight) for s in SIGNALS)
-    tried = (
-        Variant(f"with: {name}", {name: weight}, default=0.0, is_tried=True)
-        for name, weight in TRIAL_WEIGHTS.items()
-    )
+    without = (Variant(f"without: {s.title}", {s.title: 0.0}, default=s.weight) for s in SIGNALS)
+    tried = (Variant(f"with: {name}", {name: weight}, default=0.0) for name, weight in TRIAL_WEIGHTS.items())
     return [*without, *tried]
 
 

@@ -1,7 +1,8 @@
 """Runs Cairn's own ranking over a complete index, without a daemon, so that the source of the vectors can be
 chosen.
 
-Otherwise it equals the daemon's searches: the same query, legs, signals and chunks.
+Otherwise it equals the daemon's searches: the same query, legs, signals and chunks, but without the bonus of
+the best passages.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import apsw
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from engine.index_file import index_path
 from numpy.typing import NDArray
 
@@ -23,10 +24,12 @@ from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.vector_store import ChunkText, VectorStore, static_vectors
-from cairn.retrieval.meaning import Meaning, similarities
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
-from cairn.retrieval.signals import SIGNALS
+from cairn.retrieval.scores import Ranked, score_files
+from cairn.retrieval.scoring import best_of_file
+from cairn.retrieval.signals import SIGNALS, weighted
 from cairn.settings.tree import EmbeddingSettings, SearchSettings
 from retrieval.asking import Answer, answer
 from retrieval.metrics import DEPTH, Span
@@ -79,6 +82,11 @@ def chunk_ids(db: apsw.Connection) -> list[int]:
     return [int(row[0]) for row in rows]
 
 
+def _span(found: Ranked) -> Span:
+    chunk = found.stored.chunk
+    return Span(found.stored.path, chunk.start_line + 1, chunk.end_line)
+
+
 @frozen
 class OpenIndex:
     """An open index in `folder`."""
@@ -91,30 +99,31 @@ class OpenIndex:
         """Open the index; raises what SqliteReader does if there is none."""
         return cls(folder, SqliteReader(folder))
 
-    def ranked(
-        self,
-        questions: Iterable[Question],
-        meaning: Meaning | None,
-        weights: Mapping[str, float] | None = None,
-    ) -> list[Answer]:
-        """Return Cairn's answers; without `meaning`, from keyword legs alone, as with `alpha` 0. `weights`
-        may name tried signals."""
-        signals = (*SIGNALS, *tried_signals(self.reader)) if weights else SIGNALS
-        settings = SearchSettings(weights=dict(weights or {}), leg_deadline_ms=60_000.0)
-        answers = []
+    def ranked(self, questions: Iterable[Question], meaning: Meaning | None) -> list[Answer]:
+        """Return Cairn's answers; without `meaning`, from keyword legs alone, as with `alpha` 0."""
+        return self.ranked_by([{}], questions, meaning)[0]
+
+    def ranked_by(
+        self, weights: Sequence[Mapping[str, float]], questions: Iterable[Question], meaning: Meaning | None
+    ) -> list[list[Answer]]:
+        """Return the answers with each of the `weights`, which may name tried signals. The legs run once for
+        all of them."""
+        signals = (*SIGNALS, *tried_signals(self.reader)) if any(weights) else SIGNALS
+        settings = SearchSettings(leg_deadline_ms=60_000.0)
+        answers: list[list[Answer]] = [[] for _ in weights]
         for question in questions:
             began = time.perf_counter()
             query = understand(
                 question.query, None if meaning else 0.0, IndexVocabulary([self.reader]), settings
             )
             ranking = rank([self.reader], [query], meaning, settings, signals=signals)
-            found = ranking.results(DEPTH, settings.diversity)
-            ms = (time.perf_counter() - began) * 1000
-            spans = [
-                Span(each.stored.path, each.stored.chunk.start_line + 1, each.stored.chunk.end_line)
-                for each in found
-            ]
-            answers.append(answer(question, spans, ms))
+            for given, own in zip(weights, answers, strict=True):
+                scores = score_files(ranking.inputs, weighted(given, signals))
+                values = best_of_file(ranking.candidates, scores, [ranking.legs])
+                found = evolve(ranking, scores=scores, values=values).results(DEPTH, settings.diversity)
+                ms = (time.perf_counter() - began) * 1000
+                own.append(answer(question, list(map(_span, found)), ms))
+                began = time.perf_counter()
         return answers
 
     def alone(self, questions: Sequence[Question], meaning: Meaning) -> list[Answer]:
@@ -124,7 +133,8 @@ class OpenIndex:
         db.close()
         stored = self.reader.chunks(ids)
         began = time.perf_counter()
-        cosines = similarities(meaning.vectors([each.query for each in questions]), self.reader, ids)
+        vectors = meaning.vectors([each.query for each in questions])
+        cosines = [self.reader.static_similarities(ids, vector) for vector in vectors]
         ms = (time.perf_counter() - began) * 1000 / max(1, len(questions))
         answers = []
         for question, known in zip(questions, cosines, strict=True):

@@ -17,7 +17,7 @@ from engine.ready import indexed
 from cairn.embedding.packaged import load_packaged
 from cairn.retrieval.meaning import Meaning
 from retrieval import ablation
-from retrieval.ablation import FULL, Variant
+from retrieval.ablation import FULL, IN_PROCESS, Variant
 from retrieval.asking import Answer, ask
 from retrieval.baselines import BM25, BM25_NAME, RIPGREP_NAME, Ripgrep, ask_baseline
 from retrieval.in_process import OpenIndex
@@ -83,24 +83,31 @@ def _measure(
     workspace: Path, data: Path, questions: Sequence[Question], variants: Sequence[Variant]
 ) -> tuple[Answers, Figures]:
     answers = Answers()
+    of_daemon = [variant for variant in variants if not variant.is_of_a_signal]
+    of_signals = [IN_PROCESS, *(variant for variant in variants if variant.is_of_a_signal)]
     with indexed(workspace, data) as (daemon, figures):
-        # The first, unmeasured requests read the index from disk. They want one result more, so that their
-        # answers are not cached.
-        ask(daemon, questions, FULL, limit=DEPTH + 1)
-        for variant in (FULL, *variants):
-            if variant.is_tried:
-                tried = OpenIndex.at(index_path(data).parent)
-                meaning = Meaning(load_packaged())
-                answers.by_system[variant.name] = tried.ranked(questions, meaning, variant.weights)
-            else:
-                _ask_variant(daemon, questions, variant, answers)
-        with opened(data) as index:
-            answers.by_system[BM25_NAME] = ask_baseline(BM25(index), questions)
-            try:
-                answers.by_system[RIPGREP_NAME] = ask_baseline(Ripgrep(index, workspace), questions)
-            except UnavailableError as reason:
-                answers.unavailable[RIPGREP_NAME] = str(reason)
+        if of_daemon:
+            # The first, unmeasured requests read the index from disk. They want one result more, so that
+            # their answers are not cached.
+            ask(daemon, questions, FULL, limit=DEPTH + 1)
+        for variant in of_daemon:
+            _ask_variant(daemon, questions, variant, answers)
+        ranked = OpenIndex.at(index_path(data).parent).ranked_by(
+            [variant.weights for variant in of_signals], questions, Meaning(load_packaged())
+        )
+        answers.by_system.update({each.name: own for each, own in zip(of_signals, ranked, strict=True)})
+        if of_daemon:
+            _ask_baselines(workspace, data, questions, answers)
     return answers, figures
+
+
+def _ask_baselines(workspace: Path, data: Path, questions: Sequence[Question], answers: Answers) -> None:
+    with opened(data) as index:
+        answers.by_system[BM25_NAME] = ask_baseline(BM25(index), questions)
+        try:
+            answers.by_system[RIPGREP_NAME] = ask_baseline(Ripgrep(index, workspace), questions)
+        except UnavailableError as reason:
+            answers.unavailable[RIPGREP_NAME] = str(reason)
 
 
 def _ask_variant(daemon: Daemon, questions: Sequence[Question], variant: Variant, answers: Answers) -> None:

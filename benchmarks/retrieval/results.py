@@ -10,7 +10,7 @@ from typing import Any
 from engine.figures import Figures, run_conditions
 from engine.place import git
 
-from retrieval.ablation import FULL, Variant
+from retrieval.ablation import IN_PROCESS, Variant
 from retrieval.asking import Answer
 from retrieval.measurement import Answers, Measured
 from retrieval.sets import Repository
@@ -68,7 +68,7 @@ def _effect(variant: Variant, answers: Answers) -> Figures:
     about = {"weight": variant.default, "tried": next(iter(variant.weights.values()))}
     if variant.name in answers.unavailable:
         return {**about, "not_available": answers.unavailable[variant.name]}
-    mine, full = answers.by_system[variant.name], answers.by_system[FULL.name]
+    mine, full = answers.by_system[variant.name], answers.by_system[IN_PROCESS.name]
     return {
         **about,
         "ndcg_at_10": round(ndcg(mine), 4),

@@ -17,7 +17,7 @@ from attrs import frozen
 
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.candidates import FileCandidate, Floats
-from cairn.retrieval.scores import Family, Signal, SignalInputs, Value, top
+from cairn.retrieval.scores import Family, FileSignal, Signal, SignalInputs, Value, top
 from cairn.text.words import text_stems
 from cairn.workspace.collections import FileKind
 
@@ -169,7 +169,7 @@ TRIAL_WEIGHTS: Mapping[str, float] = {
 """The weight that each is tried with."""
 
 
-def tried_signals(reader: IndexReader) -> tuple[Signal, ...]:
+def tried_signals(reader: IndexReader) -> tuple[FileSignal, ...]:
     """Return the signals, without weight, for one index; some read the text of a file's best chunk there."""
 
     def of_text(value: Callable[[SignalInputs, FileCandidate, str], float]) -> Value:
@@ -191,17 +191,42 @@ def tried_signals(reader: IndexReader) -> tuple[Signal, ...]:
         return lambda inputs: inputs.each(lambda file: value(known.get(file.path, _Facts())))
 
     return (
-        Signal("shallow path", 0.0, Family.FILE, lambda inputs: inputs.each(_shallow)),
-        Signal("not tiny", 0.0, Family.FILE, of_facts(_not_tiny)),
-        Signal("words in the path", 0.0, Family.KEYWORD, _words_in_path),
-        Signal("words in the text", 0.0, Family.KEYWORD, of_text(_density)),
-        Signal("code patterns", 0.0, Family.FILE, of_text(_patterns)),
-        Signal("documents by content", 0.0, Family.FILE, of_text(_documents_by_content), relative=False),
-        Signal("recently changed", 0.0, Family.FILE, of_facts(_recent)),
-        Signal("often changed", 0.0, Family.FILE, of_facts(_often)),
-        Signal("whole question in the text", 0.0, Family.KEYWORD, of_text(_whole_question)),
-        Signal("long chunk", 0.0, Family.FILE, of_text(_long), relative=False),
-        Signal("share of the words in the text", 0.0, Family.KEYWORD, of_text(_coverage)),
-        Signal("words close together", 0.0, Family.KEYWORD, of_text(_proximity)),
-        Signal("names in its best eight chunks", 0.0, Family.KEYWORD, _names_decayed),
+        Signal("shallow_path", "shallow path", 0.0, lambda inputs: inputs.each(_shallow), Family.FILE),
+        Signal("not_tiny", "not tiny", 0.0, of_facts(_not_tiny), Family.FILE),
+        Signal("words_in_the_path", "words in the path", 0.0, _words_in_path, Family.KEYWORD),
+        Signal("words_in_the_text", "words in the text", 0.0, of_text(_density), Family.KEYWORD),
+        Signal("code_patterns", "code patterns", 0.0, of_text(_patterns), Family.FILE),
+        Signal(
+            "documents_by_content",
+            "documents by content",
+            0.0,
+            of_text(_documents_by_content),
+            Family.FILE,
+            relative=False,
+        ),
+        Signal("recently_changed", "recently changed", 0.0, of_facts(_recent), Family.FILE),
+        Signal("often_changed", "often changed", 0.0, of_facts(_often), Family.FILE),
+        Signal(
+            "whole_question_in_the_text",
+            "whole question in the text",
+            0.0,
+            of_text(_whole_question),
+            Family.KEYWORD,
+        ),
+        Signal("long_chunk", "long chunk", 0.0, of_text(_long), Family.FILE, relative=False),
+        Signal(
+            "share_of_the_words_in_the_text",
+            "share of the words in the text",
+            0.0,
+            of_text(_coverage),
+            Family.KEYWORD,
+        ),
+        Signal("words_close_together", "words close together", 0.0, of_text(_proximity), Family.KEYWORD),
+        Signal(
+            "names_in_its_best_eight_chunks",
+            "names in its best eight chunks",
+            0.0,
+            _names_decayed,
+            Family.KEYWORD,
+        ),
     )

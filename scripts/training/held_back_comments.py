@@ -14,7 +14,7 @@ from cairn.chunking.definition_place import definition_lines
 from cairn.chunking.lines import Lines
 from cairn.chunking.model import Chunk
 from cairn.chunking.outline import CALLABLE, CONTAINERS
-from cairn.discovery.sentences import split_sentences
+from cairn.discovery.statements import split_sentences
 from cairn.text.identifiers import identifier_words
 from cairn.text.words import is_stopword
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 from retrieval import plot, report
-from retrieval.ablation import FULL, Variant, signals
+from retrieval.ablation import FULL, IN_PROCESS, Variant, signals
 from retrieval.asking import Answer, answer
 from retrieval.measurement import Answers, Measured
 from retrieval.metrics import Span
@@ -53,7 +53,8 @@ def test_means_over_questions_and_over_repositories() -> None:
 
 def measured() -> Measured:
     answers = Answers()
-    answers.by_system[FULL.name] = [answer_at(QUAY, "one", 1), answer_at(QUAY, "two", 2)]
+    for variant in (FULL, IN_PROCESS):
+        answers.by_system[variant.name] = [answer_at(QUAY, "one", 1), answer_at(QUAY, "two", 2)]
     answers.by_system[WITHOUT_NAME.name] = [answer_at(QUAY, "one", 2), answer_at(QUAY, "two", 2)]
     answers.unavailable["ripgrep"] = "there is no rg on the path"
     index = {"model": "tiny", "files": 3, "chunks": 9, "index_mb": 0.1}
@@ -80,9 +81,9 @@ def test_unavailable_systems_are_reported_and_not_plotted() -> None:
 
 
 def test_ablations_omit_each_signal_once_and_add_tried_ones() -> None:
-    without = [variant for variant in signals() if not variant.is_tried]
-    assert [variant.weights for variant in without] == [{signal.name: 0.0} for signal in SIGNALS]
-    tried = {variant.name: variant.weights for variant in signals() if variant.is_tried}
+    without = [variant for variant in signals() if variant.default]
+    assert [variant.weights for variant in without] == [{signal.title: 0.0} for signal in SIGNALS]
+    tried = {variant.name: variant.weights for variant in signals() if not variant.default}
     assert tried["with: words close together"] == {"words close together": 0.5}
 
 
@@ -91,7 +92,7 @@ def test_each_signal_of_the_past_can_be_tried(tmp_path: Path) -> None:
         tmp_path, {"src/moor.py": "def moor(ship):\n    return rope\n", "README.md": "# Moor\n"}
     )
     known = tried_signals(folder.reader)
-    assert {signal.name for signal in known} == TRIAL_WEIGHTS.keys()
+    assert {signal.title for signal in known} == TRIAL_WEIGHTS.keys()
     settings = SearchSettings(weights=TRIAL_WEIGHTS)
     ranking = rank([folder.reader], [understand("moor ropes tightly")], None, settings, signals=known)
     reasons = {each.signal: each.value for each in ranking.results(2, settings.diversity)[0].reasons}

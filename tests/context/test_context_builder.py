@@ -9,8 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cairn.context.builder import assemble, part_budgets
-from cairn.context.model import Assembled, Item, PartName
+from cairn.context.builder import Assembled, Item, PartName, assemble, part_budgets
 from cairn.embedding.packaged import load_vocabulary
 from cairn.embedding.shared import estimate_tokens
 from cairn.settings.tree import ContextSettings

@@ -9,10 +9,18 @@ import pytest
 from attrs import evolve
 from tests.retrieval.indexed_folder import IndexedFolder
 
-from cairn.context.passages import FOUND, Group, Grouped, passage_item, related_passages, with_query
+from cairn.context.grouped_passages import FOUND, Group, Grouped, passage_item, related_passages, with_query
 from cairn.index.reader.filters import ChunkFilter
-from cairn.retrieval.related import DEFINES, IMPORTED, SIMILAR, USES, ChunkRange, Related, relate
-from cairn.retrieval.related_ranking import rank_related
+from cairn.retrieval.related import (
+    DEFINES,
+    IMPORTED,
+    SIMILAR,
+    USES,
+    ChunkRange,
+    Related,
+    rank_related,
+    relate,
+)
 from cairn.retrieval.scores import Ranked
 from cairn.settings.discovery import ReadmePromotionConfig
 

@@ -10,9 +10,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cairn.discovery import Bullet, BulletCategory, ChunkMetadata, CollectionRef, ScoredChunk
 from cairn.protocol import whole_lines
-from cairn.retrieval.passages.ranking import Passage
+from cairn.protocol.evidence import Bullet, ChunkMetadata, CollectionRef, ScoredChunk
+from cairn.retrieval.windows import Passage
+from cairn.settings.discovery import BulletCategory
 
 
 def collection(name: str, **fields: Any) -> CollectionRef:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.discovery.discovery_builders import bullet
 
-from cairn.discovery import AnswerPlan, AnswerPlanConfig, BulletCategory, SectionType, build_answer_plan
+from cairn.discovery.render import build_answer_plan
+from cairn.protocol.evidence import AnswerPlan
+from cairn.settings.discovery import AnswerPlanConfig, BulletCategory, SectionType
 
 TITLES = {
     BulletCategory.DEFINITION: "📋 Definition",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cairn.discovery import BulletCategory
 from cairn.discovery.categories import categorize
+from cairn.settings.discovery import BulletCategory
 
 DATA = Path(__file__).parents[1] / "data"
 DEFINITION, FEATURE, ARCHITECTURE, PERFORMANCE, INTEGRATION, USE_CASE, OTHER = (

@@ -7,7 +7,8 @@ from textwrap import dedent
 import pytest
 from tests.discovery.discovery_builders import chunk
 
-from cairn.discovery import CompressionConfig, compress_evidence
+from cairn.discovery.compression import compress_evidence
+from cairn.settings.discovery import CompressionConfig
 from cairn.text.verbatim import stands_in
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.discovery.discovery_builders import chunk
 
-from cairn.discovery import BulletCategory, CompressionConfig, compress_evidence
+from cairn.discovery.compression import compress_evidence
+from cairn.settings.discovery import BulletCategory, CompressionConfig
 
 FILLER = "and so it goes on for a while"
 

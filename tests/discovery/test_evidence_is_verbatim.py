@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from tests.discovery.discovery_builders import chunk
 
 from cairn.chunking.chunker import chunk_text
-from cairn.discovery import CompressionConfig, compress_evidence
-from cairn.discovery.code_evidence import code_passages
-from cairn.discovery.passages import prose_passages
+from cairn.discovery.code_evidence import code_statements
+from cairn.discovery.compression import compress_evidence
+from cairn.discovery.statements import prose_statements
+from cairn.settings.discovery import CompressionConfig
 from cairn.text.verbatim import lines_of, stands_in
 
 WORDS = st.sampled_from(
@@ -92,13 +93,13 @@ def check(content, path, language, signature):
         assert bullet.text == " ".join(bullet.text.split())
 
 
-@settings(max_examples=250)
+@settings(max_examples=120)
 @given(st.one_of(TEXTS, ANYTHING), st.sampled_from(["a.md", "a.rst"]))
 def test_bullets_of_documents_are_on_their_lines(content, path):
     check(content, path, "", "")
 
 
-@settings(max_examples=250)
+@settings(max_examples=120)
 @given(
     st.one_of(TEXTS, ANYTHING),
     st.sampled_from(
@@ -110,22 +111,22 @@ def test_bullets_of_code_are_on_their_lines(content, place, signature):
     check(content, *place, signature)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(TEXTS)
 def test_every_passage_is_on_its_lines(content):
     """`compress_evidence` drops unverified passages; the extraction should leave none to drop."""
     lines = re.split(r"\r\n|\r|\n", content)
-    passages = prose_passages(content, markdown=True) + prose_passages(content, markdown=False)
-    passages += code_passages(content, "python", "def f(a, b):")
+    passages = prose_statements(content, markdown=True) + prose_statements(content, markdown=False)
+    passages += code_statements(content, "python", "def f(a, b):")
     for passage in passages:
         assert stands_in(passage.text, lines[passage.first : passage.last]), passage
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(markup(), st.booleans())
 def test_sentences_without_markup_are_on_their_lines_only(content, markdown):
     lines = re.split(r"\n", content)
-    passages = prose_passages(content, markdown)
+    passages = prose_statements(content, markdown)
     for passage in passages:
         assert stands_in(passage.text, lines[passage.first : passage.last]), passage
         elsewhere = lines[: passage.first] + lines[passage.last :]

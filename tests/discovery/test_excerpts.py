@@ -15,14 +15,8 @@ from tests.retrieval.passages.conftest import FolderOf, folder_of
 from tests.retrieval.passages.folder_with_passages import FolderWithPassages
 
 from cairn.discovery.pipeline import NO_PLAN
-from cairn.discovery.render import (
-    EXCERPT_INSTRUCTIONS,
-    estimate_tokens,
-    fence_for,
-    frame,
-    render_llm_prompt,
-    shown_excerpt,
-)
+from cairn.discovery.render import EXCERPT_INSTRUCTIONS, fence_for, frame, render_llm_prompt, shown_excerpt
+from cairn.embedding.shared import estimate_tokens
 from cairn.protocol.evidence import Excerpt
 from cairn.retrieval.verdict import WEAK
 from cairn.settings.discovery import FormatStyle, PromptRenderConfig

@@ -11,17 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.discovery.discovery_builders import bullet
 
-from cairn.discovery import (
-    AnswerPlan,
+from cairn.discovery.render import build_answer_plan, render_llm_prompt
+from cairn.embedding.packaged import load_vocabulary
+from cairn.protocol.evidence import AnswerPlan
+from cairn.settings.discovery import (
     AnswerPlanConfig,
     BulletCategory,
     FormatStyle,
     PromptRenderConfig,
     SectionType,
-    build_answer_plan,
-    render_llm_prompt,
 )
-from cairn.embedding.packaged import load_vocabulary
 
 BULLETS = [
     bullet(

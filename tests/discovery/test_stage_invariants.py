@@ -9,17 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.discovery.discovery_builders import FixedSearcher, chunk, collection
 
-from cairn.discovery import (
+from cairn.discovery.compression import compress_evidence
+from cairn.discovery.preparation import score_collections
+from cairn.discovery.searching import broad_discovery, promote_readme, semantic_focus
+from cairn.settings.discovery import (
     BroadDiscoveryConfig,
     CompressionConfig,
     ReadmePromotionConfig,
     ScoringConfig,
     SemanticFocusConfig,
-    broad_discovery,
-    compress_evidence,
-    promote_readme,
-    score_collections,
-    semantic_focus,
 )
 
 WORDS = (
@@ -46,7 +44,7 @@ CHUNKS = st.lists(
 LIMITS = st.integers(0, 6)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(CHUNKS, LIMITS, LIMITS, st.integers(1, 8), st.integers(0, 10))
 def test_bullets_are_limited_sorted_and_of_the_right_length(chunks, most, per_doc, least, more):
     config = CompressionConfig(min_sentence_words=least, max_sentence_words=least + more)
@@ -62,7 +60,7 @@ def test_bullets_are_limited_sorted_and_of_the_right_length(chunks, most, per_do
     assert all(len(sources) <= per_doc for sources in used.values())
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(CHUNKS, LIMITS, st.floats(0, 1), st.booleans())
 def test_broad_discovery_returns_strong_chunks_once(chunks, k, threshold, deduplicate):
     config = BroadDiscoveryConfig(similarity_threshold=threshold, enable_deduplication=deduplicate)
@@ -76,7 +74,7 @@ def test_broad_discovery_returns_strong_chunks_once(chunks, k, threshold, dedupl
     assert [hit.score for hit in found[:1]] == (best if k else [])
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(CHUNKS, LIMITS, st.integers(0, 3), st.booleans())
 def test_focused_chunks_are_of_one_collection_and_sorted(chunks, k, window, rerank):
     config = SemanticFocusConfig(semantic_reranking=rerank, context_window=window)
@@ -88,7 +86,7 @@ def test_focused_chunks_are_of_one_collection_and_sorted(chunks, k, window, rera
     assert {hit.collection for hit in found} <= {"port-docs"}
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(CHUNKS, st.floats(0, 3), st.booleans())
 def test_promotion_loses_and_adds_no_chunks(chunks, boost, on_top):
     config = ReadmePromotionConfig(readme_boost=boost, always_top=on_top)
@@ -101,7 +99,7 @@ def test_promotion_loses_and_adds_no_chunks(chunks, boost, on_top):
     assert order == sorted(order)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(
     st.lists(st.sampled_from(WORDS), max_size=4),
     st.lists(st.sampled_from(WORDS).map(collection), max_size=6),

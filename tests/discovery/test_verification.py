@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.discovery.discovery_builders import bullet
 
-from cairn.discovery.verification import verified
+from cairn.discovery.excerpts import verified
 from cairn.text.verbatim import stands_in
 
 TEXT = "Cairn indexes a workspace."

@@ -15,7 +15,7 @@ from cairn.retrieval.candidates import Candidates, FileCandidate, Floats
 from cairn.retrieval.feedback_values import Choice, learn
 from cairn.retrieval.packages import Packages
 from cairn.retrieval.query import Query, understand
-from cairn.retrieval.scores import CloserScores, Contribution, Signal, SignalInputs, score_files
+from cairn.retrieval.scores import CloserScores, Contribution, FileSignal, SignalInputs, score_files
 from cairn.retrieval.signals import SIGNALS
 from cairn.text.words import stem
 from cairn.workspace.collections import file_kind
@@ -93,7 +93,9 @@ class Scored:
     reasons: tuple[Contribution, ...]
 
 
-def scores(query: Query, files: Sequence[MadeUpFile], signals: Sequence[Signal] = SIGNALS) -> list[Scored]:
+def scores(
+    query: Query, files: Sequence[MadeUpFile], signals: Sequence[FileSignal] = SIGNALS
+) -> list[Scored]:
     found = candidates(files)
     stems = frozenset(map(stem, query.terms))
     choices = [Choice(stems, f.path, FeedbackAction.OPEN, at=0) for f in files if f.chosen]
@@ -118,7 +120,7 @@ def order(
     query: str,
     *files: MadeUpFile,
     alpha: float | None = None,
-    signals: Sequence[Signal] = SIGNALS,
+    signals: Sequence[FileSignal] = SIGNALS,
 ) -> list[str]:
     """Return the paths, best first."""
     scored = scores(understand(query, alpha), files, signals)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn.index.store.deadline import never
-from cairn.retrieval.related import ChunkRange, relate
+from cairn.retrieval.related import ChunkRange, rank_related, relate
 from cairn.retrieval.related_lines import with_lines
-from cairn.retrieval.related_ranking import rank_related
 from cairn.retrieval.scores import Ranked
 
 

@@ -78,7 +78,7 @@ LINKS = "widgets/quick-links.md"
 @pytest.fixture(scope="module", params=["with vectors", "without vectors"])
 def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     folder = tmp_path_factory.mktemp("help")
-    data = create_data_dir(folder.with_name("data"))
+    data = create_data_dir(folder.with_name(f"{folder.name}-data"))
     for path, text in DOCUMENTS.items():
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text("\n".join(map(str.strip, text.strip().splitlines())) + "\n", "utf-8")

@@ -7,7 +7,7 @@ from attrs import evolve
 
 from cairn.retrieval.intent import Documents, Readme, documents_of, readme_of
 from cairn.retrieval.query import understand
-from cairn.retrieval.query_types import QueryType
+from cairn.retrieval.question_kinds import QueryType
 
 FIRST, RAISED, AS_IT_IS = Readme.FIRST, Readme.RAISED, Readme.AS_IT_IS
 WELCOME, EQUAL, PENALISED = Documents.WELCOME, Documents.EQUAL, Documents.PENALISED

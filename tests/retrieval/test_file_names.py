@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,26 +52,19 @@ def test_a_name_is_joined_to_one_word(path: str, name: str) -> None:
 
 
 def test_folder_stems_are_words_and_joined_names() -> None:
-    assert folder_stems("thread-pool/jsonProviders/a.py") >= {
-        "thread",
-        "pool",
-        "threadpool",
-        "json",
-        "provid",
-    }
-    assert folder_stems("sessions.py") == frozenset()
-    assert "a" not in folder_stems("src/a.py")
+    stems = folder_stems("thread-pool/jsonProviders")
+    assert stems >= {"thread", "pool", "threadpool", "json", "provid"}
+    assert folder_stems("") == frozenset()
 
 
 @pytest.mark.parametrize(
     ("path", "found"),
     [
-        ("src/v3/a.py", (("src", 3),)),
-        ("V10/a.py", (("", 10),)),
-        ("api/v1/lib/v2/a.py", (("api", 1), ("api/v1/lib", 2))),
-        ("src/v3.py", ()),
-        ("src/v3beta/a.py", ()),
-        ("src/av3/a.py", ()),
+        ("src/v3", (("src", 3),)),
+        ("V10", (("", 10),)),
+        ("api/v1/lib/v2", (("api", 1), ("api/v1/lib", 2))),
+        ("src/v3beta", ()),
+        ("src/av3", ()),
     ],
 )
 def test_version_folders_are_recognised(path: str, found: tuple[tuple[str, int], ...]) -> None:
@@ -81,7 +76,7 @@ def test_any_path_has_names(path: str) -> None:
     assert all(name_stems(path))
     assert all(number >= 0 and path.startswith(above) for above, number in versions(path))
     assert joined_name(path) == joined_name(path).lower()
-    assert "" not in folder_stems(path) or not path.isascii() or "/" in path
+    assert folder_stems(path) or not re.search("[a-z0-9]", path.lower())
 
 
 @pytest.mark.parametrize(

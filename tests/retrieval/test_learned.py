@@ -120,7 +120,7 @@ def test_no_choice_outweighs_a_clearly_better_file() -> None:
 def test_scores_stay_without_choices_for_similar_queries(known: Learned | None) -> None:
     without = score_files(
         SignalInputs(understand("moor ship"), candidates([FIRST, SECOND])),
-        [signal for signal in SIGNALS if signal.name != NAME],
+        [signal for signal in SIGNALS if signal.title != NAME],
     )
     now = scored(known, FIRST, SECOND)
     assert now.totals.tobytes() == without.totals.tobytes()

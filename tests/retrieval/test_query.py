@@ -15,7 +15,7 @@ from cairn.index.reader.records import KeywordCounts
 from cairn.index.store.schema import SCHEMA
 from cairn.retrieval.keyword_plan import plan_keywords
 from cairn.retrieval.query import MAX_QUERY_CHARS, MAX_TERMS, understand
-from cairn.retrieval.query_types import QueryType
+from cairn.retrieval.question_kinds import QueryType
 from cairn.settings.tree import SearchSettings
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from cairn.index.queries.known_words import KnownWord
 from cairn.retrieval.query import Query, understand
-from cairn.retrieval.typing_errors import repair
+from cairn.retrieval.wording import repair
 from cairn.settings.tree import SearchSettings
 from cairn.text.words import stem
 

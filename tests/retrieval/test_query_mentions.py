@@ -6,7 +6,7 @@ import pytest
 
 from cairn.retrieval.mentions import MAX_LITERAL_CHARS, MAX_MENTIONS
 from cairn.retrieval.query import understand
-from cairn.retrieval.query_types import QueryType
+from cairn.retrieval.question_kinds import QueryType
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from cairn.engine.engine import Engine
 from cairn.engine.status import status_of
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.query import understand
-from cairn.retrieval.scores import Family, Signal, SignalInputs
+from cairn.retrieval.scores import Signal, SignalInputs
 from cairn.retrieval.signals import SIGNALS, weight_warnings, weighted
 from cairn.settings.tree import SearchSettings
 
@@ -90,7 +90,7 @@ def test_the_better_file_comes_first(query: str, better: MadeUpFile, worse: Made
     assert order(query, worse, better) == [better.path, worse.path]
 
 
-@pytest.mark.parametrize("signal", [signal.name for signal in SIGNALS if signal.weight])
+@pytest.mark.parametrize("signal", [signal.title for signal in SIGNALS if signal.weight])
 def test_each_signal_decides_one_of_these_pairs(signal: str) -> None:
     others = weighted({signal: 0.0})
     assert [pair for pair in PAIRS if order(pair[0], pair[2], pair[1], signals=others)[0] != pair[1].path]
@@ -176,7 +176,7 @@ def test_a_signal_of_weight_0_is_not_evaluated() -> None:
     def value(_: SignalInputs) -> Floats:
         raise AssertionError("it was evaluated")
 
-    off = Signal("off", 0.0, Family.FILE, value)
+    off = Signal("off", "off", 0.0, value)
     assert scores(understand("parse"), [file("src/a.py")], [*SIGNALS, off])
     with pytest.raises(AssertionError, match="it was evaluated"):
         scores(understand("parse"), [file("src/a.py")], [evolve(off, weight=1.0)])

@@ -22,9 +22,9 @@ from cairn.retrieval.related import (
     USES,
     ChunkRange,
     Related,
+    rank_related,
     relate,
 )
-from cairn.retrieval.related_ranking import rank_related
 
 BODY = "".join(f"    step_{line} = rope_{line} + anchor_{line}\n" for line in range(40))
 FILES = {

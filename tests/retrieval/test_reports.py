@@ -6,12 +6,12 @@ import pytest
 from tests.retrieval.indexed_folder import FolderOf
 from tests.retrieval.searching import search
 
+from cairn.retrieval.anchors import named_definitions
+from cairn.retrieval.mentions import read_trace
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import EVERYTHING
-from cairn.retrieval.reports.anchors import named_definitions
-from cairn.retrieval.reports.report import Report, read_report
+from cairn.retrieval.report import Report, read_report
 from cairn.retrieval.signals import weighted
-from cairn.retrieval.traces import read_trace
 from cairn.settings.tree import SearchSettings
 
 TALK = (
@@ -128,7 +128,9 @@ def test_a_foreign_report_is_translated() -> None:
 
 
 def test_a_weight_of_the_settings_counts_in_reports() -> None:
-    signal = next(signal for signal in weighted({"commit subjects": 9.0}) if signal.name == "commit subjects")
+    signal = next(
+        signal for signal in weighted({"commit subjects": 9.0}) if signal.title == "commit subjects"
+    )
     assert signal.weight_for(understand(ISSUE)) == 9.0
 
 

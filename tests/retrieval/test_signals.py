@@ -38,7 +38,7 @@ def test_without_vectors_the_words_make_up_the_whole_score() -> None:
 
 def test_a_literal_without_matches_changes_no_score() -> None:
     files = [file("src/a.py", keyword=3), file("src/b.py", keyword=2, similarity=0.5)]
-    others = [signal for signal in SIGNALS if signal.name != "contains the literal text"]
+    others = [signal for signal in SIGNALS if signal.title != "contains the literal text"]
     query = understand("x y")
     assert scores(query, files) == scores(query, files, others)
 

@@ -13,10 +13,10 @@ from cairn.chunking.model import Chunk
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol import Verdict
 from cairn.protocol.places import ChunkType
-from cairn.retrieval.passages.strength import Strength
 from cairn.retrieval.query import understand
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import NOTHING_MATCHES, WEAK, evidence, judge, likelihood
+from cairn.retrieval.window_ranking import Strength
 from cairn.settings.tree import VerdictSettings
 
 SHIPPED = VerdictSettings()

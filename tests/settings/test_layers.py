@@ -100,7 +100,7 @@ def test_invalid_value_does_not_affect_valid_ones() -> None:
 
 
 def test_weights_accept_those_of_all_signals() -> None:
-    weights = {signal.name: signal.weight for signal in SIGNALS}
+    weights = {signal.title: signal.weight for signal in SIGNALS}
     assert min(weights.values()) < 0
     settings, warnings = overlay(Settings(), {"search": {"weights": weights}}, "cairn")
     assert (settings.search.weights, warnings) == (weights, [])

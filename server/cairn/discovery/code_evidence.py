@@ -1,4 +1,4 @@
-"""Finds quotable passages of code: sentences of documentation with the complete head that they document.
+"""Finds quotable statements of code: sentences of documentation with the complete head that they document.
 
 The chunker provides the head of the main definition. This module finds the lines of the head in the chunk.
 """
@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from attrs import frozen
 
 from cairn.chunking.definition_place import PREPROCESSOR, Head, head_above, head_below, module_above
-from cairn.discovery.passages import Passage, passages_of, reads_as_statement
-from cairn.discovery.sentences import split_sentences
+from cairn.discovery.statements import Statement, reads_as_statement, split_sentences, statements_of
 from cairn.languages.registry import facts_of
 from cairn.text.paragraphs import Paragraph, join_lines, read_paragraphs
 from cairn.text.verbatim import OMISSION, lines_of, stands_in, starts_with_mark
@@ -53,8 +52,8 @@ class _Documentation:
         return self.first + len(self.texts)
 
 
-def code_passages(content: str, language: str, signature: str = "", min_words: int = 0) -> list[Passage]:
-    """Return the quotable passages of a code chunk, with line numbers relative to the chunk. These are each
+def code_statements(content: str, language: str, signature: str = "", min_words: int = 0) -> list[Statement]:
+    """Return the quotable statements of a code chunk, with line numbers relative to the chunk. These are each
     documented head with the first sentence of its documentation, the main head alone, and the sentences of
     all comments and docstrings. Licence headers, imports and statements are not evidence. `signature` is that
     of the chunk's main definition.
@@ -66,17 +65,17 @@ def code_passages(content: str, language: str, signature: str = "", min_words: i
         if not any(map(_LEGAL.search, doc.texts))
     ]
     heads = (_documented_head(lines, doc, blocks, language) for doc, blocks in documented)
-    passages = [passage for passage in heads if passage]
+    statements = [statement for statement in heads if statement]
     if head := _find_head(lines, signature):
-        passages.append(Passage(head.text, head.first, head.last, head=head.text))
+        statements.append(Statement(head.text, head.first, head.last, head=head.text))
     for _, blocks in documented:
-        passages.extend(passages_of(blocks, min_words))
-    return passages
+        statements.extend(statements_of(blocks, min_words))
+    return statements
 
 
 def _documented_head(
     lines: Sequence[str], doc: _Documentation, blocks: Sequence[Paragraph], language: str
-) -> Passage | None:
+) -> Statement | None:
     """Return the head that `doc` documents and the first sentence of `doc`, in the order of the file."""
     sentence = _first_sentence(blocks)
     if sentence is None:
@@ -95,10 +94,10 @@ def _documented_head(
         return None
     first, last = min(head.first, sentence.first), max(head.last, sentence.last)
     text = next((text for text in quotations if stands_in(text, lines[first:last])), None)
-    return Passage(text, first, last, head=head.text) if text else None
+    return Statement(text, first, last, head=head.text) if text else None
 
 
-def _first_sentence(blocks: Sequence[Paragraph]) -> Passage | None:
+def _first_sentence(blocks: Sequence[Paragraph]) -> Statement | None:
     """Return the first sentence of documentation, unless it starts with a tag or introduces other text."""
     if not blocks or _TAG.match(text := blocks[0].text):
         return None
@@ -109,10 +108,10 @@ def _first_sentence(blocks: Sequence[Paragraph]) -> Passage | None:
         blocks[0].leads_in and end == len(text) and text[-1] not in ".!"
     )
     span = blocks[0].lines(start, end)
-    return None if unfinished or span is None else Passage(text[start:end], *span)
+    return None if unfinished or span is None else Statement(text[start:end], *span)
 
 
-def _below_head(lines: Sequence[str], doc: _Documentation, head: Head, sentence: Passage) -> list[str]:
+def _below_head(lines: Sequence[str], doc: _Documentation, head: Head, sentence: Statement) -> list[str]:
     """Return quotations of a Python head and the first sentence of its docstring, longest first."""
     opening = _DOCSTRING.match(lines[doc.first])
     if opening is None:

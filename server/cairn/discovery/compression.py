@@ -14,8 +14,8 @@ from pathlib import PurePosixPath
 from attrs import evolve, frozen
 
 from cairn.discovery.categories import categorize
-from cairn.discovery.code_evidence import code_passages
-from cairn.discovery.passages import Passage, prose_passages
+from cairn.discovery.code_evidence import code_statements
+from cairn.discovery.statements import Statement, prose_statements
 from cairn.discovery.terms import QueryTerms
 from cairn.languages.registry import language_of_fence
 from cairn.protocol.evidence import Bullet, ScoredChunk
@@ -33,7 +33,7 @@ from cairn.text.verbatim import lines_of, stands_in
 from cairn.workspace.collections import FileKind, file_kind
 
 MAX_BULLETS_PER_CHUNK = 3
-"""The maximum number of bullets per chunk. More bullets would repeat the whole passage."""
+"""The maximum number of bullets per chunk. More bullets would repeat the whole statement."""
 SAME_TEXT = 0.85
 """The Jaccard similarity of word sets above which two bullets count as the same. One different word in ten
 makes two texts different (0.82), as in comments on different functions; one in twenty does not (0.90)."""
@@ -55,12 +55,12 @@ START_DECAY = 0.25
 """With this decay, the values of the positions in a chunk are 1, 0.8, 0.67, …"""
 
 LEANING_FIT = 0.7
-"""The factor for the score of a sentence that depends on its context (`Passage.leaning`)."""
+"""The factor for the score of a sentence that depends on its context (`Statement.leaning`)."""
 SUBJECT_WORDS = 4
 """The number of words at the start of a sentence that must contain its subject."""
 _MOST_READ = 1_000
-_read_code = lru_cache(maxsize=_MOST_READ)(code_passages)
-_read_prose = lru_cache(maxsize=_MOST_READ)(prose_passages)
+_read_code = lru_cache(maxsize=_MOST_READ)(code_statements)
+_read_prose = lru_cache(maxsize=_MOST_READ)(prose_statements)
 """Caches of what was read, 2.7 MB in total. The next question often finds the same chunks."""
 _SPARE = 2.0
 """The number of candidates per requested bullet after which weaker chunks are not read."""
@@ -105,7 +105,7 @@ def compress_evidence(
 def _candidates(
     chunks: Sequence[ScoredChunk], scorer: _Scorer, config: CompressionConfig, max_bullets: int
 ) -> list[_Candidate]:
-    """Return the passages that may become bullets, best first. Chunks without better ones are not read."""
+    """Return the statements that may become bullets, best first. Chunks without better ones are not read."""
     bounds = [(scorer.most(chunk), chunk) for chunk in chunks if scorer.takes(chunk)]
     bounds.sort(key=lambda pair: -pair[0])
     found: list[_Candidate] = []
@@ -131,10 +131,10 @@ def _chosen(
     for candidate in candidates:
         if len(chosen) == max_bullets:
             break
-        if candidate.score < least and not _owns(terms.about, candidate.chunk, candidate.passage):
+        if candidate.score < least and not _owns(terms.about, candidate.chunk, candidate.statement):
             continue
         documents = contributing[_document(candidate.chunk)]
-        words = frozenset(_WORD.findall(candidate.passage.text.lower()))
+        words = frozenset(_WORD.findall(candidate.statement.text.lower()))
         has_place = candidate.chunk.doc_id in documents or len(documents) < max_per_doc
         if has_place and not any(len(words & other) > SAME_TEXT * len(words | other) for other in word_sets):
             documents.add(candidate.chunk.doc_id)
@@ -145,34 +145,36 @@ def _chosen(
 
 @frozen
 class _Scorer:
-    """Scores passages by the terms of the question."""
+    """Scores statements by the terms of the question."""
 
     terms: QueryTerms
 
-    def score(self, chunk: ScoredChunk, passage: Passage, start: float, *, is_tagline: bool = False) -> float:
-        alone = LEANING_FIT if passage.leaning else 1.0
+    def score(
+        self, chunk: ScoredChunk, statement: Statement, start: float, *, is_tagline: bool = False
+    ) -> float:
+        alone = LEANING_FIT if statement.leaning else 1.0
         if not self.terms.groups:  # Only the chunk and the position count.
             return chunk.score * (CHUNK_SHARE + (1 - CHUNK_SHARE) * start * alone)
-        covered = self.terms.coverage(passage.text)
+        covered = self.terms.coverage(statement.text)
         if self.terms.about:
             about = self.terms.about
-            if is_about_ownership(passage.text):
+            if is_about_ownership(statement.text):
                 return 0.0
-            introduces = SAYS + OPENS + IS_ABOUT if is_tagline else self._about(about, chunk, passage)
-            if not introduces and not self._adds(about, chunk, passage):
+            introduces = SAYS + OPENS + IS_ABOUT if is_tagline else self._about(about, chunk, statement)
+            if not introduces and not self._adds(about, chunk, statement):
                 return 0.0
             covered = introduces + (1 - SAYS - OPENS - IS_ABOUT) * covered
         fit = (START_SHARE * start + (1 - START_SHARE) * covered) * alone
         return CHUNK_SHARE * chunk.score + (1 - CHUNK_SHARE) * fit
 
-    def _adds(self, about: OverviewSubject, chunk: ScoredChunk, passage: Passage) -> bool:
-        """Return whether an overview may use the passage though it does not name the subject."""
-        category = _category(chunk, passage)
+    def _adds(self, about: OverviewSubject, chunk: ScoredChunk, statement: Statement) -> bool:
+        """Return whether an overview may use the statement though it does not name the subject."""
+        category = _category(chunk, statement)
         is_placed = category not in (BulletCategory.OTHER, BulletCategory.DEFINITION)
-        return is_placed and _owns(about, chunk, passage)
+        return is_placed and _owns(about, chunk, statement)
 
     def most(self, chunk: ScoredChunk) -> float:
-        """Return an upper bound of the scores of the passages in the chunk."""
+        """Return an upper bound of the scores of the statements in the chunk."""
         if not self.terms.groups:
             return chunk.score
         covered = 1.0 if self.terms.about else self.terms.coverage(chunk.content)
@@ -194,22 +196,24 @@ class _Scorer:
             return False
         return kind not in (FileKind.TESTS, FileKind.EXAMPLES) and not is_project_upkeep(headings, path)
 
-    def _about(self, about: OverviewSubject, chunk: ScoredChunk, passage: Passage) -> float:
-        """Return how well the passage introduces the subject of an overview; 0 if it does not."""
-        is_head = bool(passage.head) and name_key(chunk.metadata.symbol) == about.key
-        line = _first_line(chunk) + passage.first
+    def _about(self, about: OverviewSubject, chunk: ScoredChunk, statement: Statement) -> float:
+        """Return how well the statement introduces the subject of an overview; 0 if it does not."""
+        is_head = bool(statement.head) and name_key(chunk.metadata.symbol) == about.key
+        line = _first_line(chunk) + statement.first
         opens = line < TOP_LINES and _opens(about, chunk, line)
-        first = " ".join(passage.text.split()[:SUBJECT_WORDS])
+        first = " ".join(statement.text.split()[:SUBJECT_WORDS])
         is_about = not _is_code(chunk) and about.names(first)  # Code names what it uses.
-        return SAYS * max(is_head, about.definition_score(passage.text)) + OPENS * opens + IS_ABOUT * is_about
+        return (
+            SAYS * max(is_head, about.definition_score(statement.text)) + OPENS * opens + IS_ABOUT * is_about
+        )
 
 
 def _first_line(chunk: ScoredChunk) -> int:
     return (chunk.metadata.line_range or (0, 0))[0]
 
 
-def _owns(about: OverviewSubject | None, chunk: ScoredChunk, passage: Passage) -> bool:
-    line = _first_line(chunk) + passage.first
+def _owns(about: OverviewSubject | None, chunk: ScoredChunk, statement: Statement) -> bool:
+    line = _first_line(chunk) + statement.first
     return about is not None and about.owns(chunk.metadata.file_path, chunk.collection, line)
 
 
@@ -228,18 +232,18 @@ def _introduces(about: OverviewSubject, chunk: ScoredChunk) -> bool:
 
 @frozen
 class _Candidate:
-    passage: Passage
+    statement: Statement
     chunk: ScoredChunk
     score: float
     is_tagline: bool = False
-    """Whether the passage is the first sentence of the introduction of an overview's subject."""
+    """Whether the statement is the first sentence of the introduction of an overview's subject."""
 
     def order(self) -> tuple[float, str, str, str, int, int, str]:
         """Return a sort key: the best first, and equal scores by their places."""
         collection, folder, path = _document(self.chunk)
-        line = _first_line(self.chunk) + self.passage.first
+        line = _first_line(self.chunk) + self.statement.first
         index = self.chunk.metadata.chunk_index
-        return -self.score, collection, folder, path, index, line, self.passage.text
+        return -self.score, collection, folder, path, index, line, self.statement.text
 
 
 def _document(chunk: ScoredChunk) -> tuple[str, str, str]:
@@ -247,36 +251,36 @@ def _document(chunk: ScoredChunk) -> tuple[str, str, str]:
 
 
 def _best_of(chunk: ScoredChunk, scorer: _Scorer, config: CompressionConfig) -> list[_Candidate]:
-    """Return the chunk's best passages within the length limits. No passage is a part of another."""
+    """Return the chunk's best statements within the length limits. No statement is a part of another."""
     candidates: list[_Candidate] = []
     about, most = scorer.terms.about, config.max_sentence_words
     is_first = scorer.is_first(chunk)
     fewest = min(OVERVIEW_WORDS, config.min_sentence_words) if about else config.min_sentence_words
-    passages = _passages(chunk, fewest)
-    says_it = [about is not None and about.definition_score(passage.text) > 0 for passage in passages]
-    for position, passage in enumerate(passages):
-        words = len(passage.text.split())
-        may_lead = is_first and not position and passage.first < TOP_LINES and not passage.leaning
+    statements = _statements(chunk, fewest)
+    says_it = [about is not None and about.definition_score(statement.text) > 0 for statement in statements]
+    for position, statement in enumerate(statements):
+        words = len(statement.text.split())
+        may_lead = is_first and not position and statement.first < TOP_LINES and not statement.leaning
         is_tagline = may_lead and not any(says_it)
         says = is_tagline or says_it[position]
         if (fewest if says else config.min_sentence_words) <= words <= most:
             start = 1 / (1 + START_DECAY * position) if config.prefer_starts else 1.0
-            if score := scorer.score(chunk, passage, start, is_tagline=is_tagline):
-                candidates.append(_Candidate(passage, chunk, score, is_tagline))
+            if score := scorer.score(chunk, statement, start, is_tagline=is_tagline):
+                candidates.append(_Candidate(statement, chunk, score, is_tagline))
     lines = lines_of(chunk.content)
     best: list[_Candidate] = []
     for candidate in sorted(candidates, key=_Candidate.order):
-        passage = candidate.passage
+        statement = candidate.statement
         if len(best) == MAX_BULLETS_PER_CHUNK:
             break
-        if not any(passage.text in other.passage.text for other in best) and stands_in(
-            passage.text, lines[passage.first : passage.last]
+        if not any(statement.text in other.statement.text for other in best) and stands_in(
+            statement.text, lines[statement.first : statement.last]
         ):
             best.append(candidate)
     return best
 
 
-def _passages(chunk: ScoredChunk, min_words: int) -> list[Passage]:
+def _statements(chunk: ScoredChunk, min_words: int) -> list[Statement]:
     metadata = chunk.metadata
     if _is_code(chunk):
         language = language_of_fence(metadata.language or metadata.file_extension)
@@ -307,18 +311,18 @@ def _source_ids(chunks: Iterable[ScoredChunk]) -> dict[str, str]:
     return {doc_id: name for owners in claimed.values() for doc_id, name in owners.items()}
 
 
-def _category(chunk: ScoredChunk, passage: Passage) -> BulletCategory:
+def _category(chunk: ScoredChunk, statement: Statement) -> BulletCategory:
     # The header path of code consists of definitions; their names are not cues.
     headings = "" if _is_code(chunk) else chunk.metadata.header_path
-    return categorize(passage.text, headings, passage.head)
+    return categorize(statement.text, headings, statement.head)
 
 
 def _bullet(candidate: _Candidate, scale: float, sources: dict[str, str], cite: bool) -> Bullet:
-    chunk, passage = candidate.chunk, candidate.passage
-    path, lines = chunk.metadata.file_path, _cited_lines(chunk, passage) if cite else None
-    category = BulletCategory.DEFINITION if candidate.is_tagline else _category(chunk, passage)
+    chunk, statement = candidate.chunk, candidate.statement
+    path, lines = chunk.metadata.file_path, _cited_lines(chunk, statement) if cite else None
+    category = BulletCategory.DEFINITION if candidate.is_tagline else _category(chunk, statement)
     return Bullet(
-        text=passage.text,
+        text=statement.text,
         citation=citation(path, lines),
         source_id=sources[chunk.doc_id],
         collection=chunk.collection,
@@ -330,9 +334,9 @@ def _bullet(candidate: _Candidate, scale: float, sources: dict[str, str], cite: 
     )
 
 
-def _cited_lines(chunk: ScoredChunk, passage: Passage) -> tuple[int, int] | None:
-    """Return the lines of the passage in its file, or those of the chunk if its text has other lines."""
+def _cited_lines(chunk: ScoredChunk, statement: Statement) -> tuple[int, int] | None:
+    """Return the lines of the statement in its file, or those of the chunk if its text has other lines."""
     within = chunk.metadata.line_range
-    if within is None or within[0] + passage.last > within[1]:
+    if within is None or within[0] + statement.last > within[1]:
         return within  # A notebook's cell may have more lines than the file has for it.
-    return within[0] + passage.first, within[0] + passage.last
+    return within[0] + statement.first, within[0] + statement.last

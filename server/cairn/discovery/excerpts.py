@@ -1,24 +1,53 @@
-"""Chooses excerpts of files for the prompt from ranked passages, until the token budget is full.
-
-Excerpts include unsaved changes. Neighbouring passages become one excerpt, and no line is shown twice.
-"""
+"""Check every citation against the current files, because any index is slightly out of date, and choose
+excerpts of files for the prompt from ranked passages, until the token budget is full. Excerpts include
+unsaved changes. Neighbouring passages become one excerpt, and no line is shown twice."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from attrs import define, field, frozen
 
 from cairn.chunking.definition_place import definition_at
 from cairn.discovery.render import TokenCounter, shown_excerpt
-from cairn.discovery.verification import LinesNow
-from cairn.protocol.evidence import Excerpt
+from cairn.protocol.evidence import Bullet, Excerpt
 from cairn.protocol.places import citation, whole_lines
-from cairn.retrieval.passages.ranking import Passage
+from cairn.retrieval.windows import Passage
 from cairn.settings.discovery import PromptRenderConfig
 from cairn.text.uris import file_uri
-from cairn.text.verbatim import lines_of
+from cairn.text.verbatim import lines_of, stands_in
+
+LinesNow = Callable[[str], Sequence[str] | None]
+"""Returns the current lines of the file at a URI, with unsaved changes; None if the file is gone."""
+
+
+def verified(bullets: Sequence[Bullet], lines_now: LinesNow) -> list[Bullet]:
+    """Return the bullets whose text is still in the file, each with its current lines.
+
+    Text that has moved is cited at its place nearest to the old one. If a bullet has no lines, its text must
+    only be somewhere in the file.
+    """
+    files = {uri: lines_now(uri) for uri in dict.fromkeys(bullet.uri for bullet in bullets)}
+    found = (_found(bullet, files[bullet.uri]) for bullet in bullets)
+    return [bullet for bullet in found if bullet]
+
+
+def _found(bullet: Bullet, lines: Sequence[str] | None) -> Bullet | None:
+    if lines is None:
+        return None
+    if bullet.lines is None:
+        return bullet if stands_in(bullet.text, lines) else None
+    first, last = bullet.lines
+    if stands_in(bullet.text, lines[first:last]):
+        return bullet
+    height = last - first
+    starts = sorted(range(len(lines) - height + 1), key=lambda start: (abs(start - first), start))
+    for start in starts:
+        if stands_in(bullet.text, lines[start : start + height]):
+            return bullet.citing((start, start + height))
+    return None
+
 
 _GAP = 3
 """The maximum number of lines between two passages that become one excerpt. Another heading takes more."""

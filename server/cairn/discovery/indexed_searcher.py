@@ -7,7 +7,7 @@ from functools import cached_property
 
 from attrs import define, evolve, field
 
-from cairn.discovery.order import merge
+from cairn.discovery.searching import merge
 from cairn.index.queries.file_queries import collections_within
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter
@@ -16,12 +16,12 @@ from cairn.protocol.evidence import ChunkMetadata, ScoredChunk
 from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.meaning import Meaning, table_of
 from cairn.retrieval.packages import package_relevance
-from cairn.retrieval.passages.ranking import Passage, rank_passages
-from cairn.retrieval.passages.strength import Strength
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import EVERYTHING, Ranking, neighbours, rank
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.scoring import evidence
+from cairn.retrieval.window_ranking import Strength, rank_passages
+from cairn.retrieval.windows import Passage
 from cairn.settings.tree import SearchSettings
 
 _CHUNKS_PER_FILE = 20

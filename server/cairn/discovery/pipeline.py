@@ -10,20 +10,12 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from cairn.discovery.broad import broad_discovery
 from cairn.discovery.compression import compress_evidence
-from cairn.discovery.excerpts import Quoter
-from cairn.discovery.expansion import expand_queries_baseline
-from cairn.discovery.filtering import filter_collections
-from cairn.discovery.focus import semantic_focus
-from cairn.discovery.order import merge
-from cairn.discovery.plan import build_answer_plan
-from cairn.discovery.readme import promote_readme
-from cairn.discovery.render import TokenCounter, frame, render_llm_prompt
-from cairn.discovery.scoring import score_collections
-from cairn.discovery.searcher import Searcher
+from cairn.discovery.excerpts import LinesNow, Quoter, verified
+from cairn.discovery.preparation import expand_queries_baseline, filter_collections, score_collections
+from cairn.discovery.render import TokenCounter, build_answer_plan, frame, render_llm_prompt
+from cairn.discovery.searching import Searcher, broad_discovery, merge, promote_readme, semantic_focus
 from cairn.discovery.terms import QueryTerms, content_words
-from cairn.discovery.verification import LinesNow, verified
 from cairn.protocol.evidence import AnswerPlan, Bullet, CollectionRef, DiscoveryMetrics, Excerpt, ScoredChunk
 from cairn.protocol.search import Verdict
 from cairn.retrieval.intent import Readme

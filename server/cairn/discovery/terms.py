@@ -21,8 +21,6 @@ from cairn.text.words import LIGHT_WORDS, is_stopword, stem, stems
 
 _WORD = re.compile(r"\w+")
 EDGE_PUNCTUATION = " \t\n\r.,;:!?¿¡…\"'`´“”‘’«»()[]{}<>*"
-_PREFIX = 3
-"""The number of initial letters that stemming never changes, so that words with others need no stemming."""
 
 
 def bare_words(text: str) -> list[str]:
@@ -62,12 +60,6 @@ class QueryTerms:
         words = ((text, place) for place, group in enumerate(self.groups) for text in group)
         return dict(reversed([(stem(text), place) for text, place in words if _WORD.fullmatch(text)]))
 
-    @cached_property
-    def _likely(self) -> re.Pattern[str]:
-        """Matches words that may contain a term."""
-        beginnings = sorted({re.escape(each[: min(_PREFIX, len(each) - 1) or 1]) for each in self._term_of})
-        return re.compile(rf"\b\w*(?:{'|'.join(beginnings)})\w*" if beginnings else r"\Z\w", re.IGNORECASE)
-
     @classmethod
     def of(cls, query: str) -> QueryTerms:
         """Return the terms of `query` by the rules of English, without alternatives and function words."""
@@ -80,7 +72,7 @@ class QueryTerms:
         """Return the number of occurrences in `text` of each term that occurs, by the term's index."""
         return Counter(
             place
-            for word in self._likely.findall(text)
+            for word in _WORD.findall(text)
             for each in ((stem(word),) if _is_plain(word) else stems(word))
             if (place := self._term_of.get(each)) is not None
         )

@@ -14,11 +14,17 @@ from cairn import protocol
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.composite import composite_text
 from cairn.chunking.model import content_key
-from cairn.context import editor
-from cairn.context.builder import assemble, part_budgets
-from cairn.context.concepts import concept_items, readmes_above
-from cairn.context.model import Item, PartName
-from cairn.context.passages import Grouped, passage_item, related_passages, with_query
+from cairn.context.builder import Item, PartName, assemble, part_budgets
+from cairn.context.grouped_passages import Grouped, passage_item, related_passages, with_query
+from cairn.context.place_items import (
+    CursorPassage,
+    concept_items,
+    diagnostic_items,
+    editor_items,
+    query_items,
+    readmes_above,
+    touched_lines,
+)
 from cairn.engine.completeness import index_state
 from cairn.engine.context_memory import ContextMemory
 from cairn.engine.folders import path_of_uri, places_of_uri
@@ -36,13 +42,13 @@ from cairn.index.vectors.vector_store import ChunkText, static_vectors
 from cairn.protocol.places import ChunkType
 from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.meaning import table_of
-from cairn.retrieval.passages.ranking import best_chunks
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.referrals import definitions_around
 from cairn.retrieval.related import ChunkRange, relate
 from cairn.retrieval.related_lines import with_lines
 from cairn.retrieval.verdict import matched_terms
+from cairn.retrieval.window_ranking import best_chunks
 from cairn.text.verbatim import lines_with_ends
 from cairn.workspace.builtin_rules import holds_secret
 from cairn.workspace.collections import file_kind
@@ -156,21 +162,21 @@ class _Asked:
         return number, path, [StoredChunk(0, path, kind, "", c, c.content_hash) for c in chunks]
 
     @cached_property
-    def at_cursor(self) -> editor.CursorPassage:
+    def at_cursor(self) -> CursorPassage:
         path, at = self.passage.path, self._range
         if not self.passage.chunks:
-            return editor.CursorPassage(path, "", (0, 0), 0)
+            return CursorPassage(path, "", (0, 0), 0)
         first, last = self.passage.chunks[0].chunk, self.passage.chunks[-1].chunk
         text = "".join(stored.chunk.text for stored in self.passage.chunks)
         start, end = first.start_line, last.end_line
         selected = at.start != at.end
         lines = lines_with_ends(text)
         if selected and len(lines) == end - start:  # Lines of a notebook's cells may have other numbers.
-            from_line, to_line = max(start, at.start.line), min(end, _line_after(at))
+            from_line, to_line = max(start, at.start.line), min(end, touched_lines(at)[1])
             if from_line < to_line:
                 text = "".join(lines[from_line - start : to_line - start])
                 start, end = from_line, to_line
-        return editor.CursorPassage(
+        return CursorPassage(
             path,
             text,
             (start, end),
@@ -284,14 +290,13 @@ class _Asked:
         """Return every candidate item for each part of the context."""
         params, path = self.params, self.passage.path
         queries = self.memory.recent.latest() if params.recent_queries is None else params.recent_queries
-        problems = [_problem(each) for each in params.diagnostics]
         other = [text for text in queries if text.strip() != params.query.strip()]
         return {
             PartName.CORE_CONCEPTS: self._concepts(),
             PartName.PASSAGES: [passage_item(each) for each in passages],
-            PartName.EDITOR_STATE: editor.editor_items(self.at_cursor, self._open_documents()),
-            PartName.DIAGNOSTICS: editor.diagnostic_items(path, problems, self.at_cursor.cursor),
-            PartName.RECENT_QUERIES: editor.query_items([params.query, *other]),
+            PartName.EDITOR_STATE: editor_items(self.at_cursor, self._open_documents()),
+            PartName.DIAGNOSTICS: diagnostic_items(path, params.diagnostics, self.at_cursor.cursor),
+            PartName.RECENT_QUERIES: query_items([params.query, *other]),
         }
 
     def _concepts(self) -> tuple[Item, ...]:
@@ -343,20 +348,3 @@ class _Asked:
 
 def _name(uri: str) -> str:
     return PurePosixPath(unquote(uri.partition(":")[2] or uri)).name or uri
-
-
-def _line_after(given: protocol.Range) -> int:
-    """Return the line after the last one that the range touches."""
-    end = given.end
-    return end.line + (end.character > 0 or end.line == given.start.line)
-
-
-def _problem(given: protocol.Diagnostic) -> editor.Problem:
-    return editor.Problem(
-        given.range.start.line,
-        _line_after(given.range),
-        given.severity or 1,
-        given.message,
-        given.source or "",
-        "" if given.code is None else str(given.code),
-    )

@@ -10,8 +10,8 @@ from attrs import field, frozen
 from cairn.operations.answer_cache import AnswerCache
 
 if TYPE_CHECKING:
-    from cairn.context.model import Item
-    from cairn.context.passages import Grouped
+    from cairn.context.builder import Item
+    from cairn.context.grouped_passages import Grouped
     from cairn.index.reader.records import StoredChunk
 
 _MOST_PAGES = 32

@@ -12,10 +12,9 @@ from typing import Any, TypeVar
 from attrs import define, evolve
 
 from cairn import protocol
-from cairn.discovery import Discovery
 from cairn.discovery.indexed_searcher import IndexedSearcher
-from cairn.discovery.pipeline import NO_PLAN
-from cairn.discovery.scoring import days_since
+from cairn.discovery.pipeline import NO_PLAN, Discovery
+from cairn.discovery.preparation import days_since
 from cairn.discovery.terms import QueryTerms
 from cairn.engine.cached_answers import characters_of, keep, key_of, latest, recall
 from cairn.engine.completeness import index_state

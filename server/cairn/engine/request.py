@@ -175,7 +175,7 @@ class Request:
         """Return the query's terms and variants, weighted by inverse document frequency in these folders."""
         from cairn.discovery.terms import QueryTerms
         from cairn.retrieval.introductions import OverviewSubject
-        from cairn.retrieval.rarity import term_shares
+        from cairn.retrieval.matching import term_shares
 
         shares = term_shares(query, self.vocabulary)
         return QueryTerms(query.groups, shares, OverviewSubject.by(query.wording))

@@ -13,7 +13,7 @@ from cairn.chunking.model import Chunk
 from cairn.engine.folders import Folder
 from cairn.engine.request import Request
 from cairn.index.reader.index_reader import IndexReader
-from cairn.retrieval.passages.further_passages import FurtherPassage
+from cairn.retrieval.further_passages import FurtherPassage
 from cairn.retrieval.query import Query
 from cairn.retrieval.ranking import neighbours
 from cairn.retrieval.scores import Ranked

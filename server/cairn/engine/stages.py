@@ -14,28 +14,18 @@ import attrs
 from attrs import evolve
 
 from cairn import protocol
-from cairn.discovery import (
-    Bullet,
-    CollectionRef,
-    broad_discovery,
-    build_answer_plan,
-    compress_evidence,
-    expand_queries_baseline,
-    filter_collections,
-    promote_readme,
-    render_llm_prompt,
-    score_collections,
-    semantic_focus,
-)
-from cairn.discovery.order import merge
+from cairn.discovery.compression import compress_evidence
+from cairn.discovery.excerpts import verified
 from cairn.discovery.pipeline import leading_plan
+from cairn.discovery.preparation import expand_queries_baseline, filter_collections, score_collections
+from cairn.discovery.render import build_answer_plan, render_llm_prompt
+from cairn.discovery.searching import broad_discovery, merge, promote_readme, semantic_focus
 from cairn.discovery.terms import content_words
-from cairn.discovery.verification import verified
 from cairn.engine.discover import laid_over
 from cairn.engine.request import Request
 from cairn.engine.scope import within
 from cairn.errors import InvalidRequestError
-from cairn.protocol.evidence import MAX_GLOBS
+from cairn.protocol.evidence import MAX_GLOBS, Bullet, CollectionRef
 from cairn.protocol.stages import MAX_BULLETS, MAX_CHUNKS
 from cairn.retrieval.intent import Readme, readme_of
 from cairn.retrieval.query import MAX_QUERY_CHARS

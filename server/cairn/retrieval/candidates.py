@@ -1,24 +1,71 @@
-"""Collect the candidates for ranking: the files that a search found, and the scores of their chunks."""
+"""Collect the candidates for ranking: pool what the legs of a query find in each index, shorten the list, and
+collect the scores of the files and chunks that are left. The legs find thousands of chunks, because each leg
+finds what others miss. By a rough score of every chunk, the files that later rank in the top ten are among
+the first few hundred, so ranking reads details of these only."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
-from itertools import groupby, repeat
+from itertools import chain, groupby, repeat
 from operator import attrgetter
 from typing import cast
 
 import numpy as np
-from attrs import field, frozen
+from attrs import define, field, frozen
 from numpy.typing import NDArray
 
 from cairn.index.queries.file_queries import copies_among, file_ids, in_degrees
+from cairn.index.queries.found_words import FoundWords
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.reader.records import Outline
+from cairn.index.reader.postings import Postings
+from cairn.index.reader.records import Hit, Outline
 from cairn.retrieval.file_names import name_stems
-from cairn.retrieval.pools import Pool
+
+
+@frozen
+class QueryWord:
+    stems: frozenset[str]
+    idf: float
+    postings: Postings
+
+
+@define
+class Pool:
+    """The results of all legs in one index."""
+
+    found: defaultdict[str, dict[int, float]] = field(factory=lambda: defaultdict(dict))
+    """The score of each chunk, by leg and chunk id."""
+    words: list[QueryWord] = field(factory=list)
+    """The query's words without those that occur almost everywhere."""
+    keywords: FoundWords = field(factory=FoundWords)
+    """The query's words and other spellings, with the BM25 score of every chunk, whichever leg found it."""
+    files: dict[str, None] = field(factory=dict)
+    """The paths of files found as wholes, as keys. The values are unused."""
+    named: Mapping[str, float] = field(factory=dict)
+    """The likelihood that the query means each file which it names, 1 at most, by path."""
+    subjects: Mapping[str, float] = field(factory=dict)
+    """The BM25 score of each file's commit subjects, divided by the highest possible score, by path."""
+    containing: set[int] | None = None
+    """The chunks that contain the texts that results must contain; None if no such text was searched for."""
+
+    def add(self, leg: str, hits: Iterable[Hit]) -> None:
+        self.found[leg].update((hit.chunk_id, hit.score) for hit in hits)
+
+    def chunks(self) -> list[int]:
+        return list(dict.fromkeys(chain.from_iterable(self.found.values())))
+
+    def keep(self, chunks: Set[int]) -> None:
+        """Drop all other chunks."""
+        for leg, found in self.found.items():
+            self.found[leg] = {chunk: score for chunk, score in found.items() if chunk in chunks}
+
+    def legs_of(self, chunk: int) -> set[str]:
+        return {leg for leg, found in self.found.items() if chunk in found}
+
 
 Floats = NDArray[np.float64]
 
@@ -47,6 +94,11 @@ class FileCandidate:
     is_copy: bool = False
     is_named: float = 0.0
     """How likely a path in the query means this file, 1 at most."""
+
+    @property
+    def folders(self) -> str:
+        """The path without the file's name."""
+        return self.path.rpartition("/")[0]
 
 
 @frozen(eq=False)
@@ -225,3 +277,67 @@ def _similarity(found: Floats, compared: Floats) -> Floats:
     if unknown.any():
         cosines[unknown] = cosines[~unknown].mean()
     return np.maximum(cosines, 0.0)
+
+
+MOST_FILES = 200
+_MOST_OF_A_FILE = 12
+"""The maximum number of chunks ranked of one file. No signal uses more than eight."""
+_ALWAYS_RANKED = ("symbol", "exact", "reexport", "file", "named")
+"""The legs whose chunks are always ranked."""
+_BEST, _SUM, _COVERED, _MEANING = 0.5, 1.5, 1.5, 3.5
+"""The weights of the strongest signals, as in `retrieval/signals.py`."""
+_DECAY = 0.7 ** np.arange(8)
+
+
+def shortlist(reader: IndexReader, pool: Pool) -> list[int]:
+    """Return the ids of the chunks to rank: those of promising files, and all that must be ranked."""
+    ids = np.array(pool.chunks(), np.int64)
+    files = reader.columns().files_of(ids)
+    always = np.isin(ids, [chunk for leg in _ALWAYS_RANKED for chunk in pool.found.get(leg, ())])
+    always |= np.isin(files, list(file_ids(reader, pool.files).values()))
+    if len(np.unique(files)) <= MOST_FILES:
+        return cast("list[int]", ids.tolist())
+    keyword = share(pool.keywords.scores(ids))
+    cosines: dict[int, float] = {}
+    for leg in ("compared", "similarity"):
+        cosines |= pool.found.get(leg, {})
+    near = np.fromiter(map(cosines.get, ids.tolist(), repeat(0.0)), np.float64, len(ids))
+    meaning = share(np.maximum(near, 0.0))
+    covered = np.zeros(len(ids))
+    for word in pool.words:
+        covered += word.idf * word.postings.shares(ids)
+    worth = keyword + meaning
+    order = np.lexsort((-worth, files))
+    ids, files, always = ids[order], files[order], always[order]
+    keyword, meaning, covered = keyword[order], meaning[order], share(covered[order])
+    starts = np.flatnonzero(np.diff(files, prepend=np.iinfo(np.int64).min))
+    file_of = np.cumsum(np.diff(files, prepend=files[0]) != 0)
+    place = np.arange(len(ids)) - starts[file_of]
+    decayed = keyword * np.append(_DECAY, 0.0)[np.minimum(place, len(_DECAY))]
+    totals = (
+        _BEST * np.maximum.reduceat(keyword, starts)
+        + _SUM * share(np.add.reduceat(decayed, starts))
+        + _COVERED * np.maximum.reduceat(covered, starts)
+        + _MEANING * np.maximum.reduceat(meaning, starts)
+    )
+    first = np.zeros(len(starts), np.bool_)
+    first[np.argsort(-totals, kind="stable")[:MOST_FILES]] = True
+    chosen = always | (first[file_of] & (place < _MOST_OF_A_FILE))
+    return cast("list[int]", ids[chosen].tolist())
+
+
+def share(column: Floats) -> Floats:
+    """Return `column` divided by its maximum."""
+    shares: Floats = column / (column.max(initial=0.0) or 1.0)
+    return shares
+
+
+def coverage(ids: NDArray[np.int64], folders: NDArray[np.intp], pools: Sequence[Pool]) -> Floats:
+    """Return float64[chunks], 0 to 1: the share of the query's words in each chunk, weighted by idf."""
+    covered = np.zeros(len(ids))
+    for folder, pool in enumerate(pools):
+        possible = sum(word.idf for word in pool.words) or 1.0
+        here = folders == folder
+        for word in pool.words:
+            covered[here] += word.idf / possible * word.postings.contain(ids[here])
+    return covered

@@ -22,7 +22,8 @@ _RELEASE_NOTES = re.compile(
 )
 _VERSION = re.compile(r"v(\d+)")
 _CACHED_NAMES, _CACHED_FOLDERS = 10_000, 5_000
-"""The maximum numbers of cached paths. Successive queries compare mostly the same few hundred files."""
+"""The maximum numbers of cached paths of files and of folders. Successive queries compare mostly the same few
+hundred files."""
 
 
 @lru_cache(maxsize=_CACHED_NAMES)
@@ -37,42 +38,27 @@ def joined_name(path: str) -> str:
     return _SEPARATORS.sub("", _name(path).lower())
 
 
-@lru_cache(maxsize=_CACHED_NAMES)
-def folder_stems(path: str) -> frozenset[str]:
-    """Return the stems of the words in a path's folder names, and of each folder name as one word."""
-    return _stems_of_folders(path.rpartition("/")[0])
-
-
 @lru_cache(maxsize=_CACHED_FOLDERS)
-def _stems_of_folders(path: str) -> frozenset[str]:
+def folder_stems(folders: str) -> frozenset[str]:
+    """Return the stems of the words in the folder names of a path, and of each folder name as one word."""
     return frozenset(
         word
-        for folder in path.split("/")
+        for folder in folders.split("/")
         for word in (*stems(folder), stem(_SEPARATORS.sub("", folder.lower())))
         if folder
     )
 
 
-@lru_cache(maxsize=_CACHED_NAMES)
-def versions(path: str) -> tuple[tuple[str, int], ...]:
-    """Return the version folders in a path: the path above each one, and its version number."""
-    return _versions_of_folders(path.rpartition("/")[0])
+@lru_cache(maxsize=_CACHED_FOLDERS)
+def versions(folders: str) -> tuple[tuple[str, int], ...]:
+    """Return the version folders in a path of folders: the path above each one, and its version number."""
+    return tuple((above, int(number)) for above, number in _folders_like(_VERSION, folders))
 
 
 @lru_cache(maxsize=_CACHED_FOLDERS)
-def _versions_of_folders(path: str) -> tuple[tuple[str, int], ...]:
-    return tuple((above, int(number)) for above, number in _folders_like(_VERSION, path))
-
-
-@lru_cache(maxsize=_CACHED_NAMES)
-def languages(path: str) -> tuple[tuple[str, str], ...]:
+def languages(folders: str) -> tuple[tuple[str, str], ...]:
     """Return the folders in a path that are named after a language: the path above each, and the code."""
-    return _languages_of_folders(path.rpartition("/")[0])
-
-
-@lru_cache(maxsize=_CACHED_FOLDERS)
-def _languages_of_folders(path: str) -> tuple[tuple[str, str], ...]:
-    return tuple(_folders_like(_LANGUAGE, path))
+    return tuple(_folders_like(_LANGUAGE, folders))
 
 
 @lru_cache(maxsize=_CACHED_NAMES)

@@ -12,8 +12,7 @@ import re
 
 from cairn.retrieval.introductions import asks_about_whole, subject_of
 from cairn.retrieval.query import Query
-from cairn.retrieval.query_types import QueryType
-from cairn.retrieval.question_kinds import question_kinds
+from cairn.retrieval.question_kinds import QueryType, question_kinds
 from cairn.text.words import stem
 
 

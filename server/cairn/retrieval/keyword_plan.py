@@ -7,19 +7,13 @@ both of the next two words if there are few enough. It drops the other words, wh
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from attrs import frozen
 
-from cairn.index.reader.bm25 import quoted_word
+from cairn.index.reader.bm25 import K1, fts5_idf, quoted_word
 from cairn.index.reader.records import KeywordCounts
 from cairn.retrieval.query import Query
-
-_K1 = 1.2
-_LOWEST_IDF = 1e-6
-"""The idf that FTS5's bm25 gives to a word in more than half of the rows."""
-
 
 Count = Callable[[Sequence[str]], KeywordCounts]
 """Counts the rows that match each FTS5 expression, up to just above the budget, and all rows of the table."""
@@ -61,13 +55,8 @@ def plan_keywords(query: Query, count: Count, budget: int, *, absent: bool = Tru
             parts.append(both)
     elif left and not is_found:
         parts.append(left[0].expression)  # No other word of the query occurs.
-    idf = (max(math.log(_odds(counts.rows, group.rows)), _LOWEST_IDF) for group in groups)
-    possible = sum(each * (_K1 + 1) for each in idf)
+    possible = sum(fts5_idf(group.rows, max(counts.rows, group.rows)) * (K1 + 1) for group in groups)
     return KeywordPlan(" OR ".join(dict.fromkeys(parts)), possible)
-
-
-def _odds(rows: int, holding: int) -> float:
-    return (max(rows, holding) - holding + 0.5) / (holding + 0.5)
 
 
 def _essential(terms: Sequence[_Term], budget: int) -> list[_Term]:

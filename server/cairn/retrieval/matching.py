@@ -1,4 +1,5 @@
-"""Find the terms of a query in a text: in any inflection, inside identifiers, or by an alternative."""
+"""Find the terms of a query in a text (in any inflection, inside identifiers, or by an alternative), and
+compute how rare each term is in the searched indexes."""
 
 from __future__ import annotations
 
@@ -8,6 +9,9 @@ from functools import lru_cache
 
 from attrs import field, frozen
 
+from cairn.index.queries.known_words import IndexVocabulary
+from cairn.index.reader.bm25 import idf
+from cairn.retrieval.query import Query
 from cairn.text.words import stem, stems
 
 _WORD = re.compile(r"\w+")
@@ -107,3 +111,24 @@ def _sequence(text: str) -> Iterator[str]:
 @lru_cache(maxsize=30_000)
 def _parts(word: str) -> tuple[str, ...]:
     return (*stems(word), stem(word.lower()))
+
+
+def term_shares(query: Query, vocabulary: IndexVocabulary) -> tuple[float, ...]:
+    """Return each term's share of the query's total inverse document frequency, as in BM25. The shares add up
+    to 1.
+
+    A term that occurs nowhere has the largest share. A chunk that contains an alternative contains the term.
+    """
+    chunks = vocabulary.chunks()
+    words = {word for group in query.groups for text in group for word in _WORD.findall(text)}
+    documents = vocabulary.documents(words)
+
+    def holding(text: str) -> int:
+        return min((documents[word] for word in _WORD.findall(text)), default=0)
+
+    rarities = []
+    for group in query.groups:
+        found = min(chunks, sum(map(holding, group)))
+        rarities.append(idf(found, chunks))
+    whole = sum(rarities)
+    return tuple(rarity / whole for rarity in rarities)

@@ -11,20 +11,27 @@ from itertools import pairwise
 from attrs import evolve, field, frozen
 
 from cairn.index.queries.known_words import IndexVocabulary
-from cairn.retrieval.introductions import with_project_named
+from cairn.retrieval.introductions import with_project_named, without_project_name
 from cairn.retrieval.languages.recognition import ENGLISH
 from cairn.retrieval.languages.translation import Translation, in_english, word_meanings
-from cairn.retrieval.mentions import Mentions, read_mentions
-from cairn.retrieval.project_names import without_project_name
-from cairn.retrieval.query_types import QueryType, is_name, named_kind, own_name, owner_name, query_type
-from cairn.retrieval.question_kinds import fragments_of, message_fragments
-from cairn.retrieval.reports.report import Report, read_report
-from cairn.retrieval.traces import Trace, read_trace
-from cairn.retrieval.typing_errors import is_common, repairs
+from cairn.retrieval.mentions import Mentions, Trace, read_mentions, read_trace
+from cairn.retrieval.question_kinds import (
+    QueryType,
+    fragments_of,
+    is_name,
+    message_fragments,
+    named_kind,
+    own_name,
+    owner_name,
+    query_type,
+)
+from cairn.retrieval.report import Report, read_report
 from cairn.retrieval.wording import (
     alternatives,
+    is_common,
     is_compound,
     read_words,
+    repairs,
     replaced,
     rewrite_phrases,
     with_synonyms,
@@ -141,6 +148,12 @@ class Query:
     def is_symbol(self) -> bool:
         return self.type is QueryType.SYMBOL
 
+    @property
+    def is_identifier(self) -> bool:
+        """Whether the query is one name that is not a plain word. Vectors change nothing for a defined name:
+        without them, the NDCG@10 of symbol queries is equal (0.991, 0.957 in checkouts, 0.997 in others)."""
+        return self.is_symbol and not is_plain_word(self.text.strip())
+
     @cached_property
     def is_one_text(self) -> bool:
         """Whether the query is a single word, quote or piece of code, and nothing else."""
@@ -202,7 +215,7 @@ def understand(
             corrections=tuple(shortened),
             english="" if english == cut else english,
         )
-    trace = read_trace(meant) or Trace(message=meant)
+    trace = read_trace(meant)
     mentions = read_mentions(trace.message)
     kind = _type(mentions, trace)
     files = tuple(path.rpartition("/")[2] for path in trace.paths)
@@ -318,6 +331,10 @@ def _translated_and_repaired(
     translated = {} if has_grammar else word_meanings([term for term in terms if term in unknown])
     wrong = [term for term in terms if term in unknown and term not in translated]
     return translated, repairs(wrong, vocabulary, settings.core_concepts)
+
+
+def is_plain_word(name: str) -> bool:
+    return name.isalpha() and name[1:].islower()
 
 
 def _without_punctuation(text: str) -> str:

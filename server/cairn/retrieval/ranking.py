@@ -7,7 +7,6 @@ parallel with the model, which embeds all queries in one call: SQLite and the mo
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
@@ -21,18 +20,15 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.index.store.deadline import Cancelled
-from cairn.retrieval.candidates import Candidates, add_whole_files, gather
-from cairn.retrieval.closer_look import CloserLook
+from cairn.retrieval.candidates import Candidates, add_whole_files, gather, shortlist
 from cairn.retrieval.diversity import diversify, is_diverse
 from cairn.retrieval.feedback_values import Learned
-from cairn.retrieval.folder_likelihood import folder_likelihoods
-from cairn.retrieval.legs import Legs, is_identifier
+from cairn.retrieval.legs import Legs
 from cairn.retrieval.meaning import Meaning, QueryVector, table_of
-from cairn.retrieval.packages import Packages, package_relevance
+from cairn.retrieval.packages import folder_likelihoods, package_relevance
 from cairn.retrieval.query import Query
-from cairn.retrieval.scores import Ranked, Scores, Signal, SignalInputs, score_files
-from cairn.retrieval.scoring import Scoring, best_of_file
-from cairn.retrieval.shortlist import shortlist
+from cairn.retrieval.scores import FileSignal, Ranked, Scores, SignalInputs, score_files
+from cairn.retrieval.scoring import CloserLook, Scoring, best_of_file
 from cairn.retrieval.signals import SIGNALS, weighted
 from cairn.settings.tree import DiversitySettings, SearchSettings
 from cairn.startup.figures import counted_here
@@ -58,15 +54,18 @@ class Ranking:
     readers: Sequence[IndexReader]
     legs: Legs
     """The first query's legs, with the results of all queries merged."""
-    candidates: Candidates
+    inputs: SignalInputs
+    """What the signals of the files look at: the first query, the candidates of all queries, and so on."""
     scores: Scores
     values: NDArray[np.float64]
     """float64[queries, chunks]: the values, comparable between queries and chunks."""
     vectors: Sequence[QueryVector] = ()
     """The queries' vectors; empty if they were not compared by meaning."""
-    packages: Sequence[Packages] = ()
-    """The relevance of the packages of each folder to the query; empty if unknown."""
     _fetched: dict[int, Ranked] = field(factory=dict, init=False)
+
+    @property
+    def candidates(self) -> Candidates:
+        return self.inputs.candidates
 
     @property
     def timings(self) -> dict[str, float]:
@@ -81,7 +80,10 @@ class Ranking:
     def results(self, limit: int, diversity: DiversitySettings) -> list[Ranked]:
         """Return the first query's `limit` best chunks: one for each file, then further ones if files are too
         few. Scores never rise, so a further chunk never scores above a file's best."""
-        began = time.perf_counter()
+        with self.legs.timed("rank"):
+            return self._results(limit, diversity)
+
+    def _results(self, limit: int, diversity: DiversitySettings) -> list[Ranked]:
         most = limit + _SPARE
         is_first = self._is_first(0, 1)
         places = self._best(0, is_first, most)
@@ -96,7 +98,6 @@ class Ranking:
         results = shown(slice(limit))
         if not is_diverse(results, diversity):
             results = diversify(results + shown(slice(limit, most)), diversity)[:limit]
-        self.legs.add_time("rank", began)
         return results
 
     @property
@@ -104,7 +105,8 @@ class Ranking:
         return self.legs.remark
 
     def package(self, folder: int, path: str) -> float:
-        return self.packages[folder].around(path) if self.packages else 0.0
+        packages = self.inputs.packages
+        return packages[folder].around(path) if packages else 0.0
 
     def best(self, question: int, collections: Iterable[str], limit: int, per_file: int) -> list[int]:
         """Return the indexes of one query's `limit` best chunks of positive value in the collections."""
@@ -171,7 +173,7 @@ def rank(
     case: bool = False,
     word: bool = False,
     learned: Mapping[int, Learned] = _NOTHING_LEARNED,
-    signals: Sequence[Signal] = SIGNALS,
+    signals: Sequence[FileSignal] = SIGNALS,
     cancelled: Cancelled = lambda: False,
 ) -> Ranking:
     """Rank the chunks of the indexes for `queries`: the first is the main query, the others are its
@@ -179,6 +181,39 @@ def rank(
     choices. Raises QueryCancelledError soon after `cancelled()` turns true, and a leg's error if none found
     anything."""
     every = [Legs(readers, query, only, settings, cancelled) for query in queries]
+    question = every[0]
+
+    # Legs
+    vectors = _run_legs(every, meaning, case=case, word=word)
+    with question.timed("outline"):
+        add_whole_files(readers, question.pools, only)
+        question.restrict()
+    if vectors:
+        question.compare(every, vectors)
+    if question.problems and not question.found_anything:
+        raise question.problems[0]
+
+    # Candidates
+    with question.timed("outline"):
+        listed = zip(readers, question.pools, strict=True)
+        outlines = [reader.outlines(shortlist(reader, pool)) for reader, pool in listed]
+    with question.timed("rank"):
+        candidates = gather(readers, question.pools, outlines)
+
+        # Signals
+        inputs = _inputs(question, candidates, vectors, meaning, learned)
+        scores = score_files(inputs, weighted(settings.weights, signals))
+
+        # Passages
+        values = scoring(candidates, scores, every)
+        question.check_cancelled()
+    return Ranking(readers, question, inputs, scores, values, vectors)
+
+
+def _run_legs(
+    every: Sequence[Legs], meaning: Meaning | None, *, case: bool, word: bool
+) -> Sequence[QueryVector]:
+    """Run the legs of all queries, merge what they find into those of the first, and return the vectors."""
     question = every[0]
     by_words = question.query.alpha < 1
     if by_words:
@@ -206,52 +241,46 @@ def rank(
         question.merge(legs, leg="varied")
     if by_words and question.broken_off and not question.found_anything:
         question.by_keywords(patiently=True)  # Without this, an empty result would look like an answer.
-    began = time.perf_counter()
-    add_whole_files(readers, question.pools, only)
-    question.restrict()
-    question.add_time("outline", began)
-    if vectors:
-        question.compare(every, vectors)
-    if question.problems and not question.found_anything:
-        raise question.problems[0]
-    began = time.perf_counter()
-    listed = zip(readers, question.pools, strict=True)
-    outlines = [reader.outlines(shortlist(reader, pool)) for reader, pool in listed]
-    question.add_time("outline", began)
-    began = time.perf_counter()
-    candidates = gather(readers, question.pools, outlines)
-    idf = _idf(question)
-    packages: Sequence[Packages] = ()
-    # For searches, packages lowered NDCG@10 by 0.009 (60 questions, workspaces of four to seven packages).
-    if vectors and question.query.for_evidence:
-        packages = package_relevance(readers, question.query, table_of(meaning))
-    looks = meaning is not None and vectors and not question.query.is_symbol
-    look = CloserLook(readers, question.query, candidates, meaning) if looks and meaning else None
-    folders: Sequence[float] = ()
-    if len(readers) > 1:
-        folders = folder_likelihoods(question.pools, [reader.facts().chunks for reader in readers])
-    scored = SignalInputs(
-        question.query, candidates, learned=learned, idf=idf, packages=packages, folders=folders, look=look
+    return vectors
+
+
+def _inputs(
+    question: Legs,
+    candidates: Candidates,
+    vectors: Sequence[QueryVector],
+    meaning: Meaning | None,
+    learned: Mapping[int, Learned],
+) -> SignalInputs:
+    query, readers = question.query, question.readers
+    return SignalInputs(
+        query,
+        candidates,
+        learned=learned,
+        idf=_idf(question),
+        # For searches, packages lowered NDCG@10 by 0.009 (60 questions, workspaces of 4 to 7 packages).
+        packages=package_relevance(readers, query, table_of(meaning))
+        if vectors and query.for_evidence
+        else (),
+        folders=folder_likelihoods(question.pools, [reader.facts().chunks for reader in readers])
+        if len(readers) > 1
+        else (),
+        look=CloserLook(readers, query, candidates, meaning)
+        if vectors and meaning and not query.is_symbol
+        else None,
     )
-    scores = score_files(scored, weighted(settings.weights, signals))
-    values = scoring(candidates, scores, every)
-    question.check_cancelled()
-    question.add_time("rank", began)
-    return Ranking(readers, question, candidates, scores, values, vectors, packages)
 
 
 def _compares(question: Legs) -> bool:
     """Return whether vectors can help to answer the query."""
     query = question.query
-    return query.alpha > 0 and bool(query.terms) and not (is_identifier(query) and question.is_defined)
+    return query.alpha > 0 and bool(query.terms) and not (query.is_identifier and question.is_defined)
 
 
 def _embed_and_find(beside: Sequence[Legs], meaning: Meaning) -> Sequence[QueryVector]:
     """Embed the queries in one model call, find their nearest chunks, and return the vectors."""
     beside[0].check_cancelled()  # The model's call cannot be interrupted.
-    began = time.perf_counter()
-    vectors: Sequence[QueryVector] = meaning.vectors([legs.query.meant for legs in beside])
-    beside[0].add_time("embed", began)
+    with beside[0].timed("embed"):
+        vectors: Sequence[QueryVector] = meaning.vectors([legs.query.meant for legs in beside])
     for legs, vector in zip(beside, vectors, strict=True):
         legs.by_meaning(vector)
     return vectors

@@ -1,10 +1,11 @@
-"""Find the chunks that call, implement or test a passage's functions and types, and those that these call."""
+"""Find the chunks that call, implement or test a passage's functions and types, and those that these call,
+and cut chunks of several functions to the part that a reference shows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.index.reader.index_reader import IndexReader
@@ -12,6 +13,7 @@ from cairn.index.reader.records import StoredChunk
 from cairn.index.references.edges import Edge, Place
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import Cancelled
+from cairn.text.verbatim import lines_with_ends
 from cairn.workspace.collections import FileKind, file_kind
 
 CALLER = "calls it"
@@ -196,3 +198,22 @@ def _within(edges: Iterable[Edge]) -> list[str]:
 
 def _quoted(names: Iterable[str]) -> list[str]:
     return [f"`{name}`" for name in list(dict.fromkeys(names))[:_NAMED]]
+
+
+def part_of(stored: StoredChunk, referral: Referral) -> StoredChunk:
+    """Return the lines of the chunk that the referral shows, named after their function, or the whole chunk.
+    The cell of a notebook stays whole, because its lines are not lines of the file."""
+    chunk = stored.chunk
+    lines = lines_with_ends(chunk.text)
+    if referral.shown is None or len(lines) != chunk.end_line - chunk.start_line:
+        return stored
+    first, last = referral.shown
+    text = "".join(lines[first - chunk.start_line : last - chunk.start_line])
+    defines = tuple(name for name in chunk.defines if name in text)
+    part = evolve(
+        chunk, start_line=first, end_line=last, text=text, defines=defines, signature="", comment=""
+    )
+    if (scope := referral.scope) is not None:
+        header = " > ".join(scope.qualified.split("."))
+        part = evolve(part, symbol=scope.name, symbol_kind=scope.kind, title=scope.name, header_path=header)
+    return evolve(stored, chunk=part)

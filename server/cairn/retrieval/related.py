@@ -1,6 +1,6 @@
-"""Find the chunks that are related to a passage, by several named relations. References find its callers and
-callees; names, files and vectors find the rest. No model runs, because the index has the passage's vectors.
-"""
+"""Find and rank the chunks that are related to a passage, by several named relations. References find its
+callers and callees; names, files and vectors find the rest. No model runs, because the index has the
+passage's vectors. Callers, callees, implementations and tests rank first."""
 
 from __future__ import annotations
 
@@ -15,13 +15,25 @@ from attrs import define, field, frozen
 
 from cairn.errors import QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
-from cairn.index.queries import relations
+from cairn.index.queries import relations as indexed
 from cairn.index.queries.name_queries import definitions_of
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights, FoundName, Hit, StoredChunk
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import Cancelled
-from cairn.retrieval.referrals import CALLEE, CALLER, TEST, Referrals, definitions_around, referrals
+from cairn.retrieval.diversity import near_duplicates
+from cairn.retrieval.referrals import (
+    CALLEE,
+    CALLER,
+    IMPLEMENTATION,
+    SURE,
+    TEST,
+    Referrals,
+    definitions_around,
+    referrals,
+)
+from cairn.retrieval.scores import Contribution, Ranked
+from cairn.settings.tree import DiversitySettings
 from cairn.text.words import STOPWORDS
 
 SIMILAR = "similar in meaning"
@@ -111,49 +123,38 @@ class Related:
     values: Mapping[str, float]
 
 
-@frozen
-class Relations:
-    """The chunks related to a passage, and the rare names by which they are related."""
-
-    passage: ChunkRange
-    found: Sequence[Related]
-    defined: Sequence[str]
-    used: Mapping[tuple[int, int], Sequence[str]]
-    """The rare names that the passage uses, by folder and defining chunk; the rarest first."""
-    vector: relations.PassageVector
-    referrals: Referrals = field(factory=dict)
-
-
 def relate(
     readers: Sequence[OverlaidReader],
     passage: ChunkRange,
     cancelled: Cancelled,
     *,
     besides: ChunkFilter | None = None,
-    vector: relations.PassageVector | None = None,
+    vector: indexed.PassageVector | None = None,
 ) -> Relations:
     """Find all chunks related to the passage. With `besides`, the chunks nearest in meaning that pass this
     filter are added. `vector` replaces the passage's vectors in the index. Raises QueryCancelledError soon
     after `cancelled()` turns true."""
-    own = vector or relations.passage_vector(readers[passage.folder], sorted(passage.ids))
-    search = _Search(readers, passage, cancelled, besides, own)
-    for leg in (search.by_references, search.by_names, search.by_files, search.by_meaning):
+    own = vector or indexed.passage_vector(readers[passage.folder], sorted(passage.ids))
+    relations = Relations(readers, passage, cancelled, besides, own)
+    for leg in (relations.by_references, relations.by_names, relations.by_files, relations.by_meaning):
         leg()
         if cancelled():
             raise QueryCancelledError("The request was cancelled.")
-    return Relations(passage, search.found(), search.defined, search.used, own, search.referrals)
+    return relations
 
 
 @define
-class _Search:
+class Relations:
+    """Finds the chunks related to a passage, and the rare names by which they are related."""
+
     readers: Sequence[OverlaidReader]
     passage: ChunkRange
     cancelled: Cancelled
     besides: ChunkFilter | None
-    vector: relations.PassageVector
+    vector: indexed.PassageVector
     defined: Sequence[str] = field(default=(), init=False)
     used: dict[tuple[int, int], list[str]] = field(factory=dict, init=False)
-    """The same as in `Relations`; so is `defined`."""
+    """The rare names that the passage uses, by folder and defining chunk; the rarest first."""
     referrals: Referrals = field(factory=dict, init=False)
     focused_names: Sequence[str] | None = field(default=None, init=False)
     _pools: list[defaultdict[int, dict[str, float]]] = field(init=False)
@@ -215,10 +216,10 @@ class _Search:
 
     def by_files(self) -> None:
         reader, path = self.readers[self.passage.folder], self.passage.path
-        imported, importing = relations.imports_around(reader, path)
-        together = relations.changed_together(reader, path)
+        imported, importing = indexed.imports_around(reader, path)
+        together = indexed.changed_together(reader, path)
         groups: tuple[tuple[str, Iterable[tuple[str, float]]], ...] = (
-            (SAME_NAME, ((other, 1.0) for other in relations.same_stem(reader, path))),
+            (SAME_NAME, ((other, 1.0) for other in indexed.same_stem(reader, path))),
             (IMPORTED, ((other, 1.0) for other in imported)),
             (IMPORTING, ((other, 1.0) for other in importing)),
             (TOGETHER, together.items()),
@@ -244,7 +245,7 @@ class _Search:
                     hits += reader.nearest_static(vector, _NEAREST_BESIDES, self.besides, self.cancelled)
                 similar = {hit.chunk_id: hit.score for hit in hits}
                 unknown = pool.keys() | set(chain.from_iterable(looked_into))
-                sample = relations.spread_ids(reader, _SAMPLE)
+                sample = indexed.spread_ids(reader, _SAMPLE)
                 wanted = sorted((unknown - similar.keys()).union(sample))
                 compared = reader.static_similarities(wanted, vector)
                 by_chance = [compared[chunk] for chunk in sample if chunk in compared]
@@ -269,6 +270,7 @@ class _Search:
         )
         return reader.chunk_ids(best[:_MOST_FILES]).values()
 
+    @property
     def found(self) -> list[Related]:
         """Return all found chunks, and the passage itself only if it refers to its own functions."""
         found = []
@@ -293,3 +295,89 @@ def _files_defining(definitions: Iterable[FoundName]) -> defaultdict[str, set[st
 
 def _is_distinctive(name: str) -> bool:
     return len(name) >= _FEWEST_LETTERS and name.lower() not in STOPWORDS
+
+
+WEIGHTS: Mapping[str, float] = {
+    CALLER: 10.0,
+    CALLEE: 8.0,
+    IMPLEMENTATION: 7.0,
+    TEST: 6.0,
+    SIMILAR: 2.0,
+    DEFINES: 1.5,
+    USES: 1.5,
+    **FILE_WEIGHTS,
+}
+"""The weight of each relation, whose values are 0 to 1. The weights were chosen by hand, without relevance
+judgements. The passage's own file has a negative weight, because it is in view. Sure references come first.
+"""
+SHARES: Mapping[str, float] = {CALLER: 0.4, CALLEE: 0.3, IMPLEMENTATION: 0.2, TEST: 0.2}
+"""The maximum share of the results for each relation by reference, so that callers do not take all."""
+
+_BEST_POSSIBLE = WEIGHTS[CALLER] + sum(
+    weight for name, weight in WEIGHTS.items() if weight > 0 and name not in SHARES
+)
+
+_SIMILARITY = DiversitySettings().similarity
+"""The minimum similarity of near-duplicates. The settings of searches do not change it."""
+
+
+def rank_related(found: Iterable[Related], limit: int) -> list[Ranked]:
+    """Rank by the weighted sum of relations. Further chunks of a file and near-duplicates come last. Chunks
+    with a sure reference precede all, and each kind of reference has its share of the results."""
+    scored = sorted(((score, related) for related in found if (score := _score(related))), key=_best_first)
+    referred = _within_shares([each for each in scored if _is_sure(each[1])], limit)
+    first: dict[tuple[int, str], tuple[float, Related]] = {}
+    for each in scored:
+        if not _is_sure(each[1]):
+            first.setdefault((each[1].folder, each[1].stored.path), each)
+    chosen = {*map(id, referred), *map(id, first.values())}
+    ordered = [*referred, *first.values(), *(each for each in scored if id(each) not in chosen)]
+    ranked = [_ranked(*each) for each in ordered[: 2 * limit]]
+    copies = near_duplicates(ranked, _SIMILARITY, limit) - set(range(len(referred)))
+    distinct = [result for place, result in enumerate(ranked) if place not in copies]
+    return [*distinct, *(ranked[place] for place in sorted(copies))][:limit]
+
+
+def _within_shares(referred: Sequence[tuple[float, Related]], limit: int) -> list[tuple[float, Related]]:
+    room = {relation: max(1, round(share * limit)) for relation, share in SHARES.items()}
+    chosen = []
+    for each in referred:
+        relation = reference_of(each[1])
+        room[relation] -= 1
+        if room[relation] >= 0:
+            chosen.append(each)
+    return chosen
+
+
+def _best_first(scored: tuple[float, Related]) -> tuple[float, int, str, int]:
+    score, related = scored
+    return -score, related.folder, related.stored.path, related.stored.chunk.position
+
+
+def _score(related: Related) -> float:
+    parts = (value * WEIGHTS[name] for name, value in related.values.items())
+    return min(1.0, max(0.0, sum(sorted(parts, key=lambda part: -abs(part)))) / _BEST_POSSIBLE)
+
+
+def _ranked(score: float, related: Related) -> Ranked:
+    parts = [Contribution(name, value, WEIGHTS[name]) for name, value in related.values.items() if value]
+    parts.sort(key=lambda part: -abs(part.value * part.weight))
+    return Ranked(related.folder, related.stored, score, _source(related.values), tuple(parts))
+
+
+def _source(values: Mapping[str, float]) -> str:
+    if values.get(DEFINES) or not SHARES.keys().isdisjoint(values):
+        return "exact"
+    if values.get(USES):
+        return "hybrid" if values.get(SIMILAR) else "keyword"
+    return "embedding" if values.get(SIMILAR) else "relation"
+
+
+def _is_sure(related: Related) -> bool:
+    return related.values.get(reference_of(related), 0.0) >= SURE
+
+
+def reference_of(related: Related) -> str:
+    """Return the relation by reference that has the highest weighted value; "" if there is none."""
+    values = related.values
+    return max(SHARES.keys() & values.keys(), key=lambda name: WEIGHTS[name] * values[name], default="")

@@ -20,12 +20,11 @@ from cairn.index.reader.records import StoredChunk
 from cairn.index.store.schema import STATIC_LENGTH, static_table_name
 from cairn.protocol.places import ChunkType
 from cairn.retrieval.candidates import Floats
-from cairn.retrieval.chunk_windows import TOKENS
 from cairn.retrieval.evidence_lines import imports, is_comment
-from cairn.retrieval.referral_parts import part_of
+from cairn.retrieval.referrals import part_of
 from cairn.retrieval.related import DEFINES, USES, ChunkRange, Relations
 from cairn.retrieval.scores import Ranked
-from cairn.retrieval.windows import windows
+from cairn.retrieval.windows import TOKENS, windows
 from cairn.text.identifiers import identifier_words
 from cairn.text.verbatim import find_words, lines_of
 from cairn.workspace.collections import FileKind

@@ -8,6 +8,7 @@ import enum
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from operator import attrgetter
+from typing import Generic, TypeVar
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -98,21 +99,24 @@ class SignalInputs:
         return np.array([file.kind for file in self.candidates.files], np.str_)
 
 
-Value = Callable[[SignalInputs], Floats]
-"""Returns float64[files]: the signal's value for each candidate file."""
+Inputs = TypeVar("Inputs")
 
 
 @frozen
-class Signal:
-    """A property by which a file ranks higher or lower."""
+class Signal(Generic[Inputs]):
+    """A property by which files, windows of lines, or passages for evidence rank higher or lower. A score is
+    the sum of all signals, each times its weight."""
 
-    name: str
+    key: str
+    title: str
+    """The name that users see in explanations and use in settings."""
     weight: float
-    family: Family
-    value: Value
-    """The values are at least 0; those of a signed signal are at least −1."""
+    value: Callable[[Inputs], Floats]
+    """Returns float64: a value for each file, window or passage. The values are at least 0; those of a signed
+    signal are at least −1."""
+    family: Family = Family.FILE
     relative: bool = True
-    """Whether values are divided by their maximum. This is false if the value 1 has a fixed meaning."""
+    """Whether values of files are divided by their maximum. This is false if 1 has a fixed meaning."""
     floor: float = 0.0
     """The minimum divisor, so that low values stay low even if they are the highest."""
     always: bool = True
@@ -121,9 +125,21 @@ class Signal:
     in_reports: float | None = None
     of_first: bool = False
     """Whether the signal needs the closer look, so that it applies only to the files ranked first."""
+    reason: str = ""
+    """What a window shows as its reason; "" if it would say little to users."""
 
     def weight_for(self, query: Query) -> float:
         return self.weight if self.in_reports is None or query.report is None else self.in_reports
+
+
+def by_key(signals: Sequence[Signal[Inputs]], *keys: str) -> list[int]:
+    """Return the places of the signals with these keys."""
+    return [place for place, signal in enumerate(signals) if signal.key in keys]
+
+
+FileSignal = Signal[SignalInputs]
+Value = Callable[[SignalInputs], Floats]
+"""Returns float64[files]: the signal's value for each candidate file."""
 
 
 def of_file(name: str) -> Value:
@@ -149,6 +165,7 @@ def top(column: str, decay: Sequence[float]) -> Value:
 @frozen
 class Contribution:
     signal: str
+    """The signal's title, or the name of a relation."""
     value: float
     weight: float
 
@@ -198,7 +215,7 @@ class Scores:
         return tuple(sorted(parts, key=lambda part: -abs(part.value * part.weight)))
 
 
-def score_files(inputs: SignalInputs, signals: Sequence[Signal]) -> Scores:
+def score_files(inputs: SignalInputs, signals: Sequence[FileSignal]) -> Scores:
     sums = _Sums(inputs)
     for signal in (signal for signal in signals if not signal.of_first):
         sums.add(signal, inputs)
@@ -228,7 +245,7 @@ class _Sums:
         # Without vectors, the signals by vectors do not count towards the best possible score.
         self._compared = inputs.candidates.similarity.any()
 
-    def add(self, signal: Signal, inputs: SignalInputs) -> None:
+    def add(self, signal: FileSignal, inputs: SignalInputs) -> None:
         weight = signal.weight_for(inputs.query) * self._balance[signal.family]
         if not weight:
             return
@@ -242,7 +259,7 @@ class _Sums:
             return
         if signal.relative:
             values /= max(signal.floor, highest)
-        self.contributions[signal.name] = weight, values
+        self.contributions[signal.title] = weight, values
         self.totals += weight * values
 
 

@@ -9,35 +9,26 @@ passage's match relative to the best in the file, they contained 81 % (docs/rank
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
-from cairn.retrieval.candidates import Candidates, Floats
+from cairn.index.reader.index_reader import IndexReader
+from cairn.retrieval.candidates import Candidates, Floats, coverage, share
 from cairn.retrieval.legs import Legs
-from cairn.retrieval.pools import Pool
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import Query
-from cairn.retrieval.scores import Scores
+from cairn.retrieval.scores import CloserScores, Scores, Signal
 from cairn.retrieval.signals import definitions
+from cairn.retrieval.windows import read_chunk
 
 _PREAMBLE_SHARE = 0.5
 """The factor of a preamble's match, which must be twice as good as that of every definition below it."""
 _DEFINITION = 20.0
 """The weight of a definition if the query is a name, so that no other chunk of the file is shown."""
 
-# The weights of evidence. With these, the first passages had most of what 60 answers must cite.
-_FILE = 1.0
-"""The weight of the file's score."""
-_KEYWORDS = 0.75
-"""The weight of the passage's BM25 score."""
-_MEANING = 1.0
-"""The weight of the similarity above the median."""
-_COVERAGE = 2.0
-"""The weight of the share of the query's words in the passage."""
-_NAME = 2.0
-"""The weight of a definition of the query's name, or of its literal text, in the passage."""
-_PENALTY = 0.2
-"""The weight of the penalties of the file, by signals such as "is a test"."""
 _LEAST_LEFT = 0.05
 """The minimum share of its value that a penalised passage keeps."""
 _VARIATION = 0.5
@@ -73,37 +64,106 @@ def _matching(candidates: Candidates, query: Query) -> Floats:
     return np.where(candidates.preambles, _PREAMBLE_SHARE * matching, matching)
 
 
+@frozen(eq=False)
+class CloserLook:
+    """Compares the most promising files with the query by vectors, which takes too long for every
+    candidate. It reads the text of each file's best chunk, and adds up the vectors of all its chunks."""
+
+    readers: Sequence[IndexReader]
+    query: Query
+    candidates: Candidates
+    meaning: Meaning
+
+    def __call__(self, files: NDArray[np.intp]) -> CloserScores:
+        text = self.query.meant or self.query.text
+        best = best_chunks(self.candidates, self.query)[files]
+        pieces: list[Sequence[int]] = [()] * len(files)
+        cosines = np.zeros(len(files))
+        vector = self.meaning.encoder.embed_queries([text])[0]
+        for folder, reader in enumerate(self.readers):
+            here = np.flatnonzero(self.candidates.folders[best] == folder).tolist()
+            stored = reader.chunks(self.candidates.ids[best[here]].tolist())
+            sums = self._sums(reader, [self.candidates.files[file].path for file in files[here]])
+            for place in here:
+                outline = self.candidates.outlines[best[place]]
+                if outline.id in stored:
+                    pieces[place] = list(
+                        chain.from_iterable(read_chunk(stored[outline.id], self.meaning.table).pieces)
+                    )
+                if outline.path in sums:
+                    total = sums[outline.path]
+                    cosines[place] = total @ vector / (np.linalg.norm(total) or 1.0)
+        nearness, whole = (np.zeros(len(self.candidates.files)) for _ in range(2))
+        nearness[files] = self.meaning.table.nearness(text, pieces)
+        whole[files] = np.maximum(cosines - np.median(cosines), 0.0)
+        return CloserScores(nearness, whole)
+
+    @staticmethod
+    def _sums(reader: IndexReader, paths: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        file_of = {chunk: path for path, ids in reader.chunk_ids(paths).items() for chunk in ids}
+        ids, vectors = reader.static_vectors(file_of)
+        numbers = {path: number for number, path in enumerate(paths)}
+        owners = np.array([numbers[file_of[chunk]] for chunk in ids.tolist()], np.intp)
+        return {
+            path: vectors[owners == number].sum(axis=0, dtype=np.float32)
+            for path, number in numbers.items()
+            if (owners == number).any()
+        }
+
+
+@frozen(eq=False)
+class EvidenceInputs:
+    """What the signals of passages for evidence look at. Their values are float64[chunks]."""
+
+    candidates: Candidates
+    scores: Scores
+    question: Query
+    legs: Legs
+    """The legs of the query whose passages are rated: the question, or a variation of it."""
+
+    def found(self, leg: str) -> Floats:
+        return self.candidates.column(self.legs.found(leg))
+
+    @property
+    def is_question(self) -> bool:
+        return self.legs.query is self.question
+
+
+def _names(each: EvidenceInputs) -> Floats:
+    """Return whether a passage defines the question's name or contains its literal text."""
+    candidates = each.candidates
+    return each.is_question * np.maximum(definitions(each.question, candidates), candidates.exact)
+
+
+def _coverage(each: EvidenceInputs) -> Floats:
+    return coverage(each.candidates.ids, each.candidates.folders, each.legs.pools)
+
+
+SIGNALS: tuple[Signal[EvidenceInputs], ...] = (
+    Signal("file", "its file", 1.0, lambda each: share(each.scores.totals)[each.candidates.file_of]),
+    Signal("keywords", "keywords", 0.75, lambda each: share(each.candidates.keywords(each.legs.pools))),
+    Signal("meaning", "meaning above the median", 1.0, lambda each: _above_usual(each.found("compared"))),
+    Signal("words", "words of the question", 2.0, _coverage),
+    Signal("names", "name or literal text", 2.0, _names),
+)
+"""With these weights, the first passages had most of what 60 answers must cite."""
+_PENALTY = 0.2
+"""The weight of the penalties of the file, by signals such as "is a test"."""
+
+
 def evidence(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -> Floats:
     """Return float64[queries, chunks] for a discovery: sums of shares; 0 for chunks not found."""
-    question = legs[0].query
-    in_file = _FILE * share(scores.totals)[candidates.file_of]
     penalties = _PENALTY * scores.penalties()[candidates.file_of]
-    named = _NAME * np.maximum(definitions(question, candidates), candidates.exact)
     values = []
-    for number, legs_of_query in enumerate(legs):
-        keyword = candidates.keywords(legs_of_query.pools)
-        worth = (
-            in_file
-            + _KEYWORDS * share(keyword)
-            + _MEANING * _above_usual(candidates.column(legs_of_query.found("compared")))
-            + _COVERAGE * coverage(candidates.ids, candidates.folders, legs_of_query.pools)
-        )
-        if number == 0:
-            values.append(_less(worth + named, penalties))
-        else:
-            nearest = candidates.column(legs_of_query.found("similarity"))
-            found = candidates.column(legs_of_query.found("keyword")) + nearest > 0
-            values.append(np.where(found, _VARIATION * _less(worth, penalties), 0.0))
+    for of_query in legs:
+        inputs = EvidenceInputs(candidates, scores, legs[0].query, of_query)
+        worth = np.sum([signal.weight * signal.value(inputs) for signal in SIGNALS], axis=0)
+        worth = np.maximum(worth - penalties, _LEAST_LEFT * worth)
+        if not inputs.is_question:
+            is_found = sum(map(inputs.found, ("similarity", "keyword"))) > 0
+            worth = np.where(is_found, _VARIATION * worth, 0.0)
+        values.append(worth)
     return np.stack(values)
-
-
-def _less(worth: Floats, penalties: Floats) -> Floats:
-    return np.maximum(worth - penalties, _LEAST_LEFT * worth)
-
-
-def share(column: Floats) -> Floats:
-    """Return `column` divided by its maximum."""
-    return column / (column.max(initial=0.0) or 1.0)
 
 
 def _above_usual(cosines: Floats) -> Floats:
@@ -112,14 +172,3 @@ def _above_usual(cosines: Floats) -> Floats:
         return cosines
     usual = np.median(cosines)
     return np.maximum(cosines - usual, 0.0) / ((cosines.max() - usual) or 1.0)
-
-
-def coverage(ids: NDArray[np.int64], folders: NDArray[np.intp], pools: Sequence[Pool]) -> Floats:
-    """Return float64[chunks], 0 to 1: the share of the query's words in each chunk, weighted by idf."""
-    covered = np.zeros(len(ids))
-    for folder, pool in enumerate(pools):
-        possible = sum(word.idf for word in pool.words) or 1.0
-        here = folders == folder
-        for word in pool.words:
-            covered[here] += word.idf / possible * word.postings.contain(ids[here])
-    return covered

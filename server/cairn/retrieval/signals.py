@@ -30,7 +30,17 @@ from cairn.retrieval.intent import Documents, documents_of
 from cairn.retrieval.introductions import asks_about_whole, introduces, name_key, subject_of
 from cairn.retrieval.query import Query
 from cairn.retrieval.question_kinds import QuestionKind, question_kinds
-from cairn.retrieval.scores import Family, Signal, SignalInputs, Value, best, of_closer_look, of_file, top
+from cairn.retrieval.scores import (
+    Family,
+    FileSignal,
+    Signal,
+    SignalInputs,
+    Value,
+    best,
+    of_closer_look,
+    of_file,
+    top,
+)
 from cairn.text.nearest import nearest
 from cairn.text.words import stem
 from cairn.workspace.collections import FileKind
@@ -127,14 +137,14 @@ def _folder_name(inputs: SignalInputs) -> Floats:
     def share(stems: frozenset[str]) -> float:
         return inputs.share_of_query(wanted & stems)
 
-    return inputs.each(lambda file: share(folder_stems(file.path)))
+    return inputs.each(lambda file: share(folder_stems(file.folders)))
 
 
 def _older_version(inputs: SignalInputs) -> Floats:
     """Return whether a file is in the folder of an older version that the query does not name."""
     newest: defaultdict[tuple[int, str], int] = defaultdict(int)
     for file in inputs.candidates.files:
-        for above, number in versions(file.path):
+        for above, number in versions(file.folders):
             newest[file.folder, above] = max(number, newest[file.folder, above])
     if not newest:
         return inputs.nothing()
@@ -142,7 +152,7 @@ def _older_version(inputs: SignalInputs) -> Floats:
     def is_older(file: FileCandidate) -> bool:
         return any(
             newest[file.folder, above] > number and f"v{number}" not in inputs.query.terms
-            for above, number in versions(file.path)
+            for above, number in versions(file.folders)
         )
 
     return inputs.each(is_older)
@@ -152,12 +162,12 @@ def _translation(inputs: SignalInputs) -> Floats:
     """Return whether a file is translated from English. All values are 0 for a query in another language."""
     if inputs.query.language:
         return inputs.nothing()
-    places = {(file.folder, *found) for file in inputs.candidates.files for found in languages(file.path)}
+    places = {(file.folder, *found) for file in inputs.candidates.files for found in languages(file.folders)}
 
     def is_one(file: FileCandidate) -> bool:
         if is_translated_readme(file.path):
             return True
-        codes = languages(file.path)
+        codes = languages(file.folders)
         return any(code != "en" and (file.folder, above, "en") in places for above, code in codes)
 
     return inputs.each(is_one)
@@ -244,57 +254,57 @@ _ABOUT_CONFIG = _asks(
     "config configuration settings dependency dependencies package workflow ci build version"
 )
 
-KEYWORD, VECTOR, FILE = Family
-SIGNALS: tuple[Signal, ...] = (
-    Signal("keywords in its best chunk", 0.5, KEYWORD, best("keyword"), in_reports=1.4),
-    Signal("keywords in its best eight chunks", 1.5, KEYWORD, top("keyword", _SLOW_DECAY)),
-    Signal("words of the question that it contains", 1.5, KEYWORD, of_file("words"), floor=0.5, in_reports=0.0),  # noqa: E501
-    Signal("names that it defines", 0.4, KEYWORD, best("definition"), in_reports=1.0),
-    Signal("file name", 1.0, KEYWORD, _file_name, relative=False, in_reports=1.4),
-    Signal("file name as one word", 1.0, KEYWORD, _joined_name, relative=False, in_reports=0.0),
-    Signal("file name abbreviated", 1.0, KEYWORD, _abbreviated_name, relative=False, in_reports=0.0),
-    Signal("folder names", 2.8, KEYWORD, _folder_name, relative=False, in_reports=5.5),
-    Signal("defines the symbol", 5.0, KEYWORD, _definition, relative=False, always=False),
-    Signal("re-exports the symbol", 3.0, KEYWORD, best("reexport"), relative=False, always=False),
-    Signal("contains the literal text", 4.0, KEYWORD, best("exact"), relative=False, always=False, in_reports=1.9),  # noqa: E501
-    Signal("contains the whole question", 8.0, KEYWORD, _whole_question, relative=False, always=False),
-    Signal("path in the question", 6.0, KEYWORD, of_file("is_named"), relative=False, always=False, in_reports=4.0),  # noqa: E501
-    Signal("defines what a report names", 1.2, KEYWORD, top("named", _SLOW_DECAY), always=False),
-    Signal("commit subjects", 2.2, KEYWORD, of_file("subjects"), floor=0.3, in_reports=4.7),
-    Signal("imported by others", 0.9, FILE, _imports, floor=math.log1p(_MANY_IMPORTS), in_reports=0.0),
-    Signal("meaning of its best chunk", 3.5, VECTOR, best("similarity"), in_reports=2.1),
-    Signal("meaning of its best three chunks", 0.5, VECTOR, top("similarity", _FAST_DECAY)),
-    Signal("near words in its best chunk", 1.5, VECTOR, of_closer_look("nearness"), always=False, of_first=True, in_reports=1.0),  # noqa: E501
-    Signal("meaning of the whole file", 0.7, VECTOR, of_closer_look("whole"), always=False, of_first=True, in_reports=0.2),  # noqa: E501
-    Signal("relevance of its package", 3.0, VECTOR, _package, floor=0.3, always=False),
-    Signal("words of its folder", 2.0, KEYWORD, _folder, relative=False, always=False, signed=True),
-    Signal("is a test", -4.5, FILE, _is(FileKind.TESTS, _ABOUT_TESTS), relative=False),
-    Signal("is an example", -2.5, FILE, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False, in_reports=-3.6),  # noqa: E501
-    Signal("is documentation", -4.0, FILE, _documents(Documents.PENALISED), relative=False),
-    Signal("requested document", 3.0, FILE, _documents(Documents.WELCOME), relative=False, always=False),
-    Signal("introduces the project", 3.0, FILE, _introduction, relative=False, always=False),
-    Signal("is a header", -0.7, FILE, _header, relative=False),
-    Signal("is configuration", -2.7, FILE, _is(FileKind.CONFIG, _ABOUT_CONFIG), relative=False),
-    Signal("is a translation", -2.0, FILE, _translation, relative=False),
-    Signal("is a copy", -2.0, FILE, of_file("is_copy"), relative=False),
-    Signal("is an older version", -4.0, FILE, _older_version, relative=False),
-    Signal("chosen for similar questions", _CHOSEN, FILE, _chosen, relative=False, always=False, signed=True),
+KEYWORD, VECTOR, _ = Family
+SIGNALS: tuple[FileSignal, ...] = (
+    Signal("keywords", "keywords in its best chunk", 0.5, best("keyword"), KEYWORD, in_reports=1.4),
+    Signal("keywords_of_eight", "keywords in its best eight chunks", 1.5, top("keyword", _SLOW_DECAY), KEYWORD),  # noqa: E501
+    Signal("words", "words of the question that it contains", 1.5, of_file("words"), KEYWORD, floor=0.5, in_reports=0.0),  # noqa: E501
+    Signal("names", "names that it defines", 0.4, best("definition"), KEYWORD, in_reports=1.0),
+    Signal("file_name", "file name", 1.0, _file_name, KEYWORD, relative=False, in_reports=1.4),
+    Signal("joined_name", "file name as one word", 1.0, _joined_name, KEYWORD, relative=False, in_reports=0.0),  # noqa: E501
+    Signal("abbreviated_name", "file name abbreviated", 1.0, _abbreviated_name, KEYWORD, relative=False, in_reports=0.0),  # noqa: E501
+    Signal("folder_names", "folder names", 2.8, _folder_name, KEYWORD, relative=False, in_reports=5.5),
+    Signal("definition", "defines the symbol", 5.0, _definition, KEYWORD, relative=False, always=False),
+    Signal("reexport", "re-exports the symbol", 3.0, best("reexport"), KEYWORD, relative=False, always=False),
+    Signal("literal", "contains the literal text", 4.0, best("exact"), KEYWORD, relative=False, always=False, in_reports=1.9),  # noqa: E501
+    Signal("whole_question", "contains the whole question", 8.0, _whole_question, KEYWORD, relative=False, always=False),  # noqa: E501
+    Signal("path", "path in the question", 6.0, of_file("is_named"), KEYWORD, relative=False, always=False, in_reports=4.0),  # noqa: E501
+    Signal("report_names", "defines what a report names", 1.2, top("named", _SLOW_DECAY), KEYWORD, always=False),  # noqa: E501
+    Signal("commits", "commit subjects", 2.2, of_file("subjects"), KEYWORD, floor=0.3, in_reports=4.7),
+    Signal("imports", "imported by others", 0.9, _imports, floor=math.log1p(_MANY_IMPORTS), in_reports=0.0),
+    Signal("meaning", "meaning of its best chunk", 3.5, best("similarity"), VECTOR, in_reports=2.1),
+    Signal("meaning_of_three", "meaning of its best three chunks", 0.5, top("similarity", _FAST_DECAY), VECTOR),  # noqa: E501
+    Signal("near_words", "near words in its best chunk", 1.5, of_closer_look("nearness"), VECTOR, always=False, of_first=True, in_reports=1.0),  # noqa: E501
+    Signal("meaning_of_file", "meaning of the whole file", 0.7, of_closer_look("whole"), VECTOR, always=False, of_first=True, in_reports=0.2),  # noqa: E501
+    Signal("package", "relevance of its package", 3.0, _package, VECTOR, floor=0.3, always=False),
+    Signal("folder", "words of its folder", 2.0, _folder, KEYWORD, relative=False, always=False, signed=True),
+    Signal("test", "is a test", -4.5, _is(FileKind.TESTS, _ABOUT_TESTS), relative=False),
+    Signal("example", "is an example", -2.5, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False, in_reports=-3.6),  # noqa: E501
+    Signal("document", "is documentation", -4.0, _documents(Documents.PENALISED), relative=False),
+    Signal("requested_document", "requested document", 3.0, _documents(Documents.WELCOME), relative=False, always=False),  # noqa: E501
+    Signal("introduction", "introduces the project", 3.0, _introduction, relative=False, always=False),
+    Signal("header", "is a header", -0.7, _header, relative=False),
+    Signal("configuration", "is configuration", -2.7, _is(FileKind.CONFIG, _ABOUT_CONFIG), relative=False),
+    Signal("translation", "is a translation", -2.0, _translation, relative=False),
+    Signal("copy", "is a copy", -2.0, of_file("is_copy"), relative=False),
+    Signal("older_version", "is an older version", -4.0, _older_version, relative=False),
+    Signal("chosen", "chosen for similar questions", _CHOSEN, _chosen, relative=False, always=False, signed=True),  # noqa: E501
 )  # fmt: skip
-"""The signals with their default weights. `benchmarks/results/retrieval-folder.md` has the effect of each."""
+"""The signals with their default weights. docs/ranking.md shows the measured effect of each."""
 
 
-def weighted(weights: Mapping[str, float], signals: Sequence[Signal] = SIGNALS) -> tuple[Signal, ...]:
-    """Return the signals with these weights by name. A given weight applies to queries and reports alike."""
+def weighted(weights: Mapping[str, float], signals: Sequence[FileSignal] = SIGNALS) -> tuple[FileSignal, ...]:
+    """Return the signals with these weights by title. A given weight applies to queries and reports alike."""
     if not weights:
         return tuple(signals)
     return tuple(
-        evolve(s, weight=weights[s.name], in_reports=None) if s.name in weights else s for s in signals
+        evolve(s, weight=weights[s.title], in_reports=None) if s.title in weights else s for s in signals
     )
 
 
 def weight_warnings(weights: Mapping[str, float]) -> list[str]:
     """Return a warning for each name in `weights` that is unknown."""
-    known = [signal.name for signal in SIGNALS]
+    known = [signal.title for signal in SIGNALS]
     warnings = []
     for name in weights:
         if name not in known:

@@ -21,10 +21,10 @@ from cairn.protocol import Candidate, Verdict
 from cairn.protocol.places import ChunkType
 from cairn.retrieval.diversity import first_of_files
 from cairn.retrieval.matching import matcher
-from cairn.retrieval.passages.strength import Strength
 from cairn.retrieval.query import Query
-from cairn.retrieval.query_types import QueryType
+from cairn.retrieval.question_kinds import QueryType
 from cairn.retrieval.scores import Ranked
+from cairn.retrieval.window_ranking import Strength
 from cairn.retrieval.wording import read_words
 from cairn.settings.tree import VerdictSettings
 from cairn.text.words import stem

@@ -1,9 +1,24 @@
-"""Cut chunks into windows: the fewest lines worth showing, not cut within a statement."""
+"""Cut chunks into windows, the fewest lines worth showing, not within a statement, and prepare them for
+comparison. The results are cached for later queries."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import accumulate, chain
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from cairn.embedding.static import StaticTable
+from cairn.embedding.word_pieces import words_of
+from cairn.index.reader.records import StoredChunk
+from cairn.retrieval.evidence_lines import is_comment
+from cairn.text.identifiers import identifier_words
+from cairn.text.verbatim import lines_of
+from cairn.text.words import stem
 
 LEAST_LINES, MOST_LINES = 6, 12
 """The minimum and maximum number of lines of a window. A shorter chunk, such as a small function, stays
@@ -46,3 +61,108 @@ def indentation(line: str) -> int:
     wide = line.replace("\t", _TAB)
     bare = wide.lstrip()
     return len(wide) - len(bare) if bare else 0
+
+
+_CACHED_CHUNKS = 2_000
+"""The maximum number of cached chunks. Each takes about 12 KB, texts included."""
+TOKENS = 256
+"""The maximum number of tokens embedded of a window, and of its path and headings. Longer ones are data."""
+
+
+@frozen(eq=False)
+class ReadChunk:
+    """A chunk cut into windows."""
+
+    lines: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...]
+    """The lines `[first, last)` of each window, counted from the start of the chunk."""
+    texts: tuple[str, ...]
+    words: tuple[NDArray[np.int64], ...]
+    """The keys (`word_key`) of each window's words, in order."""
+    pieces: tuple[list[int], ...]
+    """The token ids of each window in the static table; empty without a table."""
+    vectors: NDArray[np.int8]
+    """int8[windows, dimension]: each vector includes path and headings. Without a table, dimension is 0."""
+    comments: tuple[float, ...]
+    """The share of each window's lines that are comments."""
+
+
+def read_chunk(stored: StoredChunk, table: StaticTable | None) -> ReadChunk:
+    """Return the chunk's windows without the blank ones. They have no vectors if `table` is None."""
+    return _read(stored.chunk.text, stored.path, stored.chunk.header_path, table)
+
+
+@lru_cache(maxsize=_CACHED_CHUNKS)
+def _read(text: str, path: str, header: str, table: StaticTable | None) -> ReadChunk:
+    lines = tuple(lines_of(text.removesuffix("\n")))
+    spans = tuple((first, last) for first, last in windows(lines) if any(map(str.strip, lines[first:last])))
+    texts = tuple("\n".join(lines[first:last]) for first, last in spans)
+    words = [words_of(each) for each in texts]
+    above = table.pieces(words_of(f"{path}\n{header}"), TOKENS) if table else []
+    pieces = tuple(table.pieces(each, TOKENS) if table else [] for each in words)
+    return ReadChunk(
+        lines,
+        spans,
+        texts,
+        tuple(np.fromiter(map(word_key, each), np.int64) for each in words),
+        pieces,
+        table.embed_pieces_int8([above + each for each in pieces])
+        if table
+        else np.zeros((len(spans), 0), np.int8),
+        tuple(sum(map(is_comment, lines[first:last])) / (last - first) for first, last in spans),
+    )
+
+
+@lru_cache(maxsize=30_000)
+def word_key(word: str) -> int:
+    """Return a key that is the same for all words with one stem."""
+    return hash(stem(word))
+
+
+@frozen(eq=False)
+class Runs:
+    """Several arrays of integers, concatenated into one."""
+
+    values: NDArray[np.int64]
+    starts: NDArray[np.intp]
+    lengths: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, arrays: Sequence[NDArray[np.int64]]) -> Runs:
+        """Concatenate the arrays. An empty one becomes a single value that equals no key."""
+        kept = [array if len(array) else _NOTHING for array in arrays]
+        lengths = np.array([len(array) for array in kept], np.intp)
+        starts = np.array([0, *accumulate(lengths[:-1].tolist())], np.intp)
+        return cls(np.concatenate(kept), starts, lengths)
+
+    def count(self, keys: Sequence[int]) -> NDArray[np.float64]:
+        """Return float64[arrays]: the number of values in each array that are among `keys`."""
+        among = np.isin(self.values, np.fromiter(keys, np.int64)).astype(np.float64)
+        return np.add.reduceat(among, self.starts)
+
+
+_NOTHING = np.array([-1], np.int64)
+
+
+def group_keys(groups: Sequence[Sequence[str]]) -> list[tuple[int, ...]]:
+    """Return the keys of each term's alternatives, without those of several words."""
+    single = ([text for text in group if " " not in text] for group in groups)
+    return [tuple({word_key(word) for word in chain.from_iterable(map(_words, group))}) for group in single]
+
+
+def _words(text: str) -> list[str]:
+    words = identifier_words(text)
+    return words if len(words) == 1 else [text]
+
+
+@frozen
+class Passage:
+    """Lines `[first, last)` of a file with their score."""
+
+    folder: int
+    stored: StoredChunk
+    first: int
+    last: int
+    score: float
+    reason: str = ""
+    """A few words on the strongest signal of the passage."""

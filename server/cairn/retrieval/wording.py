@@ -1,15 +1,73 @@
-"""Read the content words of a query, and the alternatives of each word."""
+"""Read the content words of a query, and find the other words that each may stand for: abbreviations,
+synonyms, and the word of the index that a misspelled one was meant to be."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 
 from attrs import frozen
 
-from cairn.retrieval.abbreviations import other_lengths
+from cairn.index.queries.known_words import IndexVocabulary, KnownWord, unlikeness
 from cairn.text.identifiers import identifier_words
 from cairn.text.words import LIGHT_WORDS, STOPWORDS, stem
+
+_SHORT = """
+    acct account | addr address | admin administrator | alloc allocate allocation | app application
+    apps applications | arg argument | args arguments | arr array | async asynchronous | attr attribute
+    attrs attributes | auth authentication authorization | authn authentication | authz authorization
+    bool boolean | btn button | buf buffer | calc calculate | cb callback | cert certificate | certs certificates
+    cfg config configuration | char character | cmd command | cmds commands | cnt count | col column
+    conf config configuration | config configuration | configs configurations | conn connection | conns connections
+    const constant | coord coordinate | cred credential | creds credentials | ctor constructor | ctx context
+    curr current | db database | dbs databases | decl declaration | def definition | del delete | dep dependency
+    deps dependencies | desc description | dest destination | dev development | dict dictionary | dir directory
+    dirs directories | doc documentation | docs documentation | dst destination | elem element | env environment
+    envs environments | err error | errs errors | evt event | exc exception | exec execute | expr expression
+    ext extension | fmt format | fn function | fns functions | func function | funcs functions | gen generate
+    hdr header | i18n internationalization | idx index | img image | impl implementation | impls implementations
+    info information | init initialization | int integer | iter iterator | js javascript | k8s kubernetes | l10n localization
+    a11y accessibility | len length | lib library | libs libraries | md markdown | mem memory | mgr manager | mod module
+    msg message | msgs messages | nav navigation | ns namespace | num number | obj object | op operation
+    ops operations | opt option | opts options | org organization | orig original | param parameter | params parameters
+    passwd password | perf performance | perm permission | perms permissions | pkg package | pkgs packages | pkt packet
+    pref preference | prefs preferences | prev previous | proc process | prod production | prop property
+    props properties | ptr pointer | pwd password | py python | rb ruby | ref reference | refs references
+    regexp regex | repo repository | repos repositories | req request | reqs requests | res response result
+    resp response | rm remove | sched scheduler | sep separator | sess session | spec specification
+    specs specifications | src source | srv server | stats statistics | stmt statement | str string | struct structure
+    structs structures | sync synchronization | tbl table | temp temporary | tmp temporary temp | ts typescript
+    tz timezone | usr user | util utility | utils utilities | val value | vals values | var variable | vars variables
+    vec vector | ver version | ws websocket | yml yaml
+"""  # noqa: E501
+EXPANSIONS: dict[str, tuple[str, ...]] = {
+    short: tuple(full)
+    for line in _SHORT.strip().splitlines()
+    for short, *full in (entry.split() for entry in line.split("|"))
+}
+"""The words that each abbreviation may stand for."""
+
+# Ambiguous abbreviations are left out. `func`, `str`, `err`, `async`, `param` or `cmd` occur in nearly every
+# chunk of some languages (the last three lowered NDCG@10); `spec` and `doc` mean files of their own kind.
+_SAFE = tuple("auth cert cfg config conn creds ctx db dir env init msg repo stats tmp".split())
+
+_ALIKE = 7
+"""How many leading letters must agree beside the stem: "author" has the stem of "authorization"."""
+
+
+def other_lengths(word: str) -> tuple[str, ...]:
+    """Return the words that the lower-case `word` stands for, or its abbreviations, without `word` itself."""
+    if word in EXPANSIONS:
+        return EXPANSIONS[word]
+    return tuple(
+        short
+        for short in _SAFE
+        for full in EXPANSIONS[short]
+        if stem(full) == stem(word) and full[:_ALIKE] == word[:_ALIKE]
+    )
+
 
 _WORD = re.compile(r"\w+(?:'\w+)?")
 _COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|\w_\w")
@@ -130,3 +188,68 @@ def replaced(text: str, words: Mapping[str, str]) -> str:
     if not words:
         return text
     return _WORD.sub(lambda match: words.get(match.group().lower(), match.group()), text)
+
+
+MIN_LETTERS = 4
+"""The minimum length of a word to repair. Shorter words are too similar to each other."""
+_SHORT_WORD = MIN_LETTERS
+"""The maximum length of a word that is repaired only to a name in the code, and never "rack" to "race"."""
+_LONG_WORD = 8
+"""The minimum length of a stem for two errors. Shorter words differ by two letters too easily."""
+_CLEARLY = 2
+"""How many times more frequent the best word must be than another one as similar."""
+_MAX_REPAIRS = 3
+"""The maximum number of repairs in one text. Each takes up to 20 ms in a large index."""
+_KNOWN = EXPANSIONS.keys() | STOPWORDS | LIGHT_WORDS
+
+
+@cache
+def _common() -> frozenset[str]:
+    """Return the stems of words common to many projects (scripts/common_words.py): these are not errors."""
+    return frozenset(Path(__file__).with_name("common_words.txt").read_text(encoding="ascii").split())
+
+
+def is_common(word: str) -> bool:
+    """Return whether many projects use the lower-case English word, in the singular or plural."""
+    return word in _common() or word.removesuffix("s") in _common()
+
+
+def repairs(
+    unknown: Iterable[str], vocabulary: IndexVocabulary, core_concepts: Sequence[str] = ()
+) -> dict[str, str]:
+    """Return the intended word for each lower-case word that no index contains, if it is clear."""
+    core = {concept.lower() for concept in core_concepts}
+    right = _KNOWN | core
+    wrong = [
+        word
+        for word in unknown
+        if len(word) >= MIN_LETTERS and word.isascii() and word.isalpha()
+        if word not in right and stem(word) not in _common()
+    ]
+    found = ((word, repair(word, vocabulary, core)) for word in wrong[:_MAX_REPAIRS])
+    return {word: meant for word, meant in found if meant}
+
+
+def repair(word: str, vocabulary: IndexVocabulary, core: Iterable[str] = ()) -> str | None:
+    """Return the known word that `word` was meant to be; None if no word is similar, or several are."""
+    errors = 2 if len(stem(word)) >= _LONG_WORD else 1
+    known = [*(KnownWord(concept, 1, named=True) for concept in core), *vocabulary.near(word, errors)]
+    close = [(unlikeness(word, each.text), each) for each in known if _plausible(word, each)]
+    close = [(rank, each) for rank, each in close if 0 < rank[0] <= errors]
+    close.sort(key=lambda pair: (pair[0], not pair[1].named, -pair[1].documents, pair[1].text))
+    if not close:
+        return None
+    (rank, best), others = close[0], close[1:]
+    rivals = [each for r, each in others if r == rank and each.stem != best.stem and each.named >= best.named]
+    if any(each.documents * _CLEARLY > best.documents for each in rivals):
+        return None
+    return best.text
+
+
+def _plausible(word: str, known: KnownWord) -> bool:
+    replaced = len(word) == len(known.text) and sorted(word) != sorted(known.text)
+    if len(word) <= _SHORT_WORD and (replaced or not known.named):
+        return False
+    # Users seldom mistype the first letter, except by swapping it with the second.
+    swapped = len(known.text) > 1 and word[:2] == known.text[1::-1] and word[2:] == known.text[2:]
+    return word[0] == known.text[0] or swapped

@@ -9,8 +9,7 @@ import pytest
 from cairn.retrieval.languages.lexicon import ALIGNED, BY_HAND, lexicon, read_lexicon
 from cairn.retrieval.languages.translation import in_english
 from cairn.retrieval.query import understand
-from cairn.retrieval.query_types import QueryType
-from cairn.retrieval.question_kinds import QuestionKind, question_kinds
+from cairn.retrieval.question_kinds import QueryType, QuestionKind, question_kinds
 
 
 @pytest.mark.parametrize(

@@ -11,17 +11,17 @@ from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn.discovery.excerpts import Quoter
 from cairn.discovery.indexed_searcher import IndexedSearcher
-from cairn.discovery.render import estimate_tokens
 from cairn.embedding.packaged import load_packaged
+from cairn.embedding.shared import estimate_tokens
 from cairn.embedding.static import StaticTable
 from cairn.protocol.evidence import Excerpt
+from cairn.retrieval.further_passages import FurtherPassage, further_passages, passages_of_results
 from cairn.retrieval.meaning import Meaning
-from cairn.retrieval.passages.further_passages import FurtherPassage, further_passages, passages_of_results
-from cairn.retrieval.passages.ranking import Passage, best_chunks
-from cairn.retrieval.passages.strength import Strength
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.scores import Ranked
+from cairn.retrieval.window_ranking import Strength, best_chunks
+from cairn.retrieval.windows import Passage
 from cairn.settings.discovery import PromptRenderConfig
 from cairn.text.uris import file_uri
 from cairn.text.verbatim import lines_of

@@ -1,4 +1,4 @@
-"""A search adds further passages of the files that it shows."""
+"""A search adds further passages of the files that it shows, and ranks files by their best passages too."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ from itertools import pairwise
 
 import pytest
 from tests.retrieval.passages.conftest import FolderOf
+
+from cairn.chunking.chunker import chunk_text
+from cairn.index.reader.records import StoredChunk
+from cairn.retrieval.further_passages import by_best_passage
+from cairn.retrieval.scores import Ranked
+from cairn.retrieval.windows import Passage
 
 STEPS = (
     "berth ship mooring",
@@ -86,11 +92,24 @@ def test_further_passages_have_unsaved_text(folder_of: FolderOf) -> None:
     assert all(each.text == "\n".join(lines[each.first : each.last]) for each in every)
 
 
-def test_chunks_between_two_lines_are_in_order(folder_of: FolderOf) -> None:
-    folder = folder_of({"port/steps.py": long_file(40), "port/leaving.py": OTHER})
-    page = folder.reader.page("port/steps.py")
-    assert len(page) > 2
-    first, last = page[1].chunk.start_line, page[2].chunk.start_line + 1
-    assert folder.reader.between("port/steps.py", first, last) == page[1:3]
-    assert folder.reader.between("port/steps.py", first, first) == []
-    assert folder.reader.between("port/gone.py", 0, 100) == []
+def stored(path: str) -> StoredChunk:
+    return StoredChunk(1, path, "source", "p-source", chunk_text(path, "def moor():\n    pass\n")[0], "00")
+
+
+@pytest.mark.parametrize(
+    ("files", "passages", "order"),
+    [
+        ({"a": 0.50, "b": 0.48, "c": 0.20}, [("b", 4.0), ("c", 3.9), ("b", 3.0), ("a", 1.0)], "bac"),
+        ({"a": 0.50, "b": 0.45}, [("b", 4.0), ("x", 1.0)], "ba"),  # without a passage, the worst one counts
+        ({"a": 0.50, "b": 0.48}, [], "ab"),
+        ({}, [], ""),
+    ],
+    ids=["nearly equal files", "a file without passages", "no passages", "nothing"],
+)
+def test_the_better_passage_decides(
+    files: dict[str, float], passages: list[tuple[str, float]], order: str
+) -> None:
+    found = [Ranked(0, stored(path), score, "hybrid", ()) for path, score in files.items()]
+    ranked = by_best_passage(found, [Passage(0, stored(path), 0, 2, score, "") for path, score in passages])
+    assert "".join(result.stored.path for result in ranked) == order
+    assert [result.score for result in ranked] == list(files.values())

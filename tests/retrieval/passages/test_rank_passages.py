@@ -9,7 +9,7 @@ import pytest
 from tests.retrieval.passages.conftest import FolderOf
 from tests.retrieval.passages.folder_with_passages import FolderWithPassages
 
-from cairn.retrieval.passages.ranking import Passage
+from cairn.retrieval.windows import Passage
 
 MOORING = '''"""Moors ships at the berths of a port."""
 

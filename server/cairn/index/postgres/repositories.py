@@ -22,7 +22,7 @@ from cairn.index.postgres.shards import OtherServer, add_shard, known_server, se
 _MOST_WORDS = 3_000
 """The maximum number of words stored per repository, 150 kB. Words of a repository's topic are frequent."""
 _SMOOTHING = 100.0
-"""The smoothing in chunks, the same value as in `cairn.retrieval.folder_likelihood`."""
+"""The smoothing in chunks, the same value as in `cairn.retrieval.packages`."""
 _MOST_TERMS = 200
 _MOST_DEFINITIONS = 5_000
 """The maximum number of definitions by which a name selects repositories."""

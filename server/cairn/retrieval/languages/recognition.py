@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from cairn.retrieval.languages.lexicon import lexicon
-from cairn.retrieval.typing_errors import is_common
+from cairn.retrieval.wording import is_common
 from cairn.text.words import STOPWORDS, stem
 
 _CERTAIN, _LIKELY = 2, 1

@@ -13,7 +13,7 @@ from attrs import field, frozen
 
 from cairn.retrieval.languages.lexicon import Lexicon, WordMeaning, lexicon
 from cairn.retrieval.languages.recognition import UNTRANSLATED, Language, sentences
-from cairn.retrieval.typing_errors import is_common
+from cairn.retrieval.wording import is_common
 from cairn.text.words import LIGHT_WORDS, STOPWORDS, stem
 
 _SPACELESS = frozenset({"zh", "ja"})

@@ -1,1 +1,0 @@
-"""Rank passages: windows of lines in the files found, scored as carefully as the files."""

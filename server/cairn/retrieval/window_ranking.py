@@ -1,0 +1,242 @@
+"""Rank windows of found files, a few lines each, for search, discovery, context and related passages, and
+measure how well the best ones answer: by their similarity and the terms in them."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence, Set
+
+import numpy as np
+from attrs import frozen
+
+from cairn.embedding.static import StaticTable
+from cairn.index.reader.records import StoredChunk
+from cairn.retrieval.candidates import Floats
+from cairn.retrieval.question_kinds import QuestionKind
+from cairn.retrieval.ranking import Ranking
+from cairn.retrieval.scores import Ranked, by_key
+from cairn.retrieval.widening import Family, Walk, families
+from cairn.retrieval.window_columns import Windows, gather_windows
+from cairn.retrieval.window_signals import SIGNALS
+from cairn.retrieval.windows import Passage
+from cairn.text.identifiers import identifier_words
+from cairn.workspace.collections import FileKind
+from cairn.workspace.ignore_patterns import Selection
+
+_BEST = 3
+"""How many passages the mean similarity covers. A single passage may be similar by chance."""
+_FILES_OF = 5
+"""How many of the best passages choose the files whose terms count. A file's passages count together."""
+_LEAST_INTRODUCTION = 0.5
+_WORD = re.compile(r"[^\W\d_][\w/+#.-]*")
+_LIKE_A_NAME = re.compile(r".*[A-Z].*[A-Z]|.*\d")
+
+
+@frozen
+class Strength:
+    """How well the best passages answer the question."""
+
+    similarity: float | None
+    """The mean cosine similarity of the best passages by the static table; None without a table."""
+    terms_by_file: tuple[frozenset[int], ...]
+    """The positions of the terms that each of the best files contains in its passages."""
+    missing_names: int
+    """The number of names and abbreviations in the question (`YAML`, `Redis`) that no passage contains. It is
+    0 if the question cites a message or asks for a change."""
+    introductions: tuple[tuple[int, StoredChunk], ...] = ()
+    """The best passages that introduce the subject of an overview, each as folder and chunk."""
+
+
+def strength(windows: Windows, scores: Floats, similarities: Floats) -> Strength:
+    """Measure the passages. `scores` and `similarities` are float64[windows] with at least one window."""
+    order = np.argsort(-scores, kind="stable")
+    files = [(windows.folders[chunk], windows.chunks[chunk].path) for chunk in windows.chunk_of.tolist()]
+    holds = windows.counts > 0
+    best = dict.fromkeys(files[place] for place in order[:_FILES_OF].tolist())
+    of_file = [np.array([file == each for file in files]) for each in best]
+    somewhere: list[bool] = np.atleast_1d(holds.any(axis=0)).tolist()
+    # A message contains values of the user, and a thing to add does not exist yet: neither is a missing name.
+    is_foreign = bool(windows.kinds & {QuestionKind.ERROR, QuestionKind.CHANGE})
+    named = frozenset() if is_foreign else _written_as_names(windows.query.meant or windows.query.text)
+    terms = zip(windows.query.terms, somewhere, strict=True)
+    introducing = dict.fromkeys(
+        int(windows.chunk_of[place])
+        for place in order[:_FILES_OF]
+        if windows.introductions[place] >= _LEAST_INTRODUCTION
+    )
+    return Strength(
+        similarity=None if windows.table is None else float(similarities[order[:_BEST]].mean()),
+        terms_by_file=tuple(
+            frozenset(np.flatnonzero(holds[these].any(axis=0)).tolist()) for these in of_file
+        ),
+        missing_names=sum(not is_found for term, is_found in terms if term in named),
+        introductions=tuple((windows.folders[chunk], windows.chunks[chunk]) for chunk in introducing),
+    )
+
+
+def _written_as_names(question: str) -> frozenset[str]:
+    """Return, in lower case, capitalised words within sentences, and words with digits or more capitals."""
+    named: set[str] = set()
+    for match in _WORD.finditer(question):
+        word = match[0].rstrip("./-")
+        before = question[: match.start()].rstrip(" \"'`(“‘")[-1:]
+        is_within = before.isalnum() or before == ","
+        if _LIKE_A_NAME.match(word) or (is_within and word[:1].isupper() and word != "I"):
+            named.update((word.lower(), *identifier_words(word)))
+    return frozenset(named)
+
+
+MOST_CHUNKS = 100
+"""How many chunks are cut into windows. With 60, the share of facts found within 8,000 tokens was 0.015
+lower; with 300 it was the same."""
+
+
+_DEFINITIONS, _DEFINITION_GAIN = 4, 0.15
+"""The number of best definitions that get a bonus, and the bonus of the first."""
+_FLOWS, _FLOW_GAIN = 2, 0.5
+"""The same two values for questions about a flow, where one or two definitions are most of the answer."""
+_NEXT_GAIN = 0.8
+(_MEANING,) = by_key(SIGNALS, "meaning")
+_WIDENED = {QuestionKind.FLOW, QuestionKind.CHANGE}
+"""The kinds of questions for which further chunks are added to those found."""
+_SEARCHED = 60
+"""How many of the best code windows are searched for lists, and for functions that call each other."""
+(_WORDS,) = by_key(SIGNALS, "words")
+_USUAL = by_key(SIGNALS, "meaning", "headings")
+_DISTINCTIVE = [n for n, signal in enumerate(SIGNALS) if signal.reason and n not in (_WORDS, *_USUAL)]
+"""The signals that explain a window well, because most windows lack them."""
+_LEAST_DISTINCTIVE = 0.2
+"""The least that a signal must add to a window's score to be its reason."""
+_TERMS_SHOWN = 4
+"""How many words a reason names. It is shown in a heading, which has no room for more."""
+
+
+def best_chunks(ranking: Ranking, table: StaticTable | None, limit: int) -> list[Ranked]:
+    """Return the `limit` chunks with the best passages, best first; none if the query is a name."""
+    best: dict[tuple[int, int], Ranked] = {}
+    if not ranking.legs.query.is_symbol:
+        for passage in rank_passages(ranking, table)[0]:
+            chunk = Ranked(passage.folder, passage.stored, passage.score, "hybrid", ())
+            best.setdefault((passage.folder, passage.stored.id), chunk)
+    return list(best.values())[:limit]
+
+
+def rank_passages(
+    ranking: Ranking,
+    table: StaticTable | None,
+    most: int = MOST_CHUNKS,
+    files: Set[tuple[int, str]] | None = None,
+) -> tuple[list[Passage], Strength | None]:
+    """Return the windows of the `most` most promising chunks, best first, and their strength, None without
+    windows. With `files` (folder and path), only found chunks of these files are cut, and reasons are empty.
+    """
+    windows = gather_windows(ranking, table, most, files)
+    if not windows.texts:
+        return [], None
+    parts, scores = _scored(windows)
+    if files is None and windows.kinds & _WIDENED:
+        listed: Sequence[Family] = ()
+        if QuestionKind.CHANGE in windows.kinds and (
+            listed := families([windows.lines[place] for place in _best_places(windows, scores)])
+        ):
+            windows = gather_windows(ranking, table, most, listed=listed)
+            parts, scores = _scored(windows)
+        walk = Walk(ranking.readers, ranking.legs.cancelled, windows.nearness, _path_filter(ranking))
+        if steps := walk.steps(_best_code(windows, scores)):
+            windows = gather_windows(ranking, table, most, listed=listed, steps=steps)
+            parts, scores = _scored(windows)
+    reasons = _reasons(windows, parts) if files is None else [""] * len(scores)
+    found = []
+    for place in np.argsort(-scores, kind="stable").tolist():
+        chunk, lines = int(windows.chunk_of[place]), windows.at(place)
+        where = windows.folders[chunk], windows.chunks[chunk]
+        found.append(Passage(*where, *lines, float(scores[place]), reasons[place]))
+    return found, strength(windows, scores, parts[_MEANING] / SIGNALS[_MEANING].weight)
+
+
+def _path_filter(ranking: Ranking) -> Callable[[int, str], bool]:
+    """Return a predicate that tells whether the query's filter includes a path of a folder."""
+    filters = [ranking.legs.only.paths_in(reader.root) for reader in ranking.readers]
+    chosen = [None if patterns is None else Selection(patterns) for patterns in filters]
+
+    def is_included(folder: int, path: str) -> bool:
+        selection = chosen[folder]
+        return selection is None or selection.names(path)
+
+    return is_included
+
+
+def _best_places(windows: Windows, scores: Floats) -> list[int]:
+    code = [place for place in np.argsort(-scores, kind="stable").tolist() if windows.is_code[place]]
+    return code[:_SEARCHED]
+
+
+def _best_code(windows: Windows, scores: Floats) -> Iterator[Passage]:
+    for place in _best_places(windows, scores):
+        number = int(windows.chunk_of[place])
+        stored = windows.chunks[number]
+        if stored.kind not in (FileKind.TESTS, FileKind.EXAMPLES):
+            yield Passage(windows.folders[number], stored, *windows.at(place), float(scores[place]))
+
+
+def _scored(windows: Windows) -> tuple[Floats, Floats]:
+    """Return what each signal adds, float64[signals, windows], and the scores, float64[windows]."""
+    parts = np.stack([signal.weight * signal.value(windows) for signal in SIGNALS])
+    scores = parts.sum(axis=0)
+    return parts, scores + _definition_bonus(windows, scores)
+
+
+def _definition_bonus(windows: Windows, scores: Floats) -> Floats:
+    """Return the bonus of windows in the best definitions and sections. Answers often fill several."""
+    most, gain = _DEFINITIONS, _DEFINITION_GAIN
+    if QuestionKind.FLOW in windows.kinds:
+        most, gain = _FLOWS, _FLOW_GAIN
+    places: defaultdict[tuple[int, str, str], list[int]] = defaultdict(list)
+    for place, number in enumerate(windows.chunk_of.tolist()):
+        chunk = windows.chunks[number].chunk
+        if within := chunk.header_path or chunk.symbol:
+            places[windows.folders[number], windows.chunks[number].path, within].append(place)
+    several = [each for each in places.values() if len(each) > 1]
+    best = sorted(several, key=lambda each: -float(np.sort(scores[each])[-3:].sum()) / 3)
+    bonus = np.zeros(len(scores))
+    for number, each in enumerate(best[:most]):
+        bonus[each] = gain * _NEXT_GAIN**number
+    return bonus
+
+
+def _reasons(windows: Windows, parts: Floats) -> list[str]:
+    """Return the reason for each window; `parts` are float64[signals, windows]. A distinctive signal is the
+    best reason, then words of the question, then similarity in meaning, which most windows have."""
+    distinctive = _strongest(parts, _DISTINCTIVE)
+    usual = _strongest(parts - parts.mean(axis=1, keepdims=True), _USUAL)
+    contained = windows.counts > 0
+    rarest = np.argsort(-windows.idf, kind="stable")
+    reasons = []
+    for place, (strongest, other) in enumerate(zip(distinctive, usual, strict=True)):
+        text = windows.texts[place]
+        named = [name for name in windows.names if name in text]
+        defines = windows.chunks[int(windows.chunk_of[place])].chunk.defines
+        terms = (named or [windows.query.terms[term] for term in rarest if contained[place, term]])[
+            :_TERMS_SHOWN
+        ]
+        number = strongest if strongest >= 0 else _WORDS if terms else other
+        reason = SIGNALS[number].reason if number >= 0 else ""
+        step = windows.step_of[place]
+        reasons.append(
+            reason.format(
+                terms=", ".join(terms),
+                names=", ".join(named[:_TERMS_SHOWN]),
+                defined=", ".join([name for name in named if name in defines][:_TERMS_SHOWN]),
+                step=step.reason if step else "",
+            )
+        )
+    return reasons
+
+
+def _strongest(parts: Floats, which: Sequence[int]) -> list[int]:
+    """Return for each window the index of the signal in `which` that adds most; -1 if none adds enough."""
+    chosen = parts[list(which)]
+    strongest = np.asarray(which)[chosen.argmax(axis=0)]
+    found: list[int] = np.where(chosen.max(axis=0) > _LEAST_DISTINCTIVE, strongest, -1).tolist()
+    return found
