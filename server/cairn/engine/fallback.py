@@ -41,18 +41,7 @@ def answer_in_phases(method: Method, request: Request, params: Any) -> Any:
     For a method that always answers, try the next lower phase if one fails, and count and log the result.
     For others, raise what the handler raises, and RetrievalOffError if retrieval is off.
     """
-    spent = ProcessorTime()
-    with spent.counted():
-        answer, query, first = _answer(method, request, params)
-    if query is not None:
-        with never_failing("Counting a query"):
-            _note(request, query, answer, first, 1000 * spent.seconds)
-    return answer
-
-
-def _answer(method: Method, request: Request, params: Any) -> tuple[Any, LoggedQuery | None, int]:
-    """Return the answer, the query to log or None, and the phase that was tried first."""
-    began = time.perf_counter()
+    began, spent = time.perf_counter(), ProcessorTime()
     caller = request.caller
     first, wanted = caller.phases(request.settings)
     always = method.needs is Needs.ANSWER
@@ -63,7 +52,8 @@ def _answer(method: Method, request: Request, params: Any) -> tuple[Any, LoggedQ
     for phase in range(first, OFF, -1):
         attempted = evolve(request, settings=in_phase(request.settings, phase), tell=tell)
         try:
-            found = method.handle()(attempted, params)
+            with spent.counted():
+                found = method.handle()(attempted, params)
         except (InvalidRequestError, PartUnavailableError, QueryCancelledError):
             raise
         except Exception as problem:
@@ -86,13 +76,14 @@ def _answer(method: Method, request: Request, params: Any) -> tuple[Any, LoggedQ
     if always or isinstance(found, Attempt):
         caller.problem = attempt.problem or reason or None
     if not hasattr(attempt.answer, "retrieval"):  # This is a single stage of discovery.
-        return attempt.answer, None, first
+        return attempt.answer
     answer = evolve(attempt.answer, retrieval=how)
-    if not always:
-        return answer, None, first
-    ms = 1000 * (time.perf_counter() - began)
-    cached = attempt.cached and not how.fallback
-    return answer, LoggedQuery(method.name, params.query, ms, cached, error), first
+    if always:
+        ms = 1000 * (time.perf_counter() - began)
+        query = LoggedQuery(method.name, params.query, ms, attempt.cached and not how.fallback, error)
+        with never_failing("Counting a query"):
+            _note(request, query, answer, first, 1000 * spent.seconds)
+    return answer
 
 
 def _note(request: Request, query: LoggedQuery, answer: Any, first_phase: int, spent_ms: float) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -127,7 +127,7 @@ class Runner:
             return self._engine.result()
         return await asyncio.shield(asyncio.wrap_future(self._engine))
 
-    async def answer(
+    def answer(
         self,
         name: str,
         data: Any,
@@ -137,7 +137,7 @@ class Runner:
         seconds: float | None = None,
         tell: Tell | None = None,
         as_json: bool = True,
-    ) -> Any:
+    ) -> Coroutine[Any, Any, Any]:
         """Run `answer` on a thread. If `workspace` names a folder, the request covers only this folder.
 
         Raise InvalidRequestError for invalid params or an unknown workspace, OutOfTimeError after `seconds`,
@@ -145,7 +145,7 @@ class Runner:
         """
 
         work = partial(answer, name=name, data=data, front=front, tell=tell, as_json=as_json)
-        return await self.work(work, workspace=workspace, seconds=seconds)
+        return self.work(work, workspace=workspace, seconds=seconds)
 
     def _give_back_memory(self) -> None:
         now = time.monotonic()
