@@ -276,7 +276,7 @@ def readers() -> dict[str, Operation]:
     from cairn.agents.place_text import place_named
     from cairn.chunking.comments import comment_text
     from cairn.chunking.definition_place import head_above, head_below
-    from cairn.clients.jsonc import JsoncEditor
+    from cairn.clients import jsonc
     from cairn.discovery.categories import categorize
     from cairn.discovery.statements import prose_statements, reads_as_statement, split_sentences
     from cairn.languages.registry import LANGUAGES
@@ -348,7 +348,7 @@ def readers() -> dict[str, Operation]:
         "language of a fence": languages.language_of_fence,
         "place": _unless(Exception, place_named),
         "JSON": _unless(strict_json.MalformedJsonError, lambda text: strict_json.loads(text.encode())),
-        "JSON with comments": _unless(Exception, JsoncEditor().parse),
+        "JSON with comments": _unless(Exception, jsonc.parse),
         "notebook": lambda text: chunks_of("a.ipynb")(
             json.dumps({"cells": [{"cell_type": kind, "source": text} for kind in ("markdown", "code")]})
         ),

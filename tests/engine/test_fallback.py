@@ -11,7 +11,6 @@ from typing import Any
 
 import psutil
 import pytest
-from cairn.index.indexing.workers.cores import busy_seconds_of_others, most_workers
 from tests.conftest import ask
 from tests.engine.engines import PATIENT, indexed
 
@@ -23,10 +22,11 @@ from cairn.engine.fallback import RetrievalOffError
 from cairn.engine.host import Host
 from cairn.engine.status import status_of
 from cairn.errors import IndexUnavailableError, InvalidRequestError, ModelError
+from cairn.index.indexing.worker_pool import busy_seconds_of_others, most_workers
 from cairn.operations.prometheus import PrometheusMetrics
 from cairn.operations.query_log import LOG_NAME, QueryLog
 from cairn.retrieval import meaning
-from cairn.retrieval.meaning import StaticMeaning, choose_meaning
+from cairn.retrieval.meaning import Meaning, choose_meaning
 from cairn.settings.tree import EmbeddingSettings
 
 QUESTION = "where is a ship moored at a berth"
@@ -205,7 +205,7 @@ def test_only_the_processor_time_of_a_searchs_threads_counts(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     search(engine)
-    rank, vectors = searching.rank, StaticMeaning.vectors
+    rank, vectors = searching.rank, Meaning.vectors
 
     def waiting(*given: Any, **named: Any) -> Any:
         time.sleep(1)
@@ -223,7 +223,7 @@ def test_only_the_processor_time_of_a_searchs_threads_counts(
     first = engine.caller.switch.state().p95_ms
     assert first is not None
     assert first < 1_000
-    monkeypatch.setattr(StaticMeaning, "vectors", working)  # on another thread
+    monkeypatch.setattr(Meaning, "vectors", working)  # on another thread
     search(engine, "where is a berth")
     assert 300 < (engine.caller.switch.state().p95_ms or 0) < 1_000
 

@@ -13,6 +13,7 @@ import pytest
 from attrs import evolve
 from tests.index.index_builders import indexed
 
+from cairn.embedding.packaged import load_packaged
 from cairn.errors import ModelError, QueryCancelledError
 from cairn.index.queries.found_words import FoundWords, find_words
 from cairn.index.reader.filters import ChunkFilter
@@ -180,7 +181,7 @@ def test_several_indexes_are_searched(readers: list[IndexReader]) -> None:
 class SlowMeaning:
     """Gives a vector without matches in any index, once `ready` returns."""
 
-    table = None
+    table = encoder = load_packaged()
     dimension = 1
     thread = ""
 

@@ -41,14 +41,6 @@ def ranked(folder: Path, query: str) -> tuple[Ranking, list[str]]:
     return ranking, [result.stored.path for result in ranking.results(5, settings.diversity)]
 
 
-def test_a_vector_is_no_advantage_while_others_lack_one(writer: IndexWriter, tmp_path: Path) -> None:
-    store = VectorStore(writer.db)
-    store.use_static(TABLE.id, TABLE.dimension)
-    (early,) = writer.chunk_ids(["src/other.py"])
-    store.store_static([early], TABLE.embed_queries_int8(["ship"]), queued=1)
-    assert ranked(tmp_path, "when to dock a ship")[1] == ["src/best.py", "src/other.py"]
-
-
 def test_a_failed_leg_is_reported_and_the_others_answer(writer: IndexWriter, tmp_path: Path) -> None:
     VectorStore(writer.db).use_static(TABLE.id, TABLE.dimension)
     database = apsw.Connection(str(tmp_path / DATABASE_NAME))

@@ -19,7 +19,7 @@ from cairn.errors import CairnError
 from cairn.index.remote.team_server import TeamServer, TeamUnavailableError
 from cairn.operations.tokens import serve_token
 from cairn.paths import workspace_dir, write_private
-from cairn.serve import open as opening
+from cairn.serve import open_page as opening
 from cairn.serve.open_page import is_unused, link_at
 from cairn.serve.page_records import page_records, recorded_url
 

@@ -10,7 +10,7 @@ from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn.index.postgres import segment as postgres_segment
 from cairn.index.postgres.segment import NAMES, OPERATORS, WORDS, Segment
-from cairn.index.sqlite.word_memory import count_places
+from cairn.index.sqlite.word_memory import PLACES, counted_places
 from cairn.index.store.database import DATABASE_NAME, open_reader
 
 Found = dict[str, dict[int, tuple[int, int]]]
@@ -70,7 +70,7 @@ def test_words_are_counted_as_queries_count_them(
     assert db is not None
     expected: Found = {}
     for (term,) in db.execute("SELECT term FROM words"):
-        postings = count_places(db, str(term))
+        postings = counted_places(*next(db.execute(PLACES, (term,))))
         counts = zip(postings.counts.tolist(), postings.names.tolist(), strict=True)
         expected[str(term)] = dict(zip(postings.ids.tolist(), counts, strict=True))
     found = terms(segment, WORDS)

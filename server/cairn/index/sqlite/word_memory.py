@@ -163,17 +163,7 @@ def read_postings(db: apsw.Connection, text: str, rows: int, above: int = 0) -> 
     if rows <= COUNTED and above:
         return _added(db, quoted, above)
     if rows <= COUNTED and len(tokens) == 1:
-        # All places of the token, in the order of chunks, are read and counted.
-        ((everywhere, in_names),) = db.execute(
-            "SELECT group_concat(doc), group_concat(doc) FILTER (WHERE col = 'symbol_words')"
-            " FROM occurrences WHERE term = ?",
-            (tokens[0],),
-        )
-        chunks, counts = np.unique(numbers(everywhere), return_counts=True)
-        named, times = np.unique(numbers(in_names), return_counts=True)
-        names = np.zeros(len(chunks), np.int64)
-        names[np.searchsorted(chunks, named)] = times
-        return Postings(chunks.astype(np.int32), capped(counts - names), capped(names))
+        return counted_places(*next(db.execute(PLACES, (tokens[0],))))
     matching = "SELECT rowid AS id FROM chunks_fts WHERE chunks_fts MATCH ? AND rowid > ?"
     ids = read_ids(db, matching, (quoted, above)).astype(np.int32)
     in_names = np.isin(ids, read_ids(db, matching, (f"symbol_words : ({quoted})", above)), assume_unique=True)
@@ -184,6 +174,20 @@ def _tokens(db: apsw.Connection, text: str) -> list[str]:
     tokenizer = db.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2", "tokenchars", "_"])
     found = tokenizer(text.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False)
     return [str(token[0]) for token in found]
+
+
+PLACES = """SELECT group_concat(doc), group_concat(doc) FILTER (WHERE col = 'symbol_words')
+    FROM occurrences WHERE term = ?"""
+"""All chunk ids in which a term occurs, once for each place; and those of places in names."""
+
+
+def counted_places(everywhere: object, in_names: object) -> Postings:
+    """Return the postings of a term from the result of `PLACES`."""
+    ids, counts = np.unique(numbers(everywhere), return_counts=True)
+    named, times = np.unique(numbers(in_names), return_counts=True)
+    names = np.zeros(len(ids), np.int64)
+    names[np.searchsorted(ids, named)] = times
+    return Postings(ids.astype(np.int32), capped(counts - names), capped(names))
 
 
 def _added(db: apsw.Connection, quoted: str, above: int) -> Postings:
