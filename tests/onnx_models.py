@@ -1,7 +1,8 @@
-"""Tiny models in ONNX, as users may have their own: each word has a vector, without special tokens."""
+"""Small models in ONNX, as users may have their own: each word has a vector, without special tokens."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -28,13 +29,19 @@ def make_onnx_model(
     *,
     words: Mapping[str, Sequence[float]] = COLOURS,
     pooled: bool = False,
+    detours: int = 0,
 ) -> Path:
     """Make a model's folder and return it. The graph returns a vector for each token or, if `pooled`, their
-    mean. `words` must have `?`, which stands for every other word."""
+    mean. `words` must have `?`, which stands for every other word. Each of the `detours` multiplies the
+    vectors by one, which makes the model slow if they are long."""
     folder.mkdir()
     table = np.array(list(words.values()), np.float32)
-    nodes = [helper.make_node("Gather", ["table", "input_ids"], ["tokens"])]
+    names = [*(f"detour{number}" for number in range(detours)), "tokens"]
+    nodes = [helper.make_node("Gather", ["table", "input_ids"], names[:1])]
+    nodes += [helper.make_node("MatMul", [name, "one"], [after]) for name, after in itertools.pairwise(names)]
     constants = [numpy_helper.from_array(table, "table")]
+    if detours:
+        constants.append(numpy_helper.from_array(np.identity(table.shape[1], np.float32), "one"))
     shape: list[str | int] = ["batch", "sequence", table.shape[1]]
     if pooled:
         nodes.append(helper.make_node("ReduceMean", ["tokens", "axis"], ["sentence"], keepdims=0))

@@ -14,6 +14,7 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 from pytest_lsp import LanguageClient
+from tests.onnx_models import make_onnx_model
 
 from .command_line import run_cairn_beside
 from .daemon import NO_MODEL, UNWATCHED, Daemon, run_daemon, wait_until
@@ -26,7 +27,7 @@ SHOWS_PROGRESS = types.ClientCapabilities(window=types.WindowClientCapabilities(
 
 @pytest.fixture
 def library(tmp_path: Path) -> Path:
-    """Some hundred real files, whose vectors take far longer than any test lasts."""
+    """Some hundred real files."""
     installed = Path(sysconfig.get_paths()["purelib"])
     root = tmp_path / "library"
     for package in ("pygls", "rich", "click", "lsprotocol"):
@@ -34,6 +35,13 @@ def library(tmp_path: Path) -> Path:
             installed / package, root / package, ignore=shutil.ignore_patterns("__pycache__", "*.so")
         )
     return root
+
+
+@pytest.fixture
+def slow_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of the user's own, whose vectors of the library take far longer than any test lasts."""
+    folder = make_onnx_model(tmp_path / "slow", words={"?": [1] * 256, "ship": [-1] * 256}, detours=100)
+    monkeypatch.setenv("CAIRN_EMBEDDING__MODEL", str(folder))
 
 
 HASTY = """
@@ -70,6 +78,7 @@ def has_ended(client: LanguageClient) -> bool:
 # --- progress ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("slow_model")
 async def test_progress_shows_indexing_from_begin_to_end(library: Path) -> None:
     async with run_daemon(library, capabilities=SHOWS_PROGRESS) as cairn:
         await wait_until(
@@ -141,6 +150,7 @@ async def test_a_client_that_takes_no_progress_disturbs_nothing(library: Path, r
 # --- pause and resume --------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("slow_model")
 async def test_a_pause_stops_the_vectors_and_not_the_saves(library: Path) -> None:
     async with run_daemon(library) as cairn:
         await cairn.wait_for(lambda status: status["activity"] == "embedding" and status["embedded"] > 0)
@@ -155,6 +165,7 @@ async def test_a_pause_stops_the_vectors_and_not_the_saves(library: Path) -> Non
         await cairn.wait_for(lambda status: not status["paused"] and status["queued"] < paused["queued"])
 
 
+@pytest.mark.usefixtures("slow_model")
 async def test_a_resume_completes_the_work_of_the_pause(workspace: Path) -> None:
     async with run_daemon(workspace) as cairn:
         await cairn.ready()
@@ -300,6 +311,7 @@ async def test_settings_of_other_servers_change_nothing(workspace: Path) -> None
 # --- a terminal beside a daemon ----------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("slow_model")
 async def test_a_terminal_pauses_and_resumes_the_daemon(library: Path) -> None:
     async def shown(command: str) -> str:
         return (await run_cairn_beside(command, str(library))).stdout

@@ -32,7 +32,7 @@ async def test_doctor_names_the_daemon_as_the_writer(workspace: Path) -> None:
         before = await cairn.ready()
         checks = await examine(workspace)
         assert checks["writer"]["message"].startswith(f"cairn lsp, process {cairn.process.pid}, ")
-        assert checks["index"]["message"].endswith("complete")
+        assert checks["state"]["message"].startswith("The index is complete: 6 files")
         assert (await cairn.status())["generation"] == before["generation"]
         cairn.save(workspace / "src/harbour/pilots.py", "def embark_pilot():\n    return 1\n")
         await cairn.found("embark_pilot", "src/harbour/pilots.py")

@@ -26,9 +26,9 @@ from cairn.operations.doctor import Check, Level
 from cairn.paths import workspace_dir
 
 NAMES = [
-    "Python", "Cairn", "data folder", "settings", "SQLite", "code model", "model", "tokenizer", "grammars",
-    "git", "extras", "folder's settings", "files", "watching", "writer", "index", "index is sound",
-    "index is in step", "vectors", "state",
+    "Python", "Cairn", "data folder", "settings", "SQLite", "code model", "grammars", "git", "extras",
+    "folder's settings", "files", "watching", "writer", "index", "index is sound", "index is in step",
+    "vectors", "state",
 ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from cairn.index.queries import file_queries, found_words, name_queries, relatio
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.store.deadline import never
+from cairn.languages.imports import Module
 
 MOST = 100
 
@@ -230,8 +231,8 @@ def test_imports_are_known_both_ways(subject: Subject) -> None:
     }.items():
         assert relations.importers_of(subject.reader, path) == files_importing
     resolve = relations.import_resolver(subject.reader)
-    assert resolve("web/src/client.ts", "js:./crane") == ("web/src/crane.ts",)
-    assert resolve("web/src/client.ts", "js:./nowhere") == ()
+    assert resolve("web/src/client.ts", Module("js", "./crane")) == ("web/src/crane.ts",)
+    assert resolve("web/src/client.ts", Module("js", "./nowhere")) == ()
 
 
 def test_files_changed_together_are_known(subject: Subject) -> None:
