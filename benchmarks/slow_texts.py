@@ -267,7 +267,7 @@ def chunks_of(path: str) -> Operation:
 
 def _paths() -> dict[str, str]:
     """Return a path for each language that files have."""
-    names = [*(f"a.{each}" for each in languages._BY_EXTENSION), *languages._BY_NAME]
+    names = [*(f"a.{each}" for each in languages._BY_ENDING), *languages._BY_FILE]
     return {language: name for name in names if (language := languages.detect_language(name))}
 
 
