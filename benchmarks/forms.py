@@ -257,7 +257,7 @@ def _pages(question: Question, engine: Engine) -> Iterator[str]:
     """Yield the compact text and those that continue it."""
     results = 0
     for _ in range(_MOST_PAGES[question.tool]):
-        text = question.text(engine)
+        text = question.text(engine.request())
         yield text
         results += sum(map(bool, map(_RESULT.fullmatch, text.split("\n"))))
         more = _MORE.search(text)
@@ -270,7 +270,7 @@ def _printed(question: Question, engine: Engine) -> str:
     """Return what a terminal without colours shows."""
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown):
-        question.shown(question.answer(engine))
+        question.shown(question.answer(engine.request()))
     return _ESCAPE.sub("", shown.getvalue())
 
 

@@ -37,7 +37,7 @@ from typing import Any
 from engine.figures import run_conditions
 
 import cairn
-from cairn.retrieval.file_names import languages
+from cairn.languages import registry as languages
 from cairn.startup.figures import processor_seconds
 from cairn.text.unicode import well_formed
 from cairn.web import highlighting
@@ -267,7 +267,7 @@ def chunks_of(path: str) -> Operation:
 
 def _paths() -> dict[str, str]:
     """Return a path for each language that files have."""
-    names = [*(f"a.{each}" for each in languages._BY_EXTENSION), *languages._BY_NAME]
+    names = [*(f"a.{each}" for each in languages._BY_ENDING), *languages._BY_FILE]
     return {language: name for name in names if (language := languages.detect_language(name))}
 
 
@@ -341,7 +341,7 @@ def readers() -> dict[str, Operation]:
         "definitions": each_line(evidence_lines.defines_or_imports),
         "comments": each_line(evidence_lines.is_comment),
         "content rules": lambda text: builtin_rules.decide_content("a.txt", text),
-        "file name": lambda text: builtin_rules.decide_file_name(text[:255].replace("\n", "a")),
+        "file name": lambda text: builtin_rules.decide_file_path(text[:255].replace("\n", "a")),
         "ignore file": ignored,
         "language": lambda text: languages.language_of("a.h", text),
         "language of a script": lambda text: languages.language_of("a", text),

@@ -69,7 +69,7 @@ def opened(place: Workplace, host: Host, settings: _Sections) -> Iterator[Reques
                 f"{place.data} has no index that can be searched "
                 f"({'; '.join(engine.warnings) or 'use --complete'})."
             )
-        yield partial(answer, engine)
+        yield partial(answer, engine.request())
     finally:
         engine.stop()
 

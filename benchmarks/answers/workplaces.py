@@ -30,7 +30,7 @@ class Workplace:
     def served(self) -> Iterator[tuple[Daemon, Figures]]:
         """Serve the checkout by the real daemon with a complete index; also yield figures of the index."""
         if not self.data.exists():
-            make_data_folder(self.data, with_model=False)
+            make_data_folder(self.data)
         with indexed(self.tree, self.data) as served:
             yield served
 

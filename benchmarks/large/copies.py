@@ -53,5 +53,5 @@ def take_index(source: Path, tree: Path, data: Path) -> None:
     has no index.
     """
     index = index_path(source)
-    make_data_folder(data, with_model=False)
+    make_data_folder(data)
     copied_index(index.parents[2], data / "workspaces" / workspace_dir(tree).name)

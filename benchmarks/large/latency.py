@@ -137,7 +137,7 @@ def cold_answer(folder: Path, query: str) -> Figures:
     """Start a process without an index, and query it at once and again until it has results."""
     with tempfile.TemporaryDirectory(prefix="cairn-cold-") as temporary:
         data = Path(temporary) / "data"
-        make_data_folder(data, with_model=False)
+        make_data_folder(data)
         daemon = Daemon(folder, data)
         try:
             daemon.initialize()

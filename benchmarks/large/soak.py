@@ -203,7 +203,7 @@ def place_of(
             if index:
                 take_index(index, place.tree, place.data)
             else:
-                make_data_folder(place.data, with_model=False)
+                make_data_folder(place.data)
         try:
             yield place
         finally:

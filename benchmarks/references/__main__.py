@@ -68,7 +68,7 @@ def _tree(truth: CallerSet, checkouts: list[Path]) -> Path:
 def measured(truth: CallerSet, tree: Path, data: Path, show: int = 0) -> Figures:
     """Return the figures of one repository, and print missed and wrong calls of `show` functions."""
     if not data.exists():
-        make_data_folder(data, with_model=False)
+        make_data_folder(data)
     with indexed(tree, data) as (daemon, index):
         ask_cairn(truth, daemon)  # The tables of files are read once.
         found = ask_cairn(truth, daemon)

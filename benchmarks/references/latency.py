@@ -54,7 +54,7 @@ def main() -> None:
 def measure(workspace: Path, data: Path, count: int, chance: random.Random) -> Figures:
     """Return the times of all kinds of requests in one workspace."""
     if not data.exists():
-        make_data_folder(data, with_model=False)
+        make_data_folder(data)
     with indexed(workspace, data) as (daemon, index):
         with opened(data) as file:
             names = [name.rpartition(".")[2] for name in file.defined_names()]

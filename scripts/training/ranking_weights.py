@@ -50,7 +50,7 @@ from cairn.settings.tree import SearchSettings
 
 Floats = NDArray[np.float64]
 
-NAMES = tuple(signal.name for signal in SIGNALS)
+NAMES = tuple(signal.title for signal in SIGNALS)
 FOR_QUESTIONS: Floats = np.array([signal.weight for signal in SIGNALS])
 FOR_REPORTS: Floats = np.array(
     [signal.weight if signal.in_reports is None else signal.in_reports for signal in SIGNALS]
@@ -109,7 +109,7 @@ def _of_set(each: models.Set, data: Path, table: StaticTable) -> Iterator[Candid
     questions = [question for question in read_sets([each.questions]) if question.answerable]
     for repository, set_questions in by_repository(questions):
         print(f"{each.name}, {repository.name}: {len(set_questions)} questions", file=sys.stderr, flush=True)
-        data_folder = models.index_of(each, repository, data, with_model=False)
+        data_folder = models.index_of(each, repository, data)
         with tempfile.TemporaryDirectory(prefix="cairn-weights-") as temporary:
             folder = copied_index(data_folder, Path(temporary))
             use_table(folder, table)
