@@ -14,6 +14,7 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 from pytest_lsp import LanguageClient
+
 from tests.onnx_models import make_onnx_model
 
 from .command_line import run_cairn_beside
