@@ -246,7 +246,6 @@ def other_commands(file: HostileFile, text: str, url: str) -> list[tuple[str, ..
         ("install", "claude", "--scope", "project", "--dry-run", "--force"),
         ("uninstall", "claude", "--scope", "project", "--dry-run", "--force"),
         ("install", text),
-        ("model", "install", text),
         ("completion", "bash"),
         ("search", file.word, "-C", text),
         ("search", file.word, "-C", text, "--json"),
