@@ -11,6 +11,7 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams, JsonRpcRequestCancelled
 
+from cairn.embedding.packaged import load_vocabulary
 from tests.serving import PATIENCE_SECONDS
 
 from .daemon import NO_MODEL, UNWATCHED, Daemon, run_daemon
@@ -51,6 +52,11 @@ def selected(workspace: Path, passage: Any) -> str:
     return "".join((workspace / result["path"]).read_text().splitlines(keepends=True)[first:end])
 
 
+def check_sizes(answer: Any) -> None:
+    """Assert that the whole has as many tokens as its parts, except for blank lines that it does not need."""
+    assert 0 <= sum(each["tokens"] for each in answer["parts"]) - answer["tokens"] <= len(answer["parts"])
+
+
 def part(answer: Any, name: str) -> Any:
     return next(each for each in answer["parts"] if each["name"] == name)
 
@@ -87,7 +93,7 @@ async def test_a_cursor_in_a_function_gets_related_passages_and_a_prompt(workspa
         lines = (workspace / path).read_text().splitlines(keepends=True)
         assert "".join(lines[int(first) - 1 : int(last)]) == quoted
     assert answer["tokens"] <= answer["budget"] == 3000
-    assert sum(each["tokens"] for each in answer["parts"]) == answer["tokens"]
+    check_sizes(answer)
     assert answer["dropped"] == []
 
 
@@ -129,14 +135,14 @@ async def test_core_concepts_come_from_the_current_readmes(workspace: Path) -> N
 
 async def test_a_prompt_over_its_budget_drops_the_lowest_scores(workspace: Path) -> None:
     berths = workspace / BERTHS
-    async with run_daemon(workspace, options={"context": {"passages": 300}}) as cairn:
+    async with run_daemon(workspace, options={"context": {"passages": 250}}) as cairn:
         await cairn.ready()
         answer = await context(cairn, berths, 12)
-        assert answer["budget"] == 1800
-        assert part(answer, "passages")["tokens"] <= part(answer, "passages")["budget"] == 300
+        assert answer["budget"] == 1750
+        assert part(answer, "passages")["tokens"] <= part(answer, "passages")["budget"] == 250
         gone = [each for each in answer["dropped"] if each["part"] == "passages"]
         assert gone
-        assert all("over the budget of 300 tokens" in each["why"] for each in gone)
+        assert all("over the budget of 250 tokens" in each["why"] for each in gone)
         scores = {
             f"{r['path']}#L{r['range']['start']['line'] + 1}-L{r['range']['end']['line']}": r["score"]
             for r in (each["result"] for each in answer["passages"])
@@ -150,7 +156,7 @@ async def test_a_prompt_over_its_budget_drops_the_lowest_scores(workspace: Path)
             assert small["tokens"] <= small["budget"] == budget
             assert sum(each["budget"] for each in small["parts"]) == budget
             assert small["passages"] == answer["passages"]
-        assert len((await context(cairn, berths, 12, limit=2))["passages"]) == 2
+        assert len((await context(cairn, berths, 12, limit=1))["passages"]) == 1 < len(answer["passages"])
 
 
 async def test_a_prompt_describes_the_state_of_the_editor(workspace: Path) -> None:
@@ -280,10 +286,10 @@ async def test_a_cancelled_request_ends_and_the_next_one_is_answered(workspace: 
         assert answer["tokens"] <= answer["budget"]
 
 
-async def test_names_relate_and_tokens_are_estimated_without_a_model(workspace: Path) -> None:
+async def test_names_relate_and_tokens_are_counted_without_a_model(workspace: Path) -> None:
     async with run_daemon(workspace, options=NO_MODEL) as cairn:
         await cairn.settled()
         answer = await context(cairn, workspace / SCHEDULE, 8)
         assert "called by `assign_berths`" in by_path(answer)[BERTHS]["reasons"]
-        assert 0 <= sum(each["tokens"] for each in answer["parts"]) - answer["tokens"] < 60
-        assert answer["tokens"] == -(-len(answer["context"]) // 4)
+        check_sizes(answer)
+        assert answer["tokens"] == load_vocabulary().count(answer["context"])

@@ -1,11 +1,8 @@
-"""The memory for contexts keeps the latest queries, and token counts by text and tokenizer."""
+"""The memory for contexts keeps the latest queries."""
 
 from __future__ import annotations
 
-from cairn.engine.context_memory import ContextMemory, QueryHistory
-from cairn.operations.answer_cache import AnswerCache
-
-LONG = "a passage of some length " * 20
+from cairn.engine.context_memory import QueryHistory
 
 
 def after(*queries: str) -> tuple[str, ...]:
@@ -30,24 +27,3 @@ def test_a_repeated_query_moves_to_the_front() -> None:
 
 def test_blank_queries_are_ignored() -> None:
     assert after("", "  ", "\n") == ()
-
-
-def test_a_text_is_counted_once() -> None:
-    texts: list[str] = []
-
-    def count(text: str) -> int:
-        texts.append(text)
-        return len(text.split())
-
-    counting = ContextMemory().counting
-    assert [counting("m1", count)(text) for text in (LONG, "short", LONG, "short")] == [100, 1, 100, 1]
-    assert texts == [LONG, "short"]
-    assert counting("m2", lambda _: 7)(LONG) == 7
-
-
-def test_the_least_recently_used_count_is_evicted() -> None:
-    texts: list[str] = []
-    counted = ContextMemory(counts=AnswerCache(2)).counting("m", lambda text: texts.append(text) or 1)
-    for text in ("a", "b", "a", "c", "a", "b"):
-        counted(text)
-    assert texts == ["a", "b", "c", "b"]

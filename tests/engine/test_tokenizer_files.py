@@ -73,10 +73,12 @@ def test_a_request_may_name_a_file_in_the_workspace(engines: list[Engine], root:
     assert tokens == len(prompt.split())
 
 
-@pytest.mark.parametrize("named", ["", "characters"])
-def test_a_request_may_count_characters(engines: list[Engine], root: Path, named: str) -> None:
-    prompt, tokens = rendered(opened(engines, root, str(root.parent / "outside.json")), named)
+def test_a_request_may_count_without_the_file_of_the_settings(engines: list[Engine], root: Path) -> None:
+    engine = opened(engines, root, str(root.parent / "outside.json"))
+    prompt, tokens = rendered(engine, "characters")
     assert tokens == math.ceil(len(prompt) / 4)
+    prompt, tokens = rendered(engine, "")
+    assert tokens == load_vocabulary().count(prompt) != len(prompt.split())
 
 
 @pytest.mark.parametrize("embedding", [True, False])

@@ -279,7 +279,6 @@ def _cut(item: Item, room: int, count: TokenCounter) -> _Block | None:
 
 
 def _count(pieces: Sequence[str], count: TokenCounter) -> int:
-    # The pieces are counted, because a passage's text is the same in every context and its count is cached.
     return sum(count(piece) for piece in pieces if piece)
 
 
