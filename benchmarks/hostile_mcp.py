@@ -72,7 +72,7 @@ _LARGE = (
     b"[" * 50_000,
     b"x" * 6_000_000,
     b'{"jsonrpc":"2.0","id":1,"method":"' + b"m" * 9_000 + b'"}',
-    b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"cairn_search","arguments":{"query":"'
+    b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":"'
     + b"a " * 200_000
     + b'"}}}',
 )
@@ -81,7 +81,7 @@ _HELLO = {
     "capabilities": {},
     "clientInfo": {"name": "hostile", "version": "1"},
 }
-STATUS = {"name": "cairn_status", "arguments": {}}
+STATUS = {"name": "status", "arguments": {}}
 
 
 @frozen
@@ -141,12 +141,12 @@ class Attacker:
     def _escape(self) -> Message:
         outside = self._random.choice([*ESCAPES, "link.txt"])
         if self._random.random() < 0.7:
-            return self._call("escape", "cairn_fetch_page", {"path": outside})
+            return self._call("escape", "read", {"path": outside})
         place = {"line": 0, "character": 0}
         secret = (self._workspace.parent / "secret.txt").as_uri()
         uri = self._random.choice([*URIS, secret, f"file:///{outside}"])
         arguments = {"textDocument": {"uri": uri}, "range": {"start": place, "end": place}}
-        return self._call("escape", "cairn_related", arguments)
+        return self._call("escape", "related", arguments)
 
     def _any_method(self) -> Message:
         method = self._random.choice([*_METHODS, *STRINGS])
@@ -160,7 +160,7 @@ class Attacker:
         )
 
     def _unknown_tool(self) -> Message:
-        name = self._random.choice([*STRINGS, "cairn_serch", "search", "cairn_set_phase", "cairn_reindex"])
+        name = self._random.choice([*STRINGS, "serch", "cairn_search", "set_phase", "reindex"])
         return self._call("unknown tool", name, {"query": "a", "phase": 0})
 
     def _wrong_envelope(self) -> Message:

@@ -148,7 +148,7 @@ class Mcp:
             await self._end.wait()
 
     def ask(self, method: str, params: Mapping[str, Any]) -> Any:
-        tool = "cairn_" + "".join(f"_{c.lower()}" if c.isupper() else c for c in method)
+        tool = "read" if method == "fetchPage" else method
         return self._called(tool, params, meta={"cairn/structured": True}).structured_content
 
     def text(self, tool: str, arguments: Mapping[str, Any]) -> str:

@@ -743,7 +743,7 @@ def pair(view: ReaderView, rng: random.Random) -> tuple[Callable[[str], Request]
 
     def tool_call(name: str) -> Request:
         arguments = {"query": "error", "workspace": name}
-        params = {"name": "cairn_search", "arguments": arguments}
+        params = {"name": "search", "arguments": arguments}
         return Request("pair", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
 
     return tool_call, of.copy.name, _same_shape(of.copy.name, rng)

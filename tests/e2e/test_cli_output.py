@@ -22,8 +22,8 @@ from .command_line import run_cairn, run_cairn_json, without_progress
 
 bare = pytest.mark.usefixtures("bare_data_dir")
 HAS_TERMINALS = sys.platform != "win32"
-NO_JSON = {"lsp", "mcp", "serve", "completion"}
-"""The commands that speak a protocol or print a script."""
+NO_JSON = {"lsp", "mcp", "serve", "completion", "model"}
+"""The commands that speak a protocol, print a script, or only say what replaced them."""
 
 COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "index": ((), "state"),
@@ -46,7 +46,6 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "config show": (("--all",), "settings"),
     "config schema": ((), "properties"),
     "config path": ((), ""),
-    "model install": ((), "dimension"),
     "install": (("codex", "--dry-run"), "changes"),
     "uninstall": (("codex", "--dry-run", "--scope", "project"), "changes"),
     "openapi": ((), "paths"),

@@ -75,13 +75,13 @@ async def test_the_default_tools_answer_with_text_alone(workspace: Path, era: st
         found = await call_for_text(client, "search", query=QUESTION)
         assert found.startswith("src/harbour/schedule.py:")
         assert "def assign_berths" in found
-        assert "# Harbour" in await call_for_text(client, "cairn_fetch_page", path="README.md")
+        assert "# Harbour" in await call_for_text(client, "read", path="README.md")
         calls = await call_for_text(client, "references", symbol="moor_ship")
         assert "src/harbour/schedule.py:11 in assign_berths: berth.moor_ship(ship)" in calls
         assert await call_for_text(client, "discover", query=QUESTION)
         assert (await call_for_text(client, "status")).startswith("ready: ")
         # A tool can be called although it is not listed.
-        queries = await call_for_text(client, "cairn_expand_queries", query=QUESTION)
+        queries = await call_for_text(client, "expand_queries", query=QUESTION)
         assert json.loads(queries)["queries"][0] == QUESTION
 
 

@@ -37,7 +37,7 @@ METHODS = st.sampled_from(
         "notifications/roots/list_changed nothing/of/the/kind"
     ).split()
 )
-TOOLS = st.sampled_from("search discover read references related cairn_fetch_page expand_queries".split())
+TOOLS = st.sampled_from("search discover read references related cairn_search expand_queries".split())
 ARGUMENTS = st.sampled_from(
     "query limit filter path workspace config range textDocument symbol cursor".split()
 )

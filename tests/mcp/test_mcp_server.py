@@ -55,7 +55,7 @@ async def test_error_says_to_the_model_what_is_wrong(
 async def test_unknown_tool_is_an_error_of_the_protocol(engine: Engine, connect: Connect) -> None:
     async with connect(engine) as client:
         with pytest.raises(MCPError, match="did you mean search"):
-            await client.call_tool("cairn_serch", {})
+            await client.call_tool("serch", {})
 
 
 async def test_no_path_leads_out_of_the_workspace(engine: Engine, folder: Path, connect: Connect) -> None:

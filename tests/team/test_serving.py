@@ -123,12 +123,12 @@ def test_mcp_tool_answers_as_its_reader(town: Town) -> None:
         return json.loads(data.removeprefix("data: "))["result"]
 
     question = {"query": "kindle the lamp"}
-    assert "src/lighthouse/lamp.py" in call(town.bob, "cairn_search", question)["content"][0]["text"]
-    assert "lighthouse" not in json.dumps(call(town.ada, "cairn_search", question))
-    narrowed = call(town.bob, "cairn_search", {**question, "workspace": "harbour"})
+    assert "src/lighthouse/lamp.py" in call(town.bob, "search", question)["content"][0]["text"]
+    assert "lighthouse" not in json.dumps(call(town.ada, "search", question))
+    narrowed = call(town.bob, "search", {**question, "workspace": "harbour"})
     assert "lighthouse" not in json.dumps(narrowed)
-    refused = call(town.ada, "cairn_search", {**question, "workspace": "lighthouse"})
-    absent = call(town.ada, "cairn_search", {**question, "workspace": "greenhouse"})
+    refused = call(town.ada, "search", {**question, "workspace": "lighthouse"})
+    absent = call(town.ada, "search", {**question, "workspace": "greenhouse"})
     assert refused["isError"]
     assert json.dumps(absent).replace("greenhouse", "lighthouse") == json.dumps(refused)
 

@@ -13,7 +13,6 @@ import click
 from attrs import evolve, frozen
 
 from cairn.cli.completion import clients_like
-from cairn.cli.console import escape, warn, write
 from cairn.cli.folders import folder_option
 from cairn.cli.output import FAILED, F, WrongUsageError, alternatives, answers, remark, report
 from cairn.errors import CairnError
@@ -216,6 +215,7 @@ _STYLES = {"+": "green", "-": "red", "@": "dim", "$": "bold"}
 
 def _print_changes(changes: Sequence[Change], done: str) -> None:
     """Print each file with its changes and problems. `done` is "written" or "to write"."""
+    from cairn.cli.console import escape, warn, write
     from cairn.clients.changes import PROBLEMS
 
     for change in changes:

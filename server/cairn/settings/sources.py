@@ -78,7 +78,7 @@ def toml_layer(path: Path, origin: str, folder: Path | None = None) -> Layer:
     try:
         text = _text_of(path)
         values = tomllib.loads(text)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return layer
     except (OSError, ValueError) as problem:
         return evolve(layer, problem=f"{origin} is not used: {problem}")

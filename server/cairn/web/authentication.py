@@ -180,6 +180,5 @@ def _load() -> None:
     compile_templates()
     for name in _METHODS:
         METHODS[name].handle()
-    for name in ("cairn.engine.open_workspace", "psutil"):
-        importlib.import_module(name)
+    importlib.import_module("psutil")
     code_lines("pass", "python", "a.py")
