@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 from tests.harbour import HARBOUR, write_files
+from tests.onnx_models import make_onnx_model
 from tests.serving import PATIENCE_SECONDS, Served
 
 from .command_line import run_cairn
@@ -61,3 +62,10 @@ def tides(workspace: Path) -> Path:
 def patient(bare_data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A new data folder, and no deadline for the legs of a search on a busy machine."""
     monkeypatch.setenv("CAIRN_SEARCH__LEG_DEADLINE_MS", str(1000 * PATIENCE_SECONDS))
+
+
+@pytest.fixture
+def slow_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of the user's own, with which many files' vectors take longer than any test lasts."""
+    folder = make_onnx_model(tmp_path / "slow", words={"?": [1] * 256, "ship": [-1] * 256}, detours=100)
+    monkeypatch.setenv("CAIRN_EMBEDDING__MODEL", str(folder))

@@ -15,8 +15,6 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 from pytest_lsp import LanguageClient
 
-from tests.onnx_models import make_onnx_model
-
 from .command_line import run_cairn_beside
 from .daemon import NO_MODEL, UNWATCHED, Daemon, run_daemon, wait_until
 from .written_files import rename_unnoticed, write_function
@@ -36,13 +34,6 @@ def library(tmp_path: Path) -> Path:
             installed / package, root / package, ignore=shutil.ignore_patterns("__pycache__", "*.so")
         )
     return root
-
-
-@pytest.fixture
-def slow_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model of the user's own, whose vectors of the library take far longer than any test lasts."""
-    folder = make_onnx_model(tmp_path / "slow", words={"?": [1] * 256, "ship": [-1] * 256}, detours=100)
-    monkeypatch.setenv("CAIRN_EMBEDDING__MODEL", str(folder))
 
 
 HASTY = """

@@ -42,7 +42,7 @@ async def test_each_editor_finds_the_saves_of_the_other(workspace: Path, setting
                 assert answer["results"][0]["path"] == "crew0.py"
 
 
-@pytest.mark.usefixtures("bare_data_dir")
+@pytest.mark.usefixtures("bare_data_dir", "slow_model")
 async def test_an_editor_finds_its_saves_while_a_command_indexes(workspace: Path) -> None:
     write_notes(workspace, 100)
     command = await asyncio.create_subprocess_exec(
