@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import datetime
+import math
 from typing import Any
 
 import pytest
 from attrs import evolve
 
 from cairn import protocol
-from cairn.engine.overview import TeamOverview, TeamRepository, TeamServer
-from cairn.operations.health import health_of, team_health
+from cairn.index.postgres.postgres_server import ServerState
+from cairn.index.postgres.shards import OtherServer
+from cairn.index.postgres.snapshots import VisibleRepository
+from cairn.operations.health import TeamOverview, health_of, team_health
 from cairn.operations.recent_queries import QueryLine, Timings
 
 NOW = datetime.datetime(2026, 3, 5, tzinfo=datetime.UTC)
@@ -82,14 +85,14 @@ def test_health_names_the_worst_problem(given: dict[str, Any], level: str, words
     assert words in found.text
 
 
-def repository(name: str, days: int, answers: bool = True) -> TeamRepository:
-    at, part = NOW - datetime.timedelta(days=days), "" if answers else "north"
-    uri = f"cairn-team:///{name}"
-    return TeamRepository(name, uri, "main", "a" * 40, at, at, 10, 100, 1, "", at, part, answers)
+def repository(name: str, days: int, answers: bool = True) -> VisibleRepository:
+    at, server = NOW - datetime.timedelta(days=days), OtherServer("north")
+    server._retry_at = -math.inf if answers else math.inf
+    return VisibleRepository(name, "main", "a" * 40, at, at, 10, 100, 1, 1, "main", at, server)
 
 
-def server(name: str, answers: bool) -> TeamServer:
-    return TeamServer(name, "replica", answers, None, "")
+def server(name: str, answers: bool) -> ServerState:
+    return ServerState(name, answers, "replica")
 
 
 @pytest.mark.parametrize(

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from cairn.discovery.indexed_searcher import IndexedSearcher
     from cairn.discovery.render import TokenCounter
     from cairn.discovery.terms import QueryTerms
-    from cairn.engine.overview import TeamOverview
     from cairn.index.queries.known_words import IndexVocabulary
+    from cairn.operations.health import TeamOverview
     from cairn.retrieval.feedback_values import Learned
     from cairn.retrieval.meaning import Meaning
     from cairn.retrieval.query import Query

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -16,7 +17,8 @@ from cairn.text.counts import about, counted, duration, took
 if TYPE_CHECKING:
     import datetime
 
-    from cairn.engine.overview import TeamOverview
+    from cairn.index.postgres.postgres_server import ServerState
+    from cairn.index.postgres.snapshots import VisibleRepository
 
 GOOD, BUSY, WARN, BAD = "good", "busy", "warn", "bad"
 _FEWEST = 10
@@ -39,6 +41,16 @@ class Health:
     level: str
     """The level is `good`, `busy` while indexing runs, `warn` if answers lack something, or `bad`."""
     text: str
+
+
+@frozen
+class TeamOverview:
+    """What one caller sees of a team's index."""
+
+    repositories: Sequence[VisibleRepository]
+    """The repositories, sorted by name."""
+    servers: Sequence[ServerState] | None
+    """The servers; None until the first check ends."""
 
 
 def health_of(
@@ -90,13 +102,11 @@ def team_health(team: TeamOverview, timings: Timings, slow_ms: float, now: datet
             "You may not see any repository yet. The owner of the index adds one with `cairn team index`, and"
             " lets you see it with `cairn team grant`.",
         )
-    away = [each for each in team.repositories if not each.answers]
+    away = [(each.name, each.server.name) for each in team.repositories if each.server and each.server.is_away]
     if away:
-        named = away[0].name + (f" and {len(away) - 1:,} more" if len(away) > 1 else "")
-        verb = "are" if len(away) > 1 else "is"
-        return Health(
-            BAD, f"{named} {verb} left out of answers: the server {away[0].server} does not answer."
-        )
+        name, server = away[0]
+        named = f"{name} and {len(away) - 1:,} more are" if len(away) > 1 else f"{name} is"
+        return Health(BAD, f"{named} left out of answers: the server {server} does not answer.")
     silent = [each.name for each in team.servers or () if not each.answers]
     if silent:
         verb = "does" if len(silent) == 1 else "do"
