@@ -26,7 +26,10 @@ def circle(package: Path) -> list[str]:
         ".".join(file.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__"): file
         for file in package.rglob("*.py")
     }
-    imports = {name: set(imported(ast.parse(file.read_text()).body)) & names.keys() - {name} for name, file in names.items()}
+    imports = {
+        name: set(imported(ast.parse(file.read_text()).body)) & names.keys() - {name}
+        for name, file in names.items()
+    }
     try:
         TopologicalSorter(imports).prepare()
     except CycleError as problem:

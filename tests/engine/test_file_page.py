@@ -214,18 +214,17 @@ def test_page_asks_which_of_two_folders_is_meant(engine: Engine, harbour: Path, 
 
 def test_history_has_the_latest_commits_first(engine: Engine) -> None:
     found = history(engine, BERTHS)
-    assert [(c.subject, c.files) for c in found.commits] == [
+    assert [(each.commit.subject, each.files) for each in found.commits.touches] == [
         ("Deepen the berths", 2), (HOSTILE, 2), ("Begin the harbour", 7),
     ]  # fmt: skip
-    assert found.commit_count == 3
-    assert found.last_time == found.commits[0].time == 1704283200
-    assert all(len(commit.hash) == 40 for commit in found.commits)
+    assert found.commits.count == 3
+    assert found.commits.last_time == found.commits.touches[0].commit.time == 1704283200
+    assert all(len(each.commit.hash) == 40 for each in found.commits.touches)
 
 
 def test_history_names_files_that_change_together(engine: Engine) -> None:
     found = history(engine, BERTHS)
-    assert found.changed_with[0].path == SCHEDULE
-    assert found.changed_with[0].likeness == pytest.approx(1.0)
+    assert found.changed_with[0] == (SCHEDULE, pytest.approx(1.0))
 
 
 def test_history_names_importers_and_imports(engine: Engine) -> None:

@@ -14,7 +14,8 @@ from cairn.index.postgres.postgres_server import ServerState
 from cairn.index.postgres.shards import OtherServer
 from cairn.index.postgres.snapshots import VisibleRepository
 from cairn.operations.health import TeamOverview, health_of, team_health
-from cairn.operations.recent_queries import QueryLine, Timings
+from cairn.operations.query_log import QueryLine
+from cairn.operations.recent_queries import Timings
 
 NOW = datetime.datetime(2026, 3, 5, tzinfo=datetime.UTC)
 PHASE = protocol.PhaseState(3, 3, False, True, "", NOW.isoformat(), None, None, 0.0, 0.0, 0)
@@ -57,7 +58,7 @@ HEALTH: list[tuple[dict[str, Any], str, str]] = [
     ({"state": "starting"}, "busy", "is being opened"),
     ({"state": "starting", "last_error": "Run `cairn index`."}, "bad", "Run `cairn index`."),
     ({"state": "indexing", "remaining": ("files",), "activity": "reading", "files": counts(900, 120)},
-     "busy", "files are being read, 120 of 900 files can be found"),
+     "busy", "reading files, 120 of 900 files can be found"),
     ({"state": "indexing", "remaining": ("vectors",), "activity": "embedding", "queued": 300,
       "seconds_left": 95},
      "busy", "300 of 1,288 passages not yet by meaning, about 2 min left"),

@@ -11,7 +11,6 @@ from attrs import frozen
 from cairn import protocol
 from cairn.operations.kill_switch import OFF, PHASES, VECTORS
 from cairn.operations.recent_queries import Timings
-from cairn.startup.figures import percentile
 from cairn.text.counts import about, counted, duration, took
 
 if TYPE_CHECKING:
@@ -24,16 +23,17 @@ GOOD, BUSY, WARN, BAD = "good", "busy", "warn", "bad"
 _FEWEST = 10
 """The minimum number of answered queries for a statement that queries are slow."""
 _SHARE = 0.95
-_DOING = {
-    "checking": "the index is being checked",
-    "scanning": "the folder is being looked through",
-    "reading": "files are being read",
-    "static": "vectors are being made",
-    "history": "the history of git is being followed",
-    "counting": "imports are being counted",
-    "embedding": "vectors are being made",
-    "tidying": "the index is being tidied",
+DOING = {
+    "checking": "checking the index",
+    "scanning": "looking for files",
+    "reading": "reading files",
+    "static": "making vectors",
+    "history": "reading the history",
+    "counting": "counting imports",
+    "embedding": "making vectors",
+    "tidying": "tidying",
 }
+"""The activities of indexing, in words."""
 
 
 @frozen
@@ -70,7 +70,7 @@ def health_of(
         return Health(WARN, f"Indexing is paused: {progress}. `cairn resume` goes on with it.")
     if state == "indexing":
         left = f", {about(status.seconds_left)} left" if status.seconds_left else ""
-        doing = _DOING.get(status.activity, "it is being indexed")
+        doing = DOING.get(status.activity, "reading files")
         return Health(BUSY, f"The index is not complete yet: {doing}, {progress}{left}.")
     # The level is also `warn` if the user chose the lower phase, in the settings or by hand.
     if retrieval and (retrieval.phase < retrieval.wanted or (status.model and retrieval.phase < VECTORS)):
@@ -102,7 +102,9 @@ def team_health(team: TeamOverview, timings: Timings, slow_ms: float, now: datet
             "You may not see any repository yet. The owner of the index adds one with `cairn team index`, and"
             " lets you see it with `cairn team grant`.",
         )
-    away = [(each.name, each.server.name) for each in team.repositories if each.server and each.server.is_away]
+    away = [
+        (each.name, each.server.name) for each in team.repositories if each.server and each.server.is_away
+    ]
     if away:
         name, server = away[0]
         named = f"{name} and {len(away) - 1:,} more are" if len(away) > 1 else f"{name} is"
@@ -138,7 +140,7 @@ def _progress(status: protocol.StatusAnswer) -> str:
 
 
 def _slow(timings: Timings, slow_ms: float) -> str:
-    p95, count = percentile(timings.answered, _SHARE), len(timings.answered)
+    p95, count = timings.percentile(_SHARE), len(timings.answered)
     if p95 is None or p95 <= slow_ms or count < _FEWEST:
         return ""
     return f"questions are slow: of the latest {count:,}, one in twenty took {took(p95)} or more"
