@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.command_line import run_cairn, without_progress
-from tests.engine.engines import indexed, write_files
+from tests.engine.engines import indexed
+from tests.harbour import write_files
 from tests.index.index_builders import Repository
 
 from cairn.operations.places import project_of

@@ -148,7 +148,7 @@ def answered(engine: Engine, name: str, params: Any) -> bool:
 
 
 hypotheses = settings(
-    max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 

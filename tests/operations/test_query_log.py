@@ -25,7 +25,7 @@ from cairn.operations.query_log import Answer, QueryLine, QueryLog
 from cairn.operations.recent_queries import logged_timings
 from cairn.settings.tree import LogSettings
 
-PROCESSES, LINES = 4, 2_000
+PROCESSES, LINES = 3, 500
 
 TEXT = "Where do the walruses moor?"
 ANSWER = search_answer(("src/harbour.py", 0.9, ("moor", "walruses")), ("docs/ships.md", 0.5, ()))
