@@ -173,25 +173,19 @@ async def test_a_resume_completes_the_work_of_the_pause(workspace: Path) -> None
 # --- reindex and refresh -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", ["src/harbour/tides.py", "src/harbour", None])
-async def test_reindex_reads_a_file_a_folder_or_all_again(
-    workspace: Path, tides: Path, path: str | None
-) -> None:
+async def test_reindex_reads_a_file_a_folder_or_all_again(workspace: Path, tides: Path) -> None:
+    names = ["high_water", "deep_water", "calm_water", "wide_water", "cold_water"]
     async with run_daemon(workspace, options={**UNWATCHED, **NO_MODEL}) as cairn:
-        await cairn.found("high_water", "src/harbour/tides.py")
-        rename_unnoticed(tides)
-        assert await cairn.request("cairn/reindex", {"path": path} if path else {}) == {"scheduled": True}
-        await cairn.found("deep_water", "src/harbour/tides.py")
-
-
-async def test_commands_reindex_and_refresh(workspace: Path, tides: Path) -> None:
-    async with run_daemon(workspace, options={**UNWATCHED, **NO_MODEL}) as cairn:
-        await cairn.found("high_water", "src/harbour/tides.py")
-        rename_unnoticed(tides)
+        await cairn.found(names[0], "src/harbour/tides.py")
+        for path in ("src/harbour/tides.py", "src/harbour", ""):
+            before, after = names.pop(0), names[0]
+            rename_unnoticed(tides, before, after)
+            assert await cairn.request("cairn/reindex", {"path": path} if path else {}) == {"scheduled": True}
+            await cairn.found(after, "src/harbour/tides.py")
+        rename_unnoticed(tides, *names)
         argument = {"path": "src", "folder": workspace.as_uri()}
         assert await cairn.execute("cairn.reindex", argument) == {"scheduled": True}
-        await cairn.found("deep_water", "src/harbour/tides.py")
-        assert await cairn.execute("cairn.reindex") == {"scheduled": True}
+        await cairn.found(names[-1], "src/harbour/tides.py")
         assert await cairn.execute("cairn.refresh") is None
 
 

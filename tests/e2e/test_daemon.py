@@ -112,29 +112,6 @@ async def test_initialize_does_not_wait_for_the_index(tmp_path: Path) -> None:
         await cairn.found("f99_19", "99/19.py")
 
 
-@pytest.mark.parametrize(
-    ("method", "params", "field"),
-    [
-        ("cairn/search", {}, "query"),
-        ("cairn/search", {"query": 7}, "query"),
-        ("cairn/search", {"query": "x", "limit": "ten"}, "limit"),
-        ("cairn/search", {"query": "x", "filter": {"type": "novel"}}, "filter.type"),
-        ("cairn/search", {"query": "x", "no-such": 1}, "no-such"),
-        ("cairn/search", ["x"], "expected an object"),
-        ("cairn/discover", {"query": "x", "config": {"broadK": "many"}}, "config.broadK"),
-        ("cairn/discover", {"query": "x", "config": {"brodK": 3}}, "config.brodK"),
-        ("cairn/discover", {"query": "x", "maxBullets": -1}, "maxBullets"),
-        ("cairn/fetchPage", {"path": "no/such.py"}, "path"),
-        ("cairn/reindex", {"path": "../secrets.md"}, "path"),
-        ("cairn/reindex", {"path": "/etc/hosts"}, "path"),
-        ("cairn/status", {"verbose": True}, "verbose"),
-    ],
-)  # fmt: skip
-async def test_a_refusal_names_the_bad_param(harbour: Daemon, method: str, params: Any, field: str) -> None:
-    with pytest.raises(JsonRpcInvalidParams, match=field.replace(".", r"\.")):
-        await harbour.request(method, params)
-
-
 async def test_a_refusal_answers_unreadable_params_of_a_standard_request() -> None:
     error = (await answer_to("workspace/executeCommand", {"command": {"not": "a string"}}))["error"]
     assert error["code"] == JsonRpcInvalidParams.CODE

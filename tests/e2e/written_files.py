@@ -14,10 +14,10 @@ def write_function(path: Path, name: str) -> Path:
     return path
 
 
-def rename_unnoticed(path: Path) -> None:
+def rename_unnoticed(path: Path, before: str = "high_water", after: str = "deep_water") -> None:
     """Rename a function but keep the file's size and time, so that only a reindex finds the change."""
     status = path.stat()
-    path.write_text(path.read_text().replace("high_water", "deep_water"))
+    path.write_text(path.read_text().replace(before, after))
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert path.stat().st_size == status.st_size
 
