@@ -45,7 +45,6 @@ from cairn.web import highlighting
 if TYPE_CHECKING:
     from cairn.engine.stored import StoredEngine
     from cairn.lsp.editor_connection import MakeEngine
-    from cairn.team.team_store import TeamStore
 
 _END_SECONDS = 3
 """Timeout for running requests when the server stops."""
@@ -263,7 +262,7 @@ def _bound(address: str, port: int, option: str) -> socket.socket:
 class TeamTokens:
     """The tokens of a team's database. Each request looks up its token, so revocation is immediate."""
 
-    _store: TeamStore
+    _engine: StoredEngine
 
     @property
     def remedy(self) -> str:
@@ -272,12 +271,12 @@ class TeamTokens:
 
     def check(self, token: str, reader: str) -> None:
         """Raise StoreUnavailableError if the token does not belong to the reader any more."""
-        if self._store.reader_of(token) != reader:
+        if self._engine.reader_of(token) != reader:
             raise StoreUnavailableError(f"Your token is no longer valid; connect again with {self.remedy}.")
 
     async def caller(self, token: str) -> str | None:
         """Return the name of the token's reader; None for a token that is unknown, revoked or expired."""
-        return await asyncio.to_thread(self._store.reader_of, token) if token else None
+        return await asyncio.to_thread(self._engine.reader_of, token) if token else None
 
 
 def engines_for(engine: StoredEngine, tokens: TeamTokens, host: Host) -> Callable[[str, str], MakeEngine]:
@@ -298,8 +297,8 @@ def stored(given: Sequence[str], host: Host) -> tuple[StoredEngine, TeamTokens]:
     """
     try:
         from cairn.engine.stored import StoredEngine
-        from cairn.team.team_store import TeamStore
+        from cairn.team.team_store import connect
     except ImportError as problem:
         raise CairnError(_EXTRA) from problem
-    store = TeamStore.at(given)
-    return StoredEngine(store.connections, host), TeamTokens(store)
+    engine = StoredEngine(connect(given), host)
+    return engine, TeamTokens(engine)
