@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.command_line import run_cairn, without_progress
-from tests.engine.engines import indexed, write_files
+from tests.engine.engines import indexed
 from tests.git_repository import GitRepository
+from tests.harbour import write_files
 
 from cairn.operations.places import project_of
 from cairn.paths import workspace_dir

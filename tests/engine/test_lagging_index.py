@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import ask
-from tests.engine.engines import NO_VECTORS, indexed, wait_for, write_files
+from tests.engine.engines import NO_VECTORS, indexed
 from tests.git_repository import GitRepository
-from tests.serving import PATIENCE_SECONDS
+from tests.harbour import write_files
+from tests.serving import PATIENCE_SECONDS, wait_for
 
 from cairn.engine.engine import Engine
 from cairn.index.store.coordination import note_holder, writer_lock

@@ -15,26 +15,30 @@ import apsw
 from attrs import evolve, field, frozen
 
 from cairn import protocol
+from cairn.engine.background_value import BackgroundValue
 from cairn.engine.caller import Caller
 from cairn.engine.engine import Engine
 from cairn.engine.folders import Folder, FolderSettings
 from cairn.engine.host import Host
 from cairn.engine.request import Request
-from cairn.engine.stored_overview import StoredOverview
 from cairn.errors import InvalidRequestError, StoreUnavailableError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
 from cairn.index.postgres.access import role_of
 from cairn.index.postgres.postgres_reader import PostgresReader
+from cairn.index.postgres.postgres_server import ServerState
 from cairn.index.postgres.repositories import likely_repositories
-from cairn.index.postgres.shards import is_any_away, servers_of
+from cairn.index.postgres.shards import OtherServer, is_any_away, servers_of
 from cairn.index.postgres.snapshot_catalogue import SnapshotMemory
 from cairn.index.postgres.snapshots import (
+    SCHEME,
     RequestReads,
     SnapshotCache,
     StoredSnapshot,
     nearest_snapshot,
+    repository_uri,
     snapshot_key,
+    visible_repositories,
     visible_snapshots,
 )
 from cairn.index.postgres.transactions import Store
@@ -43,14 +47,16 @@ from cairn.index.remote.messages import dumps, loads
 from cairn.index.remote.packed_catalogue import packed_catalogue
 from cairn.index.remote.remote_reader import read
 from cairn.index.store.keyword_columns import compound_parts, stems
+from cairn.operations.health import TeamOverview
 from cairn.text.uris import path_below
 
-SCHEME = "cairn-team"
 _NAME = re.compile(r"[^\W\d]\w*")
 _NOWHERE = Path(os.devnull) / "cairn-team"
 """The parent of all repositories' folders. It cannot exist, so paths in it never lead to a local file."""
 _MOST_AT_ONCE = 32
 """The maximum number of repositories per request. Of more, the most likely to answer are searched."""
+_FRESH_SECONDS = 10.0
+"""How long the state of the servers is used before they are asked again."""
 _MOST_CALLERS = 64
 """The maximum number of callers with caches of answers and queries. The least recent caller is dropped."""
 
@@ -95,10 +101,6 @@ class StoredFolder(Folder):
         return f"{self.uri}/{quote(path, errors='surrogateescape')}"
 
 
-def repository_uri(repository: str) -> str:
-    return f"{SCHEME}:///{quote(repository)}"
-
-
 def _revision(snapshot: StoredSnapshot) -> protocol.Revision:
     return protocol.Revision(
         repository_uri(snapshot.repository),
@@ -121,7 +123,7 @@ class StoredEngine(Engine):
         self._settings = FolderSettings(self._layers, _NOWHERE)
         self._overlay = Overlay(_NOWHERE, self._settings, self.host.model)
         """An overlay without documents, which all folders share."""
-        self._overview = StoredOverview(store, repository_uri)
+        self._servers: BackgroundValue[list[ServerState]] = BackgroundValue()
 
     @contextmanager
     def asked(self, caller: str, workspace: str) -> Iterator[Request]:
@@ -132,13 +134,23 @@ class StoredEngine(Engine):
         two.
         """
         with RequestReads(self._store, caller or None) as reads:
-            overview = partial(self._overview.seen_by, reads)
+            overview = partial(self._overview, reads)
             request = evolve(self.request(), caller=self._caller(caller), overview=overview)
             snapshots, remark = _reachable(reads, _snapshots(reads, workspace))
             if len(snapshots) > _MOST_AT_ONCE:
                 yield evolve(request, choose=partial(self._likeliest, reads, snapshots, remark))
             else:
                 yield evolve(request, folders=self.opened(reads, snapshots, remark))
+
+    def _overview(self, reads: RequestReads) -> TeamOverview:
+        """Return what the caller of `reads` may see of the whole index."""
+        repositories = visible_repositories(reads)
+        parts = reads.read(lambda db: servers_of(db, {each.shard for each in repositories}))
+        servers = self._servers.get(None, self._store.states, _FRESH_SECONDS)
+        if servers is not None:
+            others = sorted(set(parts.values()), key=lambda part: part.name)
+            servers = [*servers, *map(OtherServer.state, others)]
+        return TeamOverview([evolve(each, server=parts.get(each.shard)) for each in repositories], servers)
 
     def _new_caller(self, name: str) -> Caller:
         """Return the caches of a caller. All callers share timings, and none may change later answers."""

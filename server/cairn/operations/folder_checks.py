@@ -292,6 +292,8 @@ def _vectors(db: apsw.Connection) -> Check | str:
     return note(made, f"They are made during indexing: {_DO_INDEX}.") if queued else made
 
 
-def _state(status: StatusAnswer) -> Check | str:
+def _state(status: StatusAnswer) -> Check | str | None:
+    if not status.generation:  # The check `index` says that there is none.
+        return None
     health = health_of(status)
     return health.text if health.level in (GOOD, BUSY) else note(health.text)

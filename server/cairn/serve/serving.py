@@ -23,7 +23,7 @@ from cairn.attach.engine_records import SERVER
 from cairn.engine.engine import Engine
 from cairn.engine.host import Host
 from cairn.engine.runner import Runner
-from cairn.errors import CairnError, StoreUnavailableError
+from cairn.errors import CairnError, StoreUnavailableError, needing
 from cairn.http.admission import PAGES, Served
 from cairn.http.asgi import API, MCP, http_app
 from cairn.http.guard import Guard, is_loopback, resolved
@@ -50,7 +50,6 @@ _END_SECONDS = 3
 """Timeout for running requests when the server stops."""
 _LOOPBACK = "127.0.0.1"
 _OTHER_LOOPBACK = {"127.0.0.1": "::1", "0.0.0.0": "::1", "::1": "127.0.0.1", "::": "127.0.0.1"}
-_EXTRA = 'This needs more libraries: pip install "cairn-ls[serve,team]"'
 _PORT_TRIES = 9
 """The number of attempts to get a free port at both addresses of loopback."""
 
@@ -295,10 +294,8 @@ def stored(given: Sequence[str], host: Host) -> tuple[StoredEngine, TeamTokens]:
 
     Raises StoreUnavailableError if the database cannot be used.
     """
-    try:
+    with needing("serve", "team"):
         from cairn.engine.stored import StoredEngine
         from cairn.team.team_store import connect
-    except ImportError as problem:
-        raise CairnError(_EXTRA) from problem
     engine = StoredEngine(connect(given), host)
     return engine, TeamTokens(engine)

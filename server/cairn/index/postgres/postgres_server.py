@@ -93,11 +93,13 @@ _SELECT_LAG = """
 
 @attrs.frozen
 class ServerState:
-    where: str
+    """A database server with the index or a part of it, as the page shows it."""
+
+    name: str
     """The host, port and database."""
     answers: bool
-    primary: bool | None
-    """Whether the server accepts writes; None if unknown."""
+    role: str
+    """`primary`, `replica`, `part` for a server with some of the repositories, or "" if unknown."""
     behind_seconds: float | None = None
     """The lag of a replica; None for the primary, and if it is unknown."""
     problem: str = ""
@@ -224,8 +226,12 @@ class Server:
             finally:
                 self.give_back(connection)
         except StoreUnavailableError as problem:
-            return ServerState(self.where, False, self.primary, problem=str(problem))
-        return ServerState(self.where, True, self.primary, row[0] if row else None)
+            return ServerState(self.where, False, self._role, problem=str(problem))
+        return ServerState(self.where, True, self._role, row[0] if row else None)
+
+    @property
+    def _role(self) -> str:
+        return "" if self.primary is None else "primary" if self.primary else "replica"
 
     def mark_down(self) -> None:
         """Try this server last for a while."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import starmap
 from typing import Self, TypeVar
+from urllib.parse import quote
 from weakref import WeakValueDictionary
 
 from attrs import define, field, frozen
@@ -17,7 +18,7 @@ from psycopg.rows import TupleRow
 
 from cairn.errors import OutOfTimeError, StoreUnavailableError
 from cairn.index.postgres.failures import explained
-from cairn.index.postgres.shards import servers_of
+from cairn.index.postgres.shards import OtherServer, servers_of
 from cairn.index.postgres.snapshot_catalogue import SnapshotKey, SnapshotMemory, read_snapshot
 from cairn.index.postgres.transactions import Begun, Reads, SingleReads, Store, retried
 from cairn.index.store.caches import bounded
@@ -54,8 +55,14 @@ _SELECT_MISSING = """
     SELECT 1 FROM unnest(%s::int[], %s::bigint[]) AS k(repository, id)
     WHERE NOT EXISTS (SELECT FROM cairn.snapshots s WHERE s.repository = k.repository AND s.id >= k.id)
     LIMIT 1"""
+SCHEME = "cairn-team"
+"""The scheme of the URIs of repositories and of their files."""
 _REPLACED = "A newer index replaced this one just now. Try again."
 T = TypeVar("T")
+
+
+def repository_uri(repository: str) -> str:
+    return f"{SCHEME}:///{quote(repository)}"
 
 
 @frozen
@@ -102,6 +109,17 @@ class VisibleRepository:
     """The number of its indexed branches and tags."""
     newest_ref: str
     newest_at: datetime.datetime
+    server: OtherServer | None = None
+    """The other server that stores its text; None for the store's own server."""
+
+    @property
+    def uri(self) -> str:
+        return repository_uri(self.name)
+
+    @property
+    def answers(self) -> bool:
+        """Whether its server answered the latest request."""
+        return self.server is None or not self.server.is_away
 
 
 def visible_repositories(reads: Reads) -> list[VisibleRepository]:
