@@ -10,12 +10,13 @@ from attrs import frozen
 from playwright.sync_api import BrowserContext, expect
 
 from cairn.team.trial import LocalServer
+from tests.git_repository import GitRepository
 from tests.page.browsing import PHONE, SCHEMES, Browsing, grave_violations, overhang, places, wait_until
 from tests.page.hostile_repository import CODE_FILE, SCRIPT, hostile_repository
 from tests.page.site import Site, answer_path, search_path
 from tests.postgres import postgres_server
 from tests.serving import wait_for
-from tests.team.git_repositories import GitRepository, harbour, index
+from tests.team.git_repositories import harbour, index
 from tests.team.team_server import LIGHTHOUSE, TeamStore, own_store, team_serving
 
 __all__ = ["postgres_server"]

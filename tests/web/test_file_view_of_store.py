@@ -7,9 +7,10 @@ from urllib.parse import urlencode
 
 import pytest
 from attrs import frozen
+from tests.git_repository import GitRepository
 from tests.postgres import postgres_server
 from tests.serving import Served
-from tests.team.git_repositories import GitRepository, harbour, index
+from tests.team.git_repositories import harbour, index
 from tests.team.team_server import LIGHTHOUSE, own_store, team_serving
 from tests.web.conftest import Browser, assert_nothing_foreign
 
