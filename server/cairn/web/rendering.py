@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import functools
-import gzip
-import secrets
+import hashlib
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import jinja2
-from attrs import frozen
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -88,44 +86,18 @@ def streamed_page(request: PageRequest, template: str, stop: Callable[[], None],
     stream = _templates().get_template(template).stream(values)
     stream.enable_buffering(_PARTS)
     pieces = (piece.encode() for piece in stream)
-    if not _accepts_gzip(request):
+    if "gzip" not in request.http.headers.get("accept-encoding", ""):
         return _StreamedPage(pieces, stop, {})
     headers = {"content-encoding": "gzip", "vary": "accept-encoding"}
     return _StreamedPage(_compressed(pieces), stop, headers)
-
-
-def page_around(request: PageRequest, template: str, late: Awaitable[str], **values: Any) -> Response:
-    """Return a whole page. Its beginning is sent before the value `late`, which is HTML, is complete."""
-    mark = secrets.token_hex(16)  # The page's other text cannot contain this mark.
-    text = rendered(template, signed_in=True, theme=_theme(request.http), late=mark, **values)
-    before, _, after = text.partition(mark)
-    is_compressed = _accepts_gzip(request)
-
-    async def pieces() -> AsyncIterator[bytes]:
-        compressor = zlib.compressobj(_LEVEL, wbits=31)
-        first = before.encode()
-        yield _flushed(compressor, first) if is_compressed else first
-        rest = f"{await late}{after}".encode()
-        yield compressor.compress(rest) + compressor.flush() if is_compressed else rest
-
-    headers = {"vary": "accept-encoding"} | ({"content-encoding": "gzip"} if is_compressed else {})
-    return StreamingResponse(pieces(), media_type="text/html", headers=headers)
 
 
 def _compressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Compress the pieces so that the browser can decode each at once; the middleware would buffer 100 KB."""
     compressor = zlib.compressobj(_LEVEL, wbits=31)
     for piece in pieces:
-        yield _flushed(compressor, piece)
+        yield compressor.compress(piece) + compressor.flush(zlib.Z_SYNC_FLUSH)
     yield compressor.flush()
-
-
-def _flushed(compressor: zlib._Compress, data: bytes) -> bytes:
-    return compressor.compress(data) + compressor.flush(zlib.Z_SYNC_FLUSH)
-
-
-def _accepts_gzip(request: PageRequest) -> bool:
-    return "gzip" in request.http.headers.get("accept-encoding", "")
 
 
 def fragment(template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
@@ -163,32 +135,14 @@ def static_address(name: str) -> str:
 
 
 @functools.cache
-def static_files() -> frozenset[str]:
-    return frozenset(file.name for file in (HERE / "static").iterdir())
-
-
-@frozen
-class StaticFile:
-    body: bytes
-    compressed: bytes
-
-
-@functools.cache
-def static_file(name: str) -> StaticFile:
-    """Return the static file with this name. Each file is read only once."""
-    body = (HERE / "static" / name).read_bytes()
-    return StaticFile(body, gzip.compress(body))
+def static_files() -> Mapping[str, bytes]:
+    """Return the content of each static file by name. Browsers paint nothing before they have the styles."""
+    return {file.name: file.read_bytes() for file in sorted((HERE / "static").iterdir())}
 
 
 @functools.cache
 def static_version() -> str:
-    """Return a short digest of all static files."""
-    import hashlib
-
-    digest = hashlib.sha256()
-    for name in sorted(static_files()):
-        digest.update(static_file(name).body)
-    return digest.hexdigest()[:12]
+    return hashlib.sha256(b"".join(static_files().values())).hexdigest()[:12]
 
 
 def _response(request: Request, template: str, status: int, **values: Any) -> HTMLResponse:
