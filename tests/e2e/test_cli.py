@@ -169,7 +169,7 @@ BAD = [
     (("callees", "README.md:999"), 2, "README.md has 7 lines, got line 999"),
     (("callers", "logo.png:1"), 1, "has no line 1 that is indexed"),
     (("context", "README.md:x"), 2, "expected FILE:LINE or FILE:LINE:COLUMN"),
-    (("context", "README.md:1:0"), 2, "lines and columns count from 1"),
+    (("context", "README.md:1:0"), 2, "columns count from 1"),
     (("context", "README.md:1", "--budget", "-1"), 2, "budget: expected 0 to 100,000"),
     (("page", "src/nope.md"), 1, "give a path as in Cairn's answers"),
     (("page", "nope.md"), 1, "there is no 'nope.md'"),
