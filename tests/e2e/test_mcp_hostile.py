@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("bare_data_dir")]
 
 MESSAGES = int(os.environ.get("CAIRN_HOSTILE_MESSAGES", "400"))
 _BATCH = 50
-"""The number of messages to one process."""
+"""The number of messages between two that must be answered."""
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
@@ -65,26 +65,37 @@ async def receive(cairn: Wire, message_id: str) -> Any:
     return answer
 
 
-@settings(
-    max_examples=max(1, MESSAGES // _BATCH),
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],  # shrinking would start a process for each example
-)
-@given(batch=st.lists(LINES, min_size=_BATCH, max_size=_BATCH), before=st.lists(LINES, max_size=3))
-async def test_hostile_lines_neither_stop_nor_hang_the_process(
-    workspace: Path, batch: list[bytes], before: list[bytes]
-) -> None:
+def batches() -> list[list[bytes]]:
+    """Generate all lines before any is sent, so that one process gets them all."""
+    found: list[list[bytes]] = []
+
+    @settings(
+        max_examples=max(1, MESSAGES // _BATCH),
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.explicit, Phase.generate],
+    )
+    @given(st.lists(LINES, min_size=_BATCH, max_size=_BATCH))
+    def generate(batch: list[bytes]) -> None:
+        found.append(batch)
+
+    generate()
+    return found
+
+
+async def test_hostile_lines_neither_stop_nor_hang_the_process(workspace: Path) -> None:
+    first, *others = batches()
     async with run_wire(workspace) as cairn:
-        for line in before:
+        for line in first:
             cairn.send_line(line)
         cairn.send(id="hello", method="ping")
         await receive(cairn, "hello")
         cairn.send(**{**HELLO, "id": "initialize"})
-        for line in batch:
-            cairn.send_line(line)
-        cairn.send(id="probe", method="tools/call", params={"name": "status", "arguments": {}})
-        answer = await receive(cairn, "probe")
-        assert "result" in answer or "error" in answer
-        assert cairn.process.returncode is None
+        for number, batch in enumerate(others):
+            for line in batch:
+                cairn.send_line(line)
+            cairn.send(id=f"probe {number}", method="tools/call", params={"name": "status", "arguments": {}})
+            answer = await receive(cairn, f"probe {number}")
+            assert "result" in answer or "error" in answer
+            assert cairn.process.returncode is None
         cairn.stdin.close()
         assert await cairn.end() == 0
