@@ -157,14 +157,6 @@ def test_related_passages_are_shown_with_their_reasons(opened: Opened) -> None:
     expect(related.locator("details li").first).to_be_visible()
 
 
-def test_panel_shows_the_history(opened: Opened) -> None:
-    known = opened(file_path(PATH)).locator("#known")
-    expect(known.get_by_role("heading", name=re.compile("Commits"))).to_be_visible()
-    assert known.locator(".commits li").count()
-    expect(known).to_contain_text("Imported by")
-    expect(known.get_by_role("link", name="server/cairn/web/authentication.py").first).to_be_visible()
-
-
 def test_file_page_works_without_script(opened: Opened, project: Site) -> None:
     page = opened(file_path(CALLED), java_script_enabled=False)
     assert page.locator("#code .line code").all_text_contents() == lines_of(project, CALLED)

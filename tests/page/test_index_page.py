@@ -110,7 +110,7 @@ def test_form_explains_a_path(port: Site, context: BrowserContext) -> None:
 
 def test_progress_is_shown_while_a_folder_is_indexed(tmp_path: Path, browsing: Browsing) -> None:
     context = browsing.context()
-    folder = clone_of_this_project(tmp_path / "cairn")
+    folder = clone_of_this_project(tmp_path / "cairn", "server/cairn", "docs")
     with own_machine(tmp_path), serving(str(folder)) as served:
         young = Site(served, folder)
         young.sign_in(context)

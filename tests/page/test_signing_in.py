@@ -111,15 +111,6 @@ def test_secrets_are_in_no_address_page_or_storage(
     assert page.evaluate("history.length") <= 7
 
 
-def test_address_of_the_link_is_not_left_in_the_history(estuary: Site, browsing: Browsing) -> None:
-    page = browsing.context().new_page()
-    page.goto("about:blank")
-    page.goto(estuary.link())
-    assert page.url == f"{estuary.url}/ui/"
-    page.go_back()
-    assert page.url == "about:blank"
-
-
 def test_browser_does_not_cache_pages_of_an_ended_session(estuary: Site, browsing: Browsing) -> None:
     browsing.faults.expect("401")
     context = browsing.context()
@@ -196,37 +187,3 @@ def test_open_page_reports_an_ended_session_and_keeps_the_text(estuary: Site, br
     page.keyboard.press("Enter")
     expect(page.locator(".row").first).to_be_visible()
     assert page.locator("#q").input_value() == "high water"
-
-
-def test_session_ends_after_its_time(
-    tmp_path: Path, browsing: Browsing, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    browsing.faults.expect("401")
-    folder = small_folder(tmp_path)
-    monkeypatch.setenv("CAIRN_SERVE__SESSION_HOURS", "0.001")
-    with own_machine(tmp_path), site(folder) as served:
-        context = browsing.context()
-        served.sign_in(context)
-        cookie = session_of(context)
-        page = served.open(context)
-        assert is_in(page)
-        wait_for(lambda: not context.cookies())  # The browser deletes it.
-        page.reload()
-        assert not is_in(page)
-        # The server refuses a cookie that a browser keeps for longer.
-        context.add_cookies([cookie | {"expires": cookie["expires"] + 3_600}])
-        wait_for(lambda: page.reload() and not is_in(page))
-
-
-def test_new_token_ends_the_sessions_of_the_old_one(tmp_path: Path, browsing: Browsing) -> None:
-    browsing.faults.expect("401")
-    folder = small_folder(tmp_path)
-    with own_machine(tmp_path):
-        context = browsing.context()
-        with site(folder) as served:
-            served.sign_in(context)
-            assert is_in(served.open(context))
-        with site(folder, "--port", str(served.served.port)) as again:
-            assert is_in(again.open(context)), "sessions outlive a restart of the server"
-        with site(folder, "--port", str(served.served.port), "--new-token") as renewed:
-            assert not is_in(renewed.open(context))
