@@ -1,17 +1,17 @@
-"""The page of a file in a team's index, which only its readers see."""
+"""The pages of a team's index, on which readers see only their own repositories."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from urllib.parse import urlencode
 
 import pytest
-from attrs import frozen
+from attrs import evolve, frozen
 from tests.postgres import postgres_server
-from tests.serving import Served
+from tests.serving import Served, wait_for
 from tests.team.git_repositories import GitRepository, harbour, index
 from tests.team.team_server import LIGHTHOUSE, own_store, team_serving
-from tests.web.conftest import Browser, assert_nothing_foreign
+from tests.web.conftest import HOSTILE, Browser, assert_nothing_foreign, signed_in
 
 from cairn.team.trial import LocalServer
 from cairn.web.addresses import file_address
@@ -32,19 +32,16 @@ class Town:
     """The token of a reader of the harbour and the lighthouse."""
 
     def browser(self, token: str) -> Browser:
-        browser = Browser(self.served)
-        answer = browser.ask("/ui/sign-in", method="POST", body=urlencode({"token": token}))
-        assert answer.status == 303, answer
-        return browser
+        return signed_in(evolve(self.served, token=token))
 
 
 @pytest.fixture(scope="module")
 def town(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
     folder = tmp_path_factory.mktemp("file-town")
     with own_store(postgres_server, folder) as store:
-        index(store.url, harbour(folder / "harbour"))
+        index(store.url, harbour(folder / "harbour", **{f"{HOSTILE}.py": "def lure(): ...\n"}))
         index(store.url, GitRepository(folder / "lighthouse", LIGHTHOUSE))
-        ada, bob = store.reader("ada", "harbour"), store.reader("bob", "harbour", "lighthouse")
+        ada, bob = store.reader("ada", "harbour"), store.reader("bob", everything=True)
         with team_serving(store.server_url, log=folder / "log") as served:
             yield Town(served, ada, bob)
 
@@ -82,3 +79,39 @@ def test_file_is_hidden_from_other_readers(town: Town) -> None:
         for answer in (ada.ask(page), ada.ask(panel, headers={"Cairn-Fragment": "1"})):
             assert answer.status in (400, 404)
             assert b"kindle" not in answer.body
+
+
+# --- the index -------------------------------------------------------------------------------------------
+
+
+def shown(browser: Browser, **values: str) -> str:
+    def look() -> str | None:
+        page = browser.page("/ui/index", **values)
+        return None if "being counted" in page or "being asked" in page else page
+
+    return str(wait_for(look))
+
+
+def repositories(page: str) -> list[str]:
+    return re.findall(r'<th scope="row"><a href="/ui/index\?repository=[^"]*">([^<]*)</a>', page)
+
+
+def test_readers_see_their_own_repositories_and_the_servers(town: Town) -> None:
+    ada, bob = town.browser(town.ada), town.browser(town.bob)
+    assert repositories(shown(bob)) == ["harbour", "lighthouse"]
+    page = shown(ada)
+    assert repositories(page) == ["harbour"]
+    assert "lighthouse" not in page.lower()
+    assert "primary" in page
+    assert re.search(r"<td>main\b", page)
+    assert "1 repository can be searched" in page
+    assert_nothing_foreign(page)
+    assert ada.ask("/ui/index?repository=lighthouse").status == 400
+    lamp = "src/lighthouse/lamp.py"
+    assert "no rule excludes it" in shown(bob, repository="lighthouse", path=lamp)
+    assert "not there" in shown(ada, path=lamp)
+    page = shown(ada, path=f"{HOSTILE}.py")
+    assert_nothing_foreign(page)
+    assert "no rule excludes it" in page
+    assert "main at " in page
+    assert "a team's index leaves out" in page
