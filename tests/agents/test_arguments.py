@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from cairn.agents.arguments import arguments_of, error_with_usage
 from cairn.agents.discover_tool import DiscoverArguments
 from cairn.agents.place_text import Place, place_named
 from cairn.agents.search_tools import SearchArguments
-from cairn.agents.tool_call import cursor_of, steps_of
+from cairn.agents.tool_call import arguments_of, cursor_of, error_with_usage, steps_of
 from cairn.agents.tools import TOOLS
 from cairn.errors import InvalidRequestError
 

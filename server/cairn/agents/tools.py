@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from cairn.agents import manuals
-from cairn.agents.arguments import WORKSPACE, arguments_of, error_with_usage, without_nulls
 from cairn.agents.discover_tool import DiscoverArguments, discover, discover_data
 from cairn.agents.index_state import StatusArguments, freshness, status, status_data
 from cairn.agents.manuals import Schema, answer_schema, params_schema
@@ -28,7 +27,7 @@ from cairn.agents.search_tools import (
     search,
     search_data,
 )
-from cairn.agents.tool_call import ToolCall
+from cairn.agents.tool_call import WORKSPACE, ToolCall, arguments_of, error_with_usage, without_nulls
 from cairn.engine.methods import METHODS, STAGES, Method
 from cairn.errors import InvalidRequestError
 from cairn.schema.convert import snake_case, unstructure
