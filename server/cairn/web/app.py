@@ -23,6 +23,8 @@ from cairn.http.refusals import CODES, RefusedError, refusal_of
 from cairn.web import addresses
 from cairn.web.authentication import Authentication
 from cairn.web.rendering import (
+    PageRequest,
+    Served,
     fragment,
     plain_page,
     sentence_of,
@@ -30,7 +32,6 @@ from cairn.web.rendering import (
     static_version,
     wants_fragment,
 )
-from cairn.web.request import PageRequest, Served
 from cairn.web.views.answer import answer, answer_events
 from cairn.web.views.file import file, file_panel
 from cairn.web.views.index import index

@@ -1,26 +1,36 @@
-"""Renders pages and fragments from Jinja2 templates, which escape all text."""
+"""Requests of signed-in people, and the pages and fragments that answer them.
+
+Pages are rendered from Jinja2 templates, which escape all text.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import hashlib
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import jinja2
+from attrs import frozen
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 import cairn
-from cairn.http.events import disconnected
+from cairn.engine.methods import WEB, Tell
+from cairn.engine.request import Request as EngineRequest
+from cairn.engine.runner import Runner
+from cairn.http.events import disconnected, unless_disconnected
+from cairn.http.guard import is_loopback_host
 from cairn.http.refusals import refusal_of
+from cairn.settings.tree import ServeSettings
 from cairn.startup.ending import first_of
 from cairn.text.counts import counted
 from cairn.web import addresses
-from cairn.web.request import PageRequest
+from cairn.web.highlighting import Highlighting
 
 HERE = Path(__file__).parent
 THEME_COOKIE = "cairn_theme"
@@ -30,6 +40,77 @@ _PARTS = 1_500
 _LEVEL = 5
 FRAGMENT = "cairn-fragment"
 """The header with which scripts request a part of a page."""
+
+
+T = TypeVar("T")
+
+
+@frozen
+class Served:
+    """The parts of the server that the views need."""
+
+    runner: Runner
+    settings: ServeSettings
+    has_several: Callable[[], bool]
+    """Returns whether several folders or repositories are open, so that addresses must name one."""
+
+
+@frozen
+class PageRequest:
+    """A request whose queries are cancelled when the browser disconnects."""
+
+    http: Request
+    served: Served
+
+    @property
+    def repository(self) -> str:
+        """The folder or repository that the address names; "" for all."""
+        return self.http.query_params.get("repository", "")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the browser runs on this machine: it has opened a loopback address."""
+        return is_loopback_host(self.http.headers.get("host", ""))
+
+    def named(self, folder: str) -> str:
+        """Return the folder's URI if addresses must name it, else ""."""
+        return folder if self.served.has_several() else ""
+
+    async def answer(self, name: str, params: object) -> Any:
+        """Call the method `name` and return its answer as an object of its class. Raises CairnError."""
+        return await unless_disconnected(self.http, self.streamed_answer(name, params))
+
+    async def streamed_answer(self, name: str, params: object, tell: Tell | None = None) -> Any:
+        """Call a method as `answer` does, for a response that itself detects a disconnect."""
+        return await self.served.runner.answer(
+            name,
+            params,
+            front=WEB,
+            workspace=self.repository,
+            seconds=self.served.settings.request_seconds,
+            tell=tell,
+            as_json=False,
+        )
+
+    async def work(self, work: Callable[[EngineRequest], T]) -> T:
+        """Run `work(request)` on a query thread, for the signed-in person. Raises CairnError."""
+        seconds = self.served.settings.request_seconds
+        running = self.served.runner.work(work, workspace=self.repository, seconds=seconds)
+        found: T = await unless_disconnected(self.http, running)
+        return found
+
+    async def highlight(self, work: Callable[[], T], colours: Highlighting | None = None) -> T:
+        """Run work that highlights texts on a thread, until the browser disconnects."""
+        found: T = await unless_disconnected(self.http, _highlighted(work, colours or Highlighting()))
+        return found
+
+
+async def _highlighted(work: Callable[[], T], colours: Highlighting) -> T:
+    with colours.stopped_when_cancelled():
+        return await asyncio.to_thread(colours.run, work)
+
+
+# --- pages ---------------------------------------------------------------------------------------------
 
 
 def sentence_of(problem: Exception) -> str:

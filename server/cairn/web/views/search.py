@@ -14,8 +14,7 @@ from cairn.agents.result_text import ResultText, search_texts
 from cairn.web.addresses import editor_address, file_address, numbered, repository_name
 from cairn.web.code import CodeLine, passage_lines, result_lines
 from cairn.web.question import Question, chosen, offered
-from cairn.web.rendering import fragment, page, wants_fragment
-from cairn.web.request import PageRequest
+from cairn.web.rendering import PageRequest, fragment, page, wants_fragment
 
 
 @frozen
