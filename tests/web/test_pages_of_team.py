@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from tests.postgres import postgres_server
 from tests.serving import Served, wait_for
 from tests.team.git_repositories import GitRepository, harbour, index
-from tests.team.team_server import LIGHTHOUSE, own_store, team_serving
+from tests.team.team_server import LIGHTHOUSE, TeamStore, own_store, team_serving
 from tests.web.conftest import HOSTILE, Browser, assert_nothing_foreign, signed_in
 
 from cairn.team.trial import LocalServer
@@ -23,9 +23,10 @@ BERTHS, LAMP = "src/harbour/berths.py", "src/lighthouse/lamp.py"
 
 @frozen
 class Town:
-    """A server, and the tokens of two readers."""
+    """A server, its store, and the tokens of two readers."""
 
     served: Served
+    store: TeamStore
     ada: str
     """The token of a reader of the harbour."""
     bob: str
@@ -43,7 +44,7 @@ def town(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory)
         index(store.url, GitRepository(folder / "lighthouse", LIGHTHOUSE))
         ada, bob = store.reader("ada", "harbour"), store.reader("bob", everything=True)
         with team_serving(store.server_url, log=folder / "log") as served:
-            yield Town(served, ada, bob)
+            yield Town(served, store, ada, bob)
 
 
 def test_file_of_a_team_has_outline_callers_and_counts(town: Town) -> None:
@@ -79,6 +80,25 @@ def test_file_is_hidden_from_other_readers(town: Town) -> None:
         for answer in (ada.ask(page), ada.ask(panel, headers={"Cairn-Fragment": "1"})):
             assert answer.status in (400, 404)
             assert b"kindle" not in answer.body
+
+
+def test_answers_are_from_repositories_of_the_reader(town: Town) -> None:
+    ada, bob = town.browser(town.ada), town.browser(town.bob)
+    for path in ("/ui/", "/ui/answer"):
+        question = {"q": "kindle the lamp", "whole": "1"}
+        page = bob.page(path, **question)
+        assert "kindle_lamp" in page
+        assert "vscode:" not in page
+        assert "kindle_lamp" not in ada.page(path, **question)
+        for repository in ("lighthouse", "nowhere"):
+            assert ada.ask(f"{path}?q=kindle&whole=1&repository={repository}").status == 400
+
+
+def test_revoked_access_ends_in_a_session(town: Town) -> None:
+    eve = town.browser(town.store.reader("eve", "lighthouse"))
+    assert "kindle_lamp" in eve.page(file_address(LAMP))
+    town.store.owned.revoke("eve", [])
+    wait_for(lambda: eve.ask(file_address(LAMP)).status == 401)
 
 
 # --- the index -------------------------------------------------------------------------------------------
