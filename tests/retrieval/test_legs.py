@@ -69,7 +69,7 @@ HURRIED = SearchSettings(leg_deadline_ms=0.0)
 def test_each_result_contains_the_quoted_text(readers: list[IndexReader], quoted: str) -> None:
     found = ask(readers, f"ship {quoted}")
     assert sources(found) == [("src/errors.py", "exact"), ("src/late.py", "exact")]
-    assert found.remark == ""
+    assert found.legs.remark == ""
     (reason,) = (each for each in results(found)[0].reasons if each.signal == "contains the literal text")
     assert reason.value == 1.0
     assert "exact" in found.timings
@@ -85,7 +85,7 @@ def test_text_in_backticks_ranks_first_beside_others(readers: list[IndexReader])
 def test_several_quotes_have_to_be_in_one_file(readers: list[IndexReader]) -> None:
     both = ask(readers, '"may not leave" "print("')
     assert {path for path, _ in sources(both)} == {"src/errors.py"}
-    assert "No searched file contains “late” and “print(”." in ask(readers, '"late" "print("').remark
+    assert "No searched file contains “late” and “print(”." in ask(readers, '"late" "print("').legs.remark
 
 
 def test_a_common_quote_is_found_beside_a_rare_one(tmp_path: Path) -> None:
@@ -102,13 +102,14 @@ def test_a_common_quote_is_found_beside_a_rare_one(tmp_path: Path) -> None:
         [SqliteReader(tmp_path)], '"tide table" "floating crane"', settings=SearchSettings(candidates=2)
     )
     assert {path for path, _ in sources(found)} == {"src/z.py"}
-    assert found.remark == ""
+    assert found.legs.remark == ""
 
 
 def test_a_quote_that_occurs_nowhere_is_named(readers: list[IndexReader]) -> None:
     found = ask(readers, 'ship "may not leave: 17"')
     assert (
-        found.remark == "No searched file contains “may not leave: 17”. The results only match parts of it."
+        found.legs.remark
+        == "No searched file contains “may not leave: 17”. The results only match parts of it."
     )
     assert ("src/dock.py", "keyword") in sources(found)
 

@@ -70,7 +70,7 @@ class IndexedSearcher:
     @property
     def remark(self) -> str:
         """What to tell the user about the first search."""
-        return self._first.remark if self._first else ""
+        return self._first.legs.remark if self._first else ""
 
     def search(self, queries: Sequence[str], collections: Sequence[str], k: int) -> list[list[ScoredChunk]]:
         """Search as `Searcher` describes, with one ranking for all queries.

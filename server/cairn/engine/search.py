@@ -65,7 +65,7 @@ def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.
     shares = term_shares(query, request.vocabulary)
     answer = protocol.SearchAnswer(
         results=results,
-        verdict=judged(request, query, found, shares, strength, ranking.remark),
+        verdict=judged(request, query, found, shares, strength, ranking.legs.remark),
         query=protocol.QueryInfo(
             query.normalized, query.terms, query.type.value, query.alpha, query.corrections
         ),
