@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cached_property, partial
 
 import numpy as np
-from attrs import frozen
+from attrs import define, frozen
 from numpy.typing import NDArray
 
 from cairn.embedding.static import StaticTable
@@ -162,7 +162,7 @@ class Windows:
         return every
 
 
-@frozen
+@define
 class _Chunk:
     folder: int
     id: int
@@ -197,10 +197,9 @@ def gather_windows(
         sources.append(partial(chunks_of, steps))
     if files is None and subject_of(legs.query.wording):
         sources.append(partial(_openings, ranking))
-    beside: list[_Chunk] = []
+    every = every[:most]
     for source in sources:
-        beside += _additional(ranking, [*every[:most], *beside], source)
-    every = [*every[:most], *beside]
+        every += _additional(ranking, {(chunk.folder, chunk.id) for chunk in every}, source)
     found: dict[tuple[int, int], StoredChunk] = {}
     for folder, reader in enumerate(ranking.readers):
         stored = reader.chunks([chunk.id for chunk in every if chunk.folder == folder])
@@ -260,38 +259,29 @@ def _candidates(
 
 def _of_first_files(ranking: Ranking, totals: Floats, files: NDArray[np.intp]) -> list[_Chunk]:
     """Return all chunks of these files that no leg found: a function's body seldom has its head's words."""
-    found: list[_Chunk] = []
-    known = set(zip(ranking.candidates.folders.tolist(), ranking.candidates.ids.tolist(), strict=True))
-    for folder, reader in enumerate(ranking.readers):
-        here = {
-            each.path: int(place)
-            for place in files
-            if (each := ranking.candidates.files[place]).folder == folder
-        }
-        leading = reader.leading_chunks(here, _MOST_OF_A_FILE, ranking.legs.only)
-        ids = [chunk_id for chunk_id in leading if (folder, chunk_id) not in known]
-        if not ids:
-            continue
-        outlines = reader.outlines(ids)
-        ids = list(outlines)
-        similar = reader.static_similarities(ids, ranking.vectors[0]) if ranking.vectors else {}
-        covered = coverage(np.array(ids, np.int64), np.full(len(ids), folder), ranking.legs.pools)
-        for chunk_id, words in zip(ids, covered.tolist(), strict=True):
-            file = here[outlines[chunk_id].path]
-            near = max(0.0, similar.get(chunk_id, 0.0))
-            found.append(_Chunk(folder, chunk_id, file, 0.0, near, words + near + 0.8 * float(totals[file])))
+    candidates = ranking.candidates
+    known = set(zip(candidates.folders.tolist(), candidates.ids.tolist(), strict=True))
+
+    def ids_of(folder: int, reader: IndexReader) -> Sequence[int]:
+        here = [file.path for file in map(candidates.files.__getitem__, files) if file.folder == folder]
+        return reader.leading_chunks(here, _MOST_OF_A_FILE, ranking.legs.only)
+
+    found = _additional(ranking, known, ids_of)
+    ids = np.array([chunk.id for chunk in found], np.int64)
+    folders = np.array([chunk.folder for chunk in found], np.intp)
+    for chunk, words in zip(found, coverage(ids, folders, ranking.legs.pools).tolist(), strict=True):
+        chunk.promise = words + chunk.similarity + 0.8 * float(totals[chunk.file])
     return found
 
 
 def _additional(
-    ranking: Ranking, known: Sequence[_Chunk], ids_of: Callable[[int, IndexReader], Sequence[int]]
+    ranking: Ranking, known: Set[tuple[int, int]], ids_of: Callable[[int, IndexReader], Sequence[int]]
 ) -> list[_Chunk]:
-    """Return the chunks that `ids_of` gives for each folder, except those in `known`."""
-    here = {(chunk.folder, chunk.id) for chunk in known}
+    """Return the chunks that `ids_of` gives for each folder, except those in `known` (folder and id)."""
     places = {(file.folder, file.path): n for n, file in enumerate(ranking.candidates.files)}
     found = []
     for folder, reader in enumerate(ranking.readers):
-        new = reader.outlines([each for each in ids_of(folder, reader) if (folder, each) not in here])
+        new = reader.outlines([each for each in ids_of(folder, reader) if (folder, each) not in known])
         similar = reader.static_similarities(list(new), ranking.vectors[0]) if ranking.vectors and new else {}
         for chunk_id, outline in new.items():
             near = max(0.0, similar.get(chunk_id, 0.0))
