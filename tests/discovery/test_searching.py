@@ -9,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.discovery.discovery_builders import FixedSearcher, chunk, collection
 
+from cairn.discovery.preparation import QueryTerms
 from cairn.discovery.searching import (
     broad_discovery,
     distinct,
@@ -19,7 +20,6 @@ from cairn.discovery.searching import (
     sentence_quality_score,
     term_frequency_score,
 )
-from cairn.discovery.terms import QueryTerms
 from cairn.retrieval.intent import Readme
 from cairn.settings.discovery import BroadDiscoveryConfig, ReadmePromotionConfig, SemanticFocusConfig
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from attrs import evolve
-from tests.index.index_builders import indexed
+from tests.retrieval.indexed_folder import ReaderOf
 
 from cairn.embedding.packaged import load_packaged
 from cairn.errors import ModelError, QueryCancelledError
@@ -19,7 +18,6 @@ from cairn.index.queries.found_words import FoundWords, find_words
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.sqlite_reader import SqliteReader
-from cairn.index.store.writer import IndexWriter
 from cairn.retrieval import legs
 from cairn.retrieval.legs import Legs, literals
 from cairn.retrieval.meaning import Meaning, QueryVector
@@ -36,11 +34,8 @@ FILES = {
 
 
 @pytest.fixture
-def readers(tmp_path: Path) -> Iterator[list[IndexReader]]:
-    writer = IndexWriter(tmp_path)
-    writer.write([indexed(path, text) for path, text in FILES.items()], ())
-    yield [SqliteReader(tmp_path)]
-    writer.close()
+def readers(reader_of: ReaderOf) -> list[IndexReader]:
+    return [reader_of(FILES)]
 
 
 def ask(
@@ -88,19 +83,15 @@ def test_several_quotes_have_to_be_in_one_file(readers: list[IndexReader]) -> No
     assert "No searched file contains “late” and “print(”." in ask(readers, '"late" "print("').legs.remark
 
 
-def test_a_common_quote_is_found_beside_a_rare_one(tmp_path: Path) -> None:
+def test_a_common_quote_is_found_beside_a_rare_one(reader_of: ReaderOf) -> None:
     body = "    hoist('the next load of cargo onto the quay')\n" * 40
     rare, common = (
         f"def of(ship):\n    return '{text}'\n{body}" for text in ("floating crane", "tide table")
     )
     both = f"{rare}\n\n{common}"
     others = {f"src/a{n}.py": "def tide():\n    return 'tide table'\n" for n in range(20)}
-    writer = IndexWriter(tmp_path)
-    writer.write([indexed(path, text) for path, text in {**others, "src/z.py": both}.items()], ())
-    writer.close()
-    found = ask(
-        [SqliteReader(tmp_path)], '"tide table" "floating crane"', settings=SearchSettings(candidates=2)
-    )
+    reader = reader_of({**others, "src/z.py": both})
+    found = ask([reader], '"tide table" "floating crane"', settings=SearchSettings(candidates=2))
     assert {path for path, _ in sources(found)} == {"src/z.py"}
     assert found.legs.remark == ""
 

@@ -153,7 +153,7 @@ def test_a_name_of_several_words_is_not_two_questions() -> None:
 def test_a_phrase_in_the_title_has_the_most_points() -> None:
     links = passage("Quick links", "One click away.", "docs/other.md")
     # 5 for the phrase, 3 for each term in the title and 2 for each in the headings.
-    assert evidence(understand("quick links"), links, (0.5, 0.5)).score == pytest.approx(5 + 2 * 3 + 2 * 2)
+    assert evidence(understand("quick links"), links).score == pytest.approx(5 + 2 * 3 + 2 * 2)
 
 
 # --- by the best passages --------------------------------------------------------------------------

@@ -15,8 +15,8 @@ from attrs import evolve, frozen
 
 from cairn.discovery.categories import categorize
 from cairn.discovery.code_evidence import code_statements
+from cairn.discovery.preparation import QueryTerms
 from cairn.discovery.statements import Statement, prose_statements
-from cairn.discovery.terms import QueryTerms
 from cairn.languages.registry import language_of_fence
 from cairn.protocol.evidence import Bullet, ScoredChunk
 from cairn.protocol.places import citation, whole_lines

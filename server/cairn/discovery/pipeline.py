@@ -13,10 +13,15 @@ from attrs import define, evolve, field
 from cairn.discovery.compression import compress_evidence
 from cairn.discovery.excerpts import LinesNow, Quoter, verified
 from cairn.discovery.indexed_searcher import IndexedSearcher, merge
-from cairn.discovery.preparation import expand_queries_baseline, filter_collections, score_collections
+from cairn.discovery.preparation import (
+    QueryTerms,
+    content_words,
+    expand_queries_baseline,
+    filter_collections,
+    score_collections,
+)
 from cairn.discovery.render import TokenCounter, build_answer_plan, frame, render_llm_prompt
 from cairn.discovery.searching import broad_discovery, promote_readme, semantic_focus
-from cairn.discovery.terms import QueryTerms, content_words
 from cairn.protocol.evidence import AnswerPlan, Bullet, CollectionRef, DiscoveryMetrics, Excerpt, ScoredChunk
 from cairn.protocol.search import Verdict
 from cairn.retrieval.intent import Readme

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cairn.discovery.indexed_searcher import IndexedSearcher, best_first, merge
-from cairn.discovery.terms import QueryTerms
+from cairn.discovery.preparation import QueryTerms
 from cairn.index.queries.file_queries import readme_rule
 from cairn.protocol.evidence import CollectionRef, ScoredChunk
 from cairn.retrieval.intent import Readme
