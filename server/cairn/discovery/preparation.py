@@ -17,8 +17,8 @@ from attrs import field, frozen
 
 from cairn.protocol.evidence import CollectionRef
 from cairn.retrieval.introductions import OverviewSubject
-from cairn.retrieval.languages.translation import in_english
 from cairn.retrieval.matching import matcher
+from cairn.retrieval.natural_languages.translation import in_english
 from cairn.retrieval.question_kinds import is_name
 from cairn.settings.discovery import ExpansionConfig, FilterConfig, ScoringConfig
 from cairn.text.identifiers import identifier_words
