@@ -16,12 +16,17 @@ from cairn.index.store.writer import IndexWriter
 
 
 @pytest.fixture
-def folder_of(tmp_path: Path) -> Iterator[FolderOf]:
+def folder_class() -> type[IndexedFolder]:
+    return IndexedFolder
+
+
+@pytest.fixture
+def folder_of(tmp_path: Path, folder_class: type[IndexedFolder]) -> Iterator[FolderOf]:
     """Index one folder with the given files and their texts."""
     made: list[IndexedFolder] = []
 
     def make(files: Mapping[str, str]) -> IndexedFolder:
-        made.append(IndexedFolder(tmp_path, files))
+        made.append(folder_class(tmp_path, files))
         return made[-1]
 
     yield make

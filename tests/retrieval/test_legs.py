@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from attrs import evolve
-from tests.retrieval.indexed_folder import ReaderOf
+from tests.retrieval.indexed_folder import FolderOf, ReaderOf
+from tests.retrieval.searching import search
 
 from cairn.embedding.packaged import load_packaged
 from cairn.errors import ModelError, QueryCancelledError
@@ -19,7 +20,7 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.retrieval import legs
-from cairn.retrieval.legs import Legs, literals
+from cairn.retrieval.legs import Legs, literals, reexports
 from cairn.retrieval.meaning import Meaning, QueryVector
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import Ranking, rank, wait_for_meaning
@@ -165,6 +166,51 @@ def test_keywords_ignore_the_deadline_when_all_legs_time_out(readers: list[Index
 def test_several_indexes_are_searched(readers: list[IndexReader]) -> None:
     found = results(ask([*readers, *readers], "where is the dock"))
     assert {each.folder for each in found if each.stored.path == "src/dock.py"} == {0, 1}
+
+
+# --- re-exports, where the definition is missing ------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("lib.rs", "pub use port::Berth;", True),
+        ("lib.rs", "pub(crate) use port::{\n    Anchor,\n    Berth as Mooring,\n};", True),
+        ("index.ts", "export { Anchor, Berth } from './port'", True),
+        ("index.ts", "export type { Berth } from './port'", True),
+        ("port.hpp", "using harbour::Berth;", True),
+        ("port/__init__.py", "from .berths import Berth as Berth", True),
+        ("port/__init__.py", "from .berths import (\n    Anchor,\n    Berth,\n)", True),
+        ("lib.rs", "use port::Berth;", False),
+        ("lib.rs", "pub use port::Berths;", False),
+        ("lib.rs", "pub use port::Anchor;\nfn moor(berth: Berth) {}", False),
+        ("index.ts", "import { Berth } from './port'", False),
+        ("index.ts", "export { Anchor } from './port'\nconst a = new Berth()", False),
+        ("port.hpp", "using Berth = int;", False),
+        ("port/berths.py", "from .ports import Berth", False),
+        ("port/__init__.py", "from .berths import Anchor\n\nberth = Berth()", False),
+    ],
+)
+def test_a_reexport_differs_from_a_use(path: str, text: str, expected: bool) -> None:
+    assert reexports("Berth", path, f"// A port.\n{text}\n") is expected
+
+
+def test_a_reexport_comes_first_where_the_definition_is_missing(folder_of: FolderOf) -> None:
+    uses = "use port_core::Berth;\n\nimpl Berth for Ship {\n    fn moor(&self) -> Berth { Berth }\n}\n"
+    files = {
+        "src/ship.rs": uses,
+        "src/boat.rs": uses.replace("Ship", "Boat"),
+        "src/port/mod.rs": "pub use port_core::Berth;\n",
+    }
+    folder = folder_of(files)
+
+    def first() -> tuple[str, str]:
+        best = search([folder.reader], "Berth")[0]
+        return best.stored.path, best.source
+
+    assert first() == ("src/port/mod.rs", "exact")
+    folder.type("src/core.rs", "pub trait Berth {\n    fn moor(&self);\n}\n")
+    assert first() == ("src/core.rs", "exact")
 
 
 # --- words and meaning in parallel ---------------------------------------------------------------

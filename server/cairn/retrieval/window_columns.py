@@ -22,7 +22,7 @@ from cairn.retrieval.query import Query
 from cairn.retrieval.question_kinds import QuestionKind, question_kinds
 from cairn.retrieval.ranking import Ranking
 from cairn.retrieval.widening import Family, Step, chunks_of, mentioning
-from cairn.retrieval.windows import TOKENS, ReadChunk, Runs, group_keys, read_chunk
+from cairn.retrieval.windows import TOKENS, ReadChunk, group_keys, read_chunk
 from cairn.workspace.collections import FileKind
 
 _TOP, _OPENING, _DEFINES = 0.8, 0.6, 0.4
@@ -31,6 +31,8 @@ _INTRODUCING_FILES = 8
 """The maximum number of READMEs and similar files whose beginnings are considered for every overview."""
 _BY_WORDS, _BY_MEANING = 0.5, 0.7
 """The weights of common words and of cosine similarity in the nearness of a text."""
+_NO_WORD = np.array([-1], np.int64)
+"""The only key of a window without words. It equals no key of a word."""
 _WHOLE_FILES = 4
 """The number of best files of which all chunks are considered. With more, the results are the same."""
 _MOST_OF_A_FILE = 300
@@ -121,15 +123,21 @@ class Windows:
         return found
 
     @cached_property
-    def words(self) -> Runs:
-        return Runs.of([words for read in self.read for words in read.words])
+    def lengths(self) -> NDArray[np.intp]:
+        """intp[windows]: the number of words of each window; 1 for a window without words."""
+        return np.array([len(words) or 1 for read in self.read for words in read.words], np.intp)
 
     @cached_property
     def counts(self) -> Floats:
         """float64[windows, terms]: how often each window contains each term."""
         if not self.keys:
             return np.zeros((len(self.texts), 0))
-        return np.stack([self.words.count(keys) for keys in self.keys], axis=1)
+        words = np.concatenate(
+            [words if len(words) else _NO_WORD for read in self.read for words in read.words]
+        )
+        starts = np.cumsum(self.lengths) - self.lengths
+        among = (np.isin(words, np.array(keys, np.int64)).astype(np.float64) for keys in self.keys)
+        return np.stack([np.add.reduceat(each, starts) for each in among], axis=1)
 
     @cached_property
     def idf(self) -> Floats:

@@ -39,8 +39,7 @@ _BEGINS, _BETWEEN_CALLS = 0.7, 0.5
 
 
 def _bm25(windows: Windows) -> Floats:
-    lengths = windows.words.lengths
-    length = K1 * (1 - B + B * lengths / lengths.mean())
+    length = K1 * (1 - B + B * windows.lengths / windows.lengths.mean())
     saturated = windows.counts * (K1 + 1) / (windows.counts + length[:, None])
     found: Floats = saturated @ windows.idf / (windows.idf.sum() or 1.0)
     return found

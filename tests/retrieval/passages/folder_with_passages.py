@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -98,3 +98,6 @@ class FolderWithPassages(IndexedFolder):
 
     def excerpts(self, question: str, **how: Any) -> list[Excerpt]:
         return self.quote(self.passages(question), **how)
+
+
+FolderOf = Callable[[Mapping[str, str]], FolderWithPassages]

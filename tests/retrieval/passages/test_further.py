@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from tests.retrieval.passages.conftest import FolderOf
+from tests.retrieval.passages.folder_with_passages import FolderOf
 
 from cairn.chunking.chunker import chunk_text
 from cairn.index.reader.records import StoredChunk
