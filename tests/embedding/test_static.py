@@ -125,6 +125,11 @@ def test_pieces_of_a_text_make_the_vector_of_the_text(static_table: StaticTable)
     assert static_table.embed_pieces_int8([]).shape == (0, static_table.dimension)
 
 
+def test_pieces_end_at_the_limit(static_table: StaticTable) -> None:
+    words = words_of("where a ship is moored at a berth")
+    assert static_table.pieces(words, 3) == static_table.pieces(words, 100)[:3]
+
+
 def test_nearest_token_counts_among_many_others(static_table: StaticTable) -> None:
     texts = ["moor the ship", "ledger entry column " * 20 + " moor the ship", "ledger entry column", ""]
     pieces = [static_table.pieces(words_of(text), 256) for text in texts]

@@ -15,7 +15,7 @@ from cairn.protocol import Verdict
 from cairn.protocol.places import ChunkType
 from cairn.retrieval.query import understand
 from cairn.retrieval.scores import Ranked
-from cairn.retrieval.verdict import NOTHING_MATCHES, WEAK, evidence, judge, likelihood
+from cairn.retrieval.verdict import NOTHING_MATCHES, WEAK, WHICH_FIRST, evidence, judge, likelihood
 from cairn.retrieval.window_ranking import Strength
 from cairn.settings.tree import VerdictSettings
 
@@ -148,6 +148,11 @@ def test_a_name_of_several_words_is_not_two_questions() -> None:
     verdict = judged("search and replace", both, passage("Search", "Finds text.", "docs/search.md"))
     assert [candidate.title for candidate in verdict.candidates] == ["Search and replace"]
     assert verdict.action == "answer"
+
+
+def test_one_result_does_not_answer_two_questions() -> None:
+    both = passage("Workspace home", "The first page.", "docs/both.md")
+    assert judged("workspace or home", both).message != WHICH_FIRST
 
 
 def test_a_phrase_in_the_title_has_the_most_points() -> None:
