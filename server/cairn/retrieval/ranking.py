@@ -21,13 +21,20 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.candidates import Candidates, add_whole_files, gather, shortlist
-from cairn.retrieval.diversity import diversify, is_diverse
 from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.legs import Legs
 from cairn.retrieval.meaning import Meaning, QueryVector, table_of
 from cairn.retrieval.packages import folder_likelihoods, package_relevance
 from cairn.retrieval.query import Query
-from cairn.retrieval.scores import FileSignal, Ranked, Scores, SignalInputs, score_files
+from cairn.retrieval.scores import (
+    FileSignal,
+    Ranked,
+    Scores,
+    SignalInputs,
+    diversify,
+    is_diverse,
+    score_files,
+)
 from cairn.retrieval.scoring import Scoring, best_of_file, look_closer
 from cairn.retrieval.signals import SIGNALS, weighted
 from cairn.settings.tree import DiversitySettings, SearchSettings

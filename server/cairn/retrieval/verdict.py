@@ -19,11 +19,10 @@ from cairn.chunking.model import Chunk
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol import Candidate, Verdict
 from cairn.protocol.places import ChunkType
-from cairn.retrieval.diversity import first_of_files
 from cairn.retrieval.matching import matcher
 from cairn.retrieval.query import Query
 from cairn.retrieval.question_kinds import QueryType
-from cairn.retrieval.scores import Ranked
+from cairn.retrieval.scores import Ranked, first_of_files
 from cairn.retrieval.window_ranking import Strength
 from cairn.retrieval.wording import read_words
 from cairn.settings.tree import VerdictSettings

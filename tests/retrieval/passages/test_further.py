@@ -9,8 +9,8 @@ from tests.retrieval.passages.folder_with_passages import FolderOf
 
 from cairn.chunking.chunker import chunk_text
 from cairn.index.reader.records import StoredChunk
-from cairn.retrieval.further_passages import by_best_passage
 from cairn.retrieval.scores import Ranked
+from cairn.retrieval.window_ranking import by_best_passage
 from cairn.retrieval.windows import Passage
 
 STEPS = (
