@@ -20,7 +20,8 @@ from cairn.index.indexing.folder_state import Intervals
 from cairn.protocol import SearchParams
 from cairn.settings.tree import EmbeddingSettings
 from tests.conftest import ask
-from tests.index.index_builders import Repository, file_touches
+from tests.git_repository import GitRepository
+from tests.index.index_builders import file_touches
 
 from . import daemon
 from .daemon import NO_MODEL, is_settled, run_daemon, wait_until
@@ -40,9 +41,9 @@ without_model = pytest.mark.usefixtures("bare_data_dir")
 
 
 @pytest.fixture
-def repository(workspace: Path) -> Repository:
+def repository(workspace: Path) -> GitRepository:
     """The workspace with one commit."""
-    made = Repository(workspace)
+    made = GitRepository(workspace)
     made.commit("Begin the harbour")
     return made
 
@@ -205,9 +206,9 @@ async def test_an_unreported_change_is_found(workspace: Path, bare_data_dir: Pat
 
 @without_model
 async def test_a_rebase_of_many_commits_and_a_stash_are_followed(
-    repository: Repository, bare_data_dir: Path, tmp_path: Path
+    repository: GitRepository, bare_data_dir: Path, tmp_path: Path
 ) -> None:
-    folder = repository.root
+    folder = repository.folder
     repository.git("checkout", "-b", "crew")
     for number in range(20):
         write_function(folder / f"crew{number}.py", f"embark_pilot_{number}")
@@ -233,11 +234,11 @@ async def test_a_rebase_of_many_commits_and_a_stash_are_followed(
 @without_model
 @pytest.mark.parametrize("place", ["whole", "subfolder", "worktree"])
 async def test_commits_and_checkouts_refresh_the_history(
-    repository: Repository, bare_data_dir: Path, tmp_path: Path, place: str
+    repository: GitRepository, bare_data_dir: Path, tmp_path: Path, place: str
 ) -> None:
-    folder, below = repository.root, "src/harbour/berths.py"
+    folder, below = repository.folder, "src/harbour/berths.py"
     if place == "subfolder":
-        folder, below = repository.root / "src", "harbour/berths.py"
+        folder, below = repository.folder / "src", "harbour/berths.py"
     elif place == "worktree":
         folder = tmp_path / "side"
         repository.git("worktree", "add", "-b", "side", str(folder))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.engine.engines import indexed
 from tests.engine.test_references import PORT
-from tests.index.index_builders import Repository
+from tests.git_repository import GitRepository
 
 from cairn.engine.engine import Engine
 from cairn.engine.file_outline import innermost, outline_of_text
@@ -33,7 +33,7 @@ HOSTILE = 'Moor <script>alert(1)</script> & "ships"'
 @pytest.fixture(scope="module")
 def engine(harbour: Path) -> Iterator[Engine]:
     """The harbour with a port and three commits, indexed."""
-    repository = Repository(harbour)
+    repository = GitRepository(harbour)
     repository.commit("Begin the harbour", {PORT_PATH: PORT})
     for subject in (HOSTILE, "Deepen the berths"):
         texts = {path: (harbour / path).read_text() + "# deeper\n" for path in (BERTHS, SCHEDULE)}

@@ -159,6 +159,7 @@ def test_panel_shows_related_passages_without_callers(browser: Browser) -> None:
     related = set(texts(part.partition("<h3>Related")[2], r'<a class="at"[^>]*>(.*?)</a>'))
     assert related
     assert not callers & related
+    assert "<summary>Why</summary><ul> <li>" in part
 
 
 def test_panel_shows_the_history_on_demand(browser: Browser) -> None:

@@ -177,8 +177,8 @@ class Server:
         """Whether the server failed to answer within the last `_DOWN_SECONDS`."""
         return time.monotonic() < self._retry_at
 
-    def take(self, *, read_only: bool) -> Connection[TupleRow]:
-        """Take a connection without a transaction from the pool. Raise `StoreUnavailableError`."""
+    def take(self) -> Connection[TupleRow]:
+        """Take a connection for reading, without a transaction. Raise `StoreUnavailableError`."""
         self._make_ready()
         try:
             connection = self._pool.getconn()
@@ -192,11 +192,10 @@ class Server:
         except PoolClosed:
             raise StoreUnavailableError("The connections to the team store were closed.") from None
         self.primary = _is_primary(connection)
-        connection.read_only = read_only
+        connection.read_only = True
         # Reads need one snapshot of the database: if a revocation or a publication removed rows between two
-        # statements, these rows would be missing from shared caches. Changes of grants must see the commits
-        # of other transactions.
-        connection.isolation_level = IsolationLevel.REPEATABLE_READ if read_only else None
+        # statements, these rows would be missing from shared caches.
+        connection.isolation_level = IsolationLevel.REPEATABLE_READ
         return connection
 
     def give_back(self, connection: Connection[TupleRow]) -> None:
@@ -220,7 +219,7 @@ class Server:
     def state(self) -> ServerState:
         """Connect to the server and return its state. This takes some seconds if it does not answer."""
         try:
-            connection = self.take(read_only=True)
+            connection = self.take()
             try:
                 with explained(self.where):
                     row = connection.execute(_SELECT_LAG).fetchone()
