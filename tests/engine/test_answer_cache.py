@@ -48,6 +48,8 @@ def test_the_latest_of_similar_answers_is_found() -> None:
     for number in range(3):
         cache.put(("q", number), f"answer {number}", 6)
     assert cache.latest(lambda key: key[0] == "q") == "answer 2"
+    cache.put(("q", 0), "answer 0 again", 6)
+    assert cache.latest(lambda key: key[0] == "q") == "answer 0 again"
     assert cache.latest(lambda key: key[0] == "x") is None
 
 
