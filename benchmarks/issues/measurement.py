@@ -16,6 +16,7 @@ from team.publication import READER, published
 from cairn.embedding.packaged import load_packaged
 from cairn.index.postgres.postgres_reader import PostgresReader
 from cairn.index.postgres.snapshot_catalogue import read_snapshot
+from cairn.index.postgres.snapshots import RequestReads
 from cairn.index.postgres.transactions import Store
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.index_reader import IndexReader
@@ -91,8 +92,8 @@ def _by_store(url: str, issue: Issue, folder: Path, query_reader: Callable[[Inde
     try:
         memory = store.read(READER, partial(read_snapshot, key=key))
         assert memory is not None
-        with store.session(READER) as session:
-            return query_reader(PostgresReader.within(session, memory))
+        with RequestReads(store, READER) as session:
+            return query_reader(PostgresReader.of(session, memory))
     finally:
         store.close()
 
