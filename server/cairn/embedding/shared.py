@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CHARACTERS_PER_TOKEN = 4
+TokenCounter = Callable[[str], int]
 _CODE_MODEL, _OWN_MODEL = "code model", "own model"
 
 
