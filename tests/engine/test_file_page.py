@@ -206,7 +206,7 @@ def test_history_has_the_latest_commits_first(engine: Engine) -> None:
         ("Deepen the berths", 2), (HOSTILE, 2), ("Begin the harbour", 7),
     ]  # fmt: skip
     assert found.commits.count == 3
-    assert found.commits.last_time == found.commits.touches[0].commit.time == 1_700_000_003
+    assert found.commits.last_time == found.commits.touches[0].commit.time == 1_700_000_180
     assert all(len(each.commit.hash) == 40 for each in found.commits.touches)
 
 

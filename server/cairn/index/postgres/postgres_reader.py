@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from attrs import define, field
+from cachetools import LRUCache
 from numpy.typing import NDArray
 from psycopg import Connection, sql
 from psycopg.rows import TupleRow
@@ -32,6 +33,7 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_memory import interruption
 from cairn.index.reader.index_reader import MAX_NEIGHBOURS
 from cairn.index.reader.records import Hit
+from cairn.index.store.caches import bounded
 from cairn.index.store.deadline import Cancelled
 from cairn.index.store.schema import STATIC_LENGTH
 from cairn.index.vectors.static_rows import RowStore, StaticRows
@@ -65,16 +67,13 @@ _ROW = np.dtype(
 
 
 @define(eq=False)
-class _Entry:
-    rows: StaticRows | None = None
-    size: int = 0
-    """The memory in bytes."""
-    used: float = 0.0
-    reading: threading.Lock = field(factory=threading.Lock, init=False)
+class _Reading:
+    """The reading of a snapshot's vectors."""
+
+    lock: threading.Lock = field(factory=threading.Lock)
     behind: threading.Thread | None = None
     """The latest background thread that read the vectors."""
-    tried: float = float("-inf")
-    """The time when that thread began."""
+    retry_at: float = 0.0
 
 
 class VectorCache:
@@ -87,7 +86,10 @@ class VectorCache:
     def __init__(self, most_bytes: int = _MOST_BYTES, read_behind_from: int = _READ_BEHIND_FROM) -> None:
         self._most_bytes = most_bytes
         self._read_behind_from = read_behind_from
-        self._entries: WeakKeyDictionary[SnapshotMemory, _Entry] = WeakKeyDictionary()
+        self._rows: LRUCache[_Reading, StaticRows] = bounded(
+            most_bytes, lambda rows: _size(len(rows.store.ids))
+        )
+        self._readings: WeakKeyDictionary[SnapshotMemory, _Reading] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
     def of(
@@ -102,65 +104,48 @@ class VectorCache:
         if _size(memory.chunks) > self._most_bytes:
             return None
         with self._lock:
-            entry = self._entries.setdefault(memory, _Entry())
-        entry.used = time.monotonic()
-        if entry.rows is not None:
-            return entry.rows
+            reading = self._readings.setdefault(memory, _Reading())
+        if (known := self._known(reading)) is not None:
+            return known
         if memory.chunks >= self._read_behind_from:
-            self._read_behind(memory, entry, reads.detached)
-            if cancelled is not None and entry.behind is not None:
-                _wait(entry.behind, cancelled)
-            return entry.rows
-        with entry.reading:
-            if entry.rows is None:
-                self._keep(entry, reads.read(memory.watched(lambda db: read_rows(db, memory))))
-            return entry.rows
+            self._read_behind(memory, reading, reads.detached)
+            if cancelled is not None and reading.behind is not None:
+                _wait(reading.behind, cancelled)
+            return self._known(reading)
+        with reading.lock:
+            if (known := self._known(reading)) is None:
+                known = reads.read(memory.watched(lambda db: read_rows(db, memory)))
+                self._keep(reading, known)
+            return known
 
-    def wait(self, memory: SnapshotMemory) -> None:
-        """Wait until no background thread reads the snapshot's vectors."""
-        entry = self._entries.get(memory)
-        if entry is not None and entry.behind is not None:
-            entry.behind.join()
-
-    @property
-    def size(self) -> int:
-        """The memory of all vectors in bytes."""
+    def _known(self, reading: _Reading) -> StaticRows | None:
         with self._lock:
-            return sum(entry.size for entry in self._entries.values())
+            return self._rows.get(reading)
 
-    def _read_behind(self, memory: SnapshotMemory, entry: _Entry, reads: Reads) -> None:
-        with entry.reading:
-            now = time.monotonic()
-            if entry.rows is not None or now < entry.tried + _RETRY_SECONDS:
+    def _keep(self, reading: _Reading, rows: StaticRows) -> None:
+        with self._lock:
+            self._rows[reading] = rows
+
+    def _read_behind(self, memory: SnapshotMemory, reading: _Reading, reads: Reads) -> None:
+        with reading.lock:
+            is_running = reading.behind is not None and reading.behind.is_alive()
+            if is_running or time.monotonic() < reading.retry_at or self._known(reading) is not None:
                 return
-            entry.tried = now
-            entry.behind = threading.Thread(
-                target=self._read, args=(memory, entry, reads), name="cairn-vectors", daemon=True
+            reading.behind = threading.Thread(
+                target=self._read, args=(memory, reading, reads), name="cairn-vectors", daemon=True
             )
-            entry.behind.start()
+            reading.behind.start()
 
-    def _read(self, memory: SnapshotMemory, entry: _Entry, reads: Reads) -> None:
+    def _read(self, memory: SnapshotMemory, reading: _Reading, reads: Reads) -> None:
         def read(db: Connection[TupleRow]) -> StaticRows:
             db.execute(f"SET LOCAL statement_timeout = {_LONGEST_READING_MS}")
             return read_rows(db, memory)
 
         try:
-            self._keep(entry, reads.read(read))
+            self._keep(reading, reads.read(read))
         except CairnError as problem:
+            reading.retry_at = time.monotonic() + _RETRY_SECONDS
             logger.warning("The vectors of snapshot %d could not be read: %s", memory.key.id, problem)
-
-    def _keep(self, entry: _Entry, rows: StaticRows) -> None:
-        """Keep `rows`, and evict the least recently used vectors above the limit."""
-        with self._lock:
-            entry.rows, entry.size = rows, _size(len(rows.store.ids))
-            filled = sorted(
-                (each for each in self._entries.values() if each.rows), key=lambda each: each.used
-            )
-            size = sum(each.size for each in filled)
-            for each in filled:
-                if size > self._most_bytes and each is not entry:
-                    size -= each.size
-                    each.rows, each.size, each.tried = None, 0, float("-inf")
 
 
 def _wait(thread: threading.Thread, cancelled: Cancelled) -> None:
