@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import subprocess
 import sys
 import threading
 import time
@@ -21,6 +20,7 @@ from attrs import evolve
 from team import hostile_server
 from team.hostile_server import Watch, attack, elsewhere
 from tests.conftest import ask
+from tests.e2e.command_line import run_cairn
 from tests.serving import wait_for
 from tests.team.git_repositories import harbour
 from tests.team.shared_town import Town
@@ -171,21 +171,12 @@ def warning_of(folder: Path, commit: str, packed: bytes, monkeypatch: pytest.Mon
     return str(warning)
 
 
-def test_status_of_a_clone_prints_no_traceback(
-    tmp_path: Path, bare_data_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    repository = harbour(tmp_path / "harbour")
-    monkeypatch.setenv("CAIRN_TEAM_TOKEN", "token")
+@pytest.mark.usefixtures("bare_data_dir")
+def test_status_of_a_clone_prints_no_traceback(tmp_path: Path) -> None:
+    folder = str(harbour(tmp_path / "harbour").folder)
     for body in (b"[" * 100_000, b'{"error": {"message": "\\u001b]0;owned\\u0007"}}', dumps({"a": 1})):
         with replying(lambda _, body=body: body, 500 if b"error" in body else 200) as url:  # type: ignore[misc]
-            monkeypatch.setenv("CAIRN_TEAM__URL", url)
-            done = subprocess.run(
-                [sys.executable, "-m", "cairn", "status", str(repository.folder)],
-                capture_output=True,
-                text=True,
-            )
-        assert done.returncode == 0, done.stderr
-        assert "Traceback" not in done.stdout + done.stderr
+            done = run_cairn("status", folder, CAIRN_TEAM__URL=url, CAIRN_TEAM_TOKEN="token")
         assert "\x1b" not in done.stdout + done.stderr
         assert "team's server" in done.stdout
 
