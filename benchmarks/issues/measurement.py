@@ -22,10 +22,10 @@ from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.protocol.search import SearchParams
-from cairn.retrieval.further_passages import by_best_passage, further_passages, passages_of_results
 from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
+from cairn.retrieval.window_ranking import by_best_passage, further_passages, passages_of_results
 from cairn.settings.tree import SearchSettings
 from issues.functions import Definition, changed_definitions
 from issues.indexes import Indexes

@@ -56,28 +56,6 @@ def without_volatile(answer: Any) -> Any:
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_rest_answers_as_lsp_does(harbour: Daemon, served: Served) -> None:
-    place = {"start": {"line": 3, "character": 0}, "end": {"line": 3, "character": 0}}
-    berths = {"uri": (harbour.root / "src/harbour/berths.py").as_uri()}
-    requests: dict[str, tuple[str, Any]] = {
-        "context": ("context", {"textDocument": berths, "range": place, "recentQueries": []}),
-        "collections": ("collections", {}),
-        "status": ("status", {}),
-        "search": ("search", {"query": "moor a ship", "explain": True}),
-        "discover": ("discover", {"query": "how does mooring work"}),
-        "related": ("related", {"textDocument": berths, "range": place}),
-        "references": ("references", {"symbol": "moor_ship", "depth": 2}),
-        "fetchPage": ("fetch_page", {"path": "README.md"}),
-        "expandQueries": ("expand_queries", {"query": "mooring"}),
-    }
-    await harbour.settled()
-    for method, (route, params) in requests.items():
-        over_lsp = await harbour.request(f"cairn/{method}", params)
-        over_http = await asyncio.to_thread(served.call, route, params)
-        assert without_volatile(over_http) == without_volatile(over_lsp), method
-
-
-@pytest.mark.asyncio(loop_scope="module")
 async def test_rest_sends_the_stages_of_a_discovery_as_lsp_does(harbour: Daemon, served: Served) -> None:
     params, progress = {"query": "how long is a berth"}, []
     harbour.client.protocol.fm.features.pop(types.PROGRESS, None)

@@ -113,6 +113,12 @@ def test_a_path_that_cannot_be_explained_is_a_clear_error(
         why(tmp_path / path, tmp_path / folder)
 
 
+def test_warnings_about_settings_are_shown(project: Path) -> None:
+    (project / ".cairn.toml").write_text("[index]\nexclud = []\n")
+    (warning,) = why(project / "a.py", project).warnings
+    assert "did you mean exclude?" in warning
+
+
 # --- what the index has ----------------------------------------------------------------------------
 
 

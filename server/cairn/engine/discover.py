@@ -13,8 +13,7 @@ from attrs import define, evolve
 from cairn import protocol
 from cairn.discovery.indexed_searcher import IndexedSearcher
 from cairn.discovery.pipeline import NO_PLAN, Discovery
-from cairn.discovery.preparation import days_since
-from cairn.discovery.terms import QueryTerms
+from cairn.discovery.preparation import QueryTerms, days_since
 from cairn.engine.completeness import index_state
 from cairn.engine.methods import Tell
 from cairn.engine.request import CACHE, GENERIC, Attempt, Request

@@ -36,8 +36,8 @@ from cairn.workspace.collections import TAGS
 # need them.
 if TYPE_CHECKING:
     from cairn.discovery.indexed_searcher import IndexedSearcher
+    from cairn.discovery.preparation import QueryTerms
     from cairn.discovery.render import TokenCounter
-    from cairn.discovery.terms import QueryTerms
     from cairn.index.queries.known_words import IndexVocabulary
     from cairn.operations.health import TeamOverview
     from cairn.retrieval.feedback_values import Learned
@@ -198,7 +198,7 @@ class Request:
 
     def terms(self, query: Query) -> QueryTerms:
         """Return the query's terms and variants, weighted by inverse document frequency in these folders."""
-        from cairn.discovery.terms import QueryTerms
+        from cairn.discovery.preparation import QueryTerms
         from cairn.retrieval.introductions import OverviewSubject
         from cairn.retrieval.matching import term_shares
 

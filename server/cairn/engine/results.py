@@ -13,11 +13,11 @@ from cairn.chunking.model import Chunk
 from cairn.engine.folders import Folder
 from cairn.engine.request import Request
 from cairn.index.reader.index_reader import IndexReader
-from cairn.retrieval.further_passages import FurtherPassage
 from cairn.retrieval.query import Query
 from cairn.retrieval.ranking import neighbours
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import matched_terms
+from cairn.retrieval.window_ranking import FurtherPassage
 
 _REASONS = 3
 """The maximum number of reasons of a result, so that they fit in a line. `explain` shows all."""

@@ -16,19 +16,19 @@ from cairn.errors import InvalidRequestError
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.languages.registry import KNOWN_LANGUAGES, language_of_fence, nearest_language
-from cairn.retrieval.further_passages import (
-    best_lines,
-    by_best_passage,
-    further_passages,
-    passages_of_results,
-)
 from cairn.retrieval.matching import term_shares
 from cairn.retrieval.meaning import table_of
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import EVERYTHING, rank
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import JUDGED, judge
-from cairn.retrieval.window_ranking import Strength
+from cairn.retrieval.window_ranking import (
+    Strength,
+    best_lines,
+    by_best_passage,
+    further_passages,
+    passages_of_results,
+)
 
 
 def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.SearchAnswer]:
@@ -64,7 +64,7 @@ def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.
     shares = term_shares(query, request.vocabulary)
     answer = protocol.SearchAnswer(
         results=results,
-        verdict=judged(request, query, found, shares, strength, ranking.remark),
+        verdict=judged(request, query, found, shares, strength, ranking.legs.remark),
         query=protocol.QueryInfo(
             query.normalized, query.terms, query.type.value, query.alpha, query.corrections
         ),

@@ -35,8 +35,7 @@ from cairn.text.verbatim import lines_of, lines_with_ends
 from cairn.web.addresses import FILE, FILE_PANEL, address, editor_address, file_address, repository_name
 from cairn.web.code import MOST_COLOURED, CodeLine, code_lines, streamed_lines
 from cairn.web.highlighting import Highlighting
-from cairn.web.rendering import fragment, page, sentence_of, streamed_page, wants_fragment
-from cairn.web.request import PageRequest
+from cairn.web.rendering import PageRequest, fragment, page, sentence_of, streamed_page, wants_fragment
 
 BLOCK = 100
 """The number of lines per block. Browsers lay out only the blocks near the viewport; file.css has the height
