@@ -8,11 +8,11 @@ import secrets
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+from urllib.parse import quote, unquote, urlsplit
 
 import psycopg
 from attrs import field, frozen
 from psycopg import Connection, errors, sql
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 
 from cairn.errors import InvalidRequestError, StoreUnavailableError
@@ -207,7 +207,7 @@ def start_trial() -> tuple[LocalServer, OwnedStore]:
     file = _server_file()
     password = _password_in(file) or secrets.token_urlsafe(24)
     store.make_login(SERVER_LOGIN, password)
-    write_private(file, make_conninfo(url, user=SERVER_LOGIN, password=password) + "\n")
+    write_private(file, _with_login(url, SERVER_LOGIN, password) + "\n")
     store.prepare(SERVER_LOGIN)
     return server, store
 
@@ -242,8 +242,8 @@ def _server_file() -> Path:
 
 def _password_in(file: Path) -> str:
     try:
-        return str(conninfo_to_dict(_text_of(file)).get("password") or "")
-    except psycopg.ProgrammingError:
+        return unquote(urlsplit(_text_of(file)).password or "")
+    except ValueError:
         return ""
 
 
@@ -252,6 +252,12 @@ def _text_of(file: Path) -> str:
         return file.read_text(encoding="ascii", errors="replace").strip()
     except OSError:  # The path belongs to another user, or is a folder.
         return ""
+
+
+def _with_login(url: str, user: str, password: str) -> str:
+    parts = psycopg.conninfo.conninfo_to_dict(url)
+    host, port, database = parts.get("host"), parts.get("port"), parts.get("dbname")
+    return f"postgresql://{user}:{quote(password)}@{host}:{port}/{database}"
 
 
 def _ids(connection: Connection[TupleRow], names: Sequence[str]) -> list[int]:

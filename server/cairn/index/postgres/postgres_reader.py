@@ -18,7 +18,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from attrs import define, field
-from cachetools import LRUCache
 from numpy.typing import NDArray
 from psycopg import Connection, sql
 from psycopg.rows import TupleRow
@@ -33,7 +32,6 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_memory import interruption
 from cairn.index.reader.index_reader import MAX_NEIGHBOURS
 from cairn.index.reader.records import Hit
-from cairn.index.store.caches import bounded
 from cairn.index.store.deadline import Cancelled
 from cairn.index.store.schema import STATIC_LENGTH
 from cairn.index.vectors.static_rows import RowStore, StaticRows
@@ -67,13 +65,18 @@ _ROW = np.dtype(
 
 
 @define(eq=False)
-class _Reading:
-    """The reading of a snapshot's vectors."""
-
-    lock: threading.Lock = field(factory=threading.Lock)
+class _Entry:
+    rows: StaticRows | None = None
+    used: float = 0.0
+    reading: threading.Lock = field(factory=threading.Lock)
     behind: threading.Thread | None = None
     """The latest background thread that read the vectors."""
     retry_at: float = 0.0
+
+    @property
+    def size(self) -> int:
+        """The memory of the vectors in bytes."""
+        return _size(len(self.rows.store.ids)) if self.rows else 0
 
 
 class VectorCache:
@@ -86,10 +89,7 @@ class VectorCache:
     def __init__(self, most_bytes: int = _MOST_BYTES, read_behind_from: int = _READ_BEHIND_FROM) -> None:
         self._most_bytes = most_bytes
         self._read_behind_from = read_behind_from
-        self._rows: LRUCache[_Reading, StaticRows] = bounded(
-            most_bytes, lambda rows: _size(len(rows.store.ids))
-        )
-        self._readings: WeakKeyDictionary[SnapshotMemory, _Reading] = WeakKeyDictionary()
+        self._entries: WeakKeyDictionary[SnapshotMemory, _Entry] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
     def of(
@@ -104,47 +104,50 @@ class VectorCache:
         if _size(memory.chunks) > self._most_bytes:
             return None
         with self._lock:
-            reading = self._readings.setdefault(memory, _Reading())
-        if (known := self._known(reading)) is not None:
-            return known
+            entry = self._entries.setdefault(memory, _Entry())
+        entry.used = time.monotonic()
+        if entry.rows is not None:
+            return entry.rows
         if memory.chunks >= self._read_behind_from:
-            self._read_behind(memory, reading, reads.detached)
-            if cancelled is not None and reading.behind is not None:
-                _wait(reading.behind, cancelled)
-            return self._known(reading)
-        with reading.lock:
-            if (known := self._known(reading)) is None:
-                known = reads.read(memory.watched(lambda db: read_rows(db, memory)))
-                self._keep(reading, known)
-            return known
+            self._read_behind(memory, entry, reads.detached)
+            if cancelled is not None and entry.behind is not None:
+                _wait(entry.behind, cancelled)
+            return entry.rows
+        with entry.reading:
+            if entry.rows is None:
+                self._keep(entry, reads.read(memory.watched(lambda db: read_rows(db, memory))))
+            return entry.rows
 
-    def _known(self, reading: _Reading) -> StaticRows | None:
+    def _keep(self, entry: _Entry, rows: StaticRows) -> None:
+        """Keep `rows`, and evict the least recently used vectors above the limit."""
         with self._lock:
-            return self._rows.get(reading)
+            entry.rows = rows
+            others = (each for each in self._entries.values() if each.rows and each is not entry)
+            room = self._most_bytes - entry.size
+            for each in sorted(others, key=lambda each: -each.used):
+                room -= each.size
+                if room < 0:
+                    each.rows = None
 
-    def _keep(self, reading: _Reading, rows: StaticRows) -> None:
-        with self._lock:
-            self._rows[reading] = rows
-
-    def _read_behind(self, memory: SnapshotMemory, reading: _Reading, reads: Reads) -> None:
-        with reading.lock:
-            is_running = reading.behind is not None and reading.behind.is_alive()
-            if is_running or time.monotonic() < reading.retry_at or self._known(reading) is not None:
+    def _read_behind(self, memory: SnapshotMemory, entry: _Entry, reads: Reads) -> None:
+        with entry.reading:
+            is_running = entry.behind is not None and entry.behind.is_alive()
+            if is_running or time.monotonic() < entry.retry_at or entry.rows is not None:
                 return
-            reading.behind = threading.Thread(
-                target=self._read, args=(memory, reading, reads), name="cairn-vectors", daemon=True
+            entry.behind = threading.Thread(
+                target=self._read, args=(memory, entry, reads), name="cairn-vectors", daemon=True
             )
-            reading.behind.start()
+            entry.behind.start()
 
-    def _read(self, memory: SnapshotMemory, reading: _Reading, reads: Reads) -> None:
+    def _read(self, memory: SnapshotMemory, entry: _Entry, reads: Reads) -> None:
         def read(db: Connection[TupleRow]) -> StaticRows:
             db.execute(f"SET LOCAL statement_timeout = {_LONGEST_READING_MS}")
             return read_rows(db, memory)
 
         try:
-            self._keep(reading, reads.read(read))
+            self._keep(entry, reads.read(read))
         except CairnError as problem:
-            reading.retry_at = time.monotonic() + _RETRY_SECONDS
+            entry.retry_at = time.monotonic() + _RETRY_SECONDS
             logger.warning("The vectors of snapshot %d could not be read: %s", memory.key.id, problem)
 
 
