@@ -275,7 +275,7 @@ _WRONG = [
     b'["containing", ["a", 9, {"ChunkFilter": []}, 1, []]]',
     b'["nearest_static", ["a", 9, {"ChunkFilter": []}]]',
     b'["nearest_static", [{"array": ["int8", [3], "AAAA"]}, 9, {"ChunkFilter": []}]]',
-    b'["static_similarities", [[1], {"array": ["float64", [1], "AAAAAAAA8D8="]}]]',
+    b'["static_similarities", [[1], {"array": ["int8", [3], "AAAA"]}]]',
 ]  # fmt: skip
 
 
