@@ -13,7 +13,7 @@ _QUICK_STARTS = ("grammars", "bytecode")
 def create_data_dir(folder: Path) -> Path:
     """Create a data folder at `folder` that links the caches of the current one."""
     real = data_dir()
-    folder.mkdir()
+    folder.mkdir(parents=True)
     for name in _QUICK_STARTS:
         (real / name).mkdir(parents=True, exist_ok=True)
         (folder / name).symlink_to(real / name, target_is_directory=True)

@@ -14,12 +14,12 @@ from urllib.parse import quote, urlsplit, urlunsplit
 import psycopg
 import pytest
 from attrs import frozen
+from tests.data_folder import create_data_dir
 from tests.postgres import new_database
 from tests.serving import PATIENCE_SECONDS, Served
 
 from cairn.index.postgres.access import issue_token
 from cairn.index.postgres.team_schema import prepare
-from cairn.paths import data_dir
 from cairn.team.team_store import OwnedStore
 from cairn.team.trial import LocalServer
 
@@ -144,11 +144,6 @@ def team_serving(
 
 def machine(folder: Path) -> dict[str, str]:
     """The environment of a machine without indexes and settings, but with caches for quick starts."""
-    data = folder / "data"
-    data.mkdir(parents=True, exist_ok=True)
-    for name in ("grammars", "bytecode"):
-        real = data_dir() / name
-        real.mkdir(parents=True, exist_ok=True)
-        if not (data / name).exists():
-            (data / name).symlink_to(real, target_is_directory=True)
-    return {"CAIRN_DATA_DIR": str(data), "CAIRN_CONFIG_DIR": str(folder / "config")}
+    if not (folder / "data").exists():
+        create_data_dir(folder / "data")
+    return {"CAIRN_DATA_DIR": str(folder / "data"), "CAIRN_CONFIG_DIR": str(folder / "config")}

@@ -242,13 +242,6 @@ def test_moved_and_removed_folders_are_followed(member: Town, clone: GitReposito
         wait_for(lambda: matched(engine, "hoist_crate") == {"cranes/deep/crane.py"})
 
 
-def test_saved_file_is_found_by_the_next_query(member: Town, clone: GitRepository) -> None:
-    with shared(clone.folder) as engine:
-        clone.write({_TIDES: "def slack_water():\n    return 0\n"})
-        engine.changed(clone.folder / _TIDES)
-        assert matched(engine, "slack_water") == {_TIDES}
-
-
 def test_unsaved_text_wins_over_the_file_and_the_team(member: Town, clone: GitRepository) -> None:
     tides = clone.folder / _TIDES
     with shared(clone.folder) as engine:
@@ -431,14 +424,6 @@ def test_clone_with_very_many_changes_is_then_indexed_here(
         assert found(engine, "Note 7")[0] == "docs/7.md"
 
 
-def test_repository_that_is_hidden_from_the_reader_is_indexed_here(
-    member: Town, clone: GitRepository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CAIRN_TEAM_TOKEN", member.store.owned.token("stranger"))
-    with alone(clone.folder) as warnings:
-        assert "The team has no index of harbour" in warnings
-
-
 @pytest.mark.parametrize(
     ("url", "problem"),
     [
@@ -478,15 +463,6 @@ def test_folder_without_an_indexed_commit_is_indexed_here(
         clone.commit("Another beginning")
     with alone(clone.folder) as warnings:
         assert warning in warnings
-
-
-def test_clone_that_differs_too_much_is_indexed_here(
-    member: Town, clone: GitRepository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(team_clone, "_MOST_FILES", 2)
-    clone.write({f"docs/{number}.md": f"# Note {number}\n" for number in range(3)})
-    with alone(clone.folder) as warnings:
-        assert "3 files of harbour differ from what the team's index has" in warnings
 
 
 def test_workspace_file_cannot_name_a_server(

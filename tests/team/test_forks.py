@@ -108,10 +108,10 @@ class Answers:
 
 @pytest.fixture(scope="module")
 def worlds(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answers]:
-    """The answers in four stores.
+    """The answers in three stores.
 
-    In all but `alone`, a fork was indexed first. `hidden` has the same name at the end of its URL, `vault`
-    has that of a manifest of the repository, and in `apart` the repository is apart from `hidden`.
+    In all but `alone`, a fork was indexed first. `hidden` has the same name at the end of its URL, and
+    `vault` has that of a manifest of the repository.
     """
     folder = tmp_path_factory.mktemp("forks")
     own = GitRepository(folder / "own" / "harbour", TOWN)
@@ -122,11 +122,11 @@ def worlds(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactor
     own.write({**GUESSED, "src/harbour/zone.py": "def MOOR_SHIP(rope):\n    return rope\n"})
     commit = own.commit("A guess")
     found: dict[str, Answers] = {}
-    for world in ("alone", "hidden", "vault", "apart"):
+    for world in ("alone", "hidden", "vault"):
         with own_store(postgres_server, folder) as store:
             if world != "alone":
-                index(store.url, forks["vault" if world == "vault" else "hidden"], name="secret")
-            read = index(store.url, own, name="harbour", apart=world == "apart").files_read
+                index(store.url, forks[world], name="secret")
+            read = index(store.url, own, name="harbour").files_read
             shared = world == "hidden"
             assert (read < len(TOWN)) == shared, world
             store.reader("ada", "harbour")
@@ -166,14 +166,14 @@ def timeless(data: Any) -> bytes:
     return re.sub(rb"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00", b"T", text)
 
 
-@pytest.mark.parametrize("world", ["hidden", "vault", "apart"])
+@pytest.mark.parametrize("world", ["hidden", "vault"])
 def test_hidden_fork_changes_no_answer(worlds: dict[str, Answers], world: str) -> None:
     every = zip(QUERIES, worlds["alone"].methods, worlds[world].methods, strict=True)
     for query, alone, shared in every:
         assert timeless(shared) == timeless(alone), query
 
 
-@pytest.mark.parametrize("world", ["hidden", "vault", "apart"])
+@pytest.mark.parametrize("world", ["hidden", "vault"])
 def test_hidden_fork_changes_nothing_that_a_clone_reads(worlds: dict[str, Answers], world: str) -> None:
     alone, shared = worlds["alone"], worlds[world]
     for name in ANSWERS:

@@ -18,9 +18,7 @@ from tests.team.shared_town import BERTHS, PLACE, QUERIES, Town, comparable
 from tests.team.team_server import LIGHTHOUSE, PASSWORD, TeamStore, machine, team_serving
 from tests.web.conftest import Browser
 
-from cairn.errors import StoreUnavailableError
 from cairn.serve.command import serve
-from cairn.team import team_store
 
 ENOUGH_SECONDS = 20.0
 """Seconds within which a request is answered by another server, or fails with the reason."""
@@ -253,13 +251,6 @@ def test_recent_queries_of_one_reader_never_reach_another(town: Town) -> None:
     assert b"secret plans" not in town.ask(other, "context", place).body
 
 
-def test_second_token_of_a_reader_sees_what_the_first_does(town: Town) -> None:
-    first = town.store.reader("zoe", "harbour")
-    second = town.store.owned.token("zoe")
-    question = {"query": "moor a ship"}
-    assert paths(town.ask(first, "search", question)) == paths(town.ask(second, "search", question))
-
-
 def test_revoked_repository_and_token_are_gone_with_the_next_request(town: Town) -> None:
     token = town.store.reader("rita", "harbour", "lighthouse")
     question = {"query": "kindle the lamp"}
@@ -338,46 +329,9 @@ def test_requests_go_on_at_a_replica_and_after_a_restart(server_folder: Path, tm
     assert token not in log.read_text()
 
 
-@pytest.mark.parametrize(
-    ("store", "problem"),
-    [
-        ("postgresql://ada:Mole-and-berth-7@127.0.0.1:1/cairn", "127.0.0.1:1/cairn refuses connections"),
-        ("mysql://ada:Mole-and-berth-7@127.0.0.1/cairn", "The store's URL is not valid"),
-        ("postgresql://ada:Mole-and-berth-7/x@127.0.0.1/cairn", "The store's URL is not valid"),
-        ("no-such-file", "no-such-file, cannot be read"),
-    ],
-)
-def test_store_that_cannot_be_used_is_refused_without_its_password(store: str, problem: str) -> None:
-    assert problem in refused(store)
-
-
-def test_wrong_password_database_and_version_are_refused(prepared_postgres: str) -> None:
-    store = TeamStore.prepared(prepared_postgres)
-    problem = refused(store.server_url.replace(PASSWORD, "wrong-Mole"))
-    assert "refuses the password" in problem
-    assert "wrong-Mole" not in problem
-    assert "not a database" in refused(store.server_url.rpartition("/")[0] + "/nothing")
-    assert "Run `cairn team prepare` once" in refused(store.url.rpartition("/")[0] + "/postgres")
-
-
-def test_file_of_the_url_must_be_secret(tmp_path: Path) -> None:
-    file = tmp_path / "store"
-    file.write_text(f"postgresql://ada:{PASSWORD}@127.0.0.1/cairn")
-    file.chmod(0o644)
-    assert f"chmod 600 {file}" in refused(str(file))
-
-
 def test_folders_are_not_served_beside_a_store(tmp_path: Path) -> None:
     done = CliRunner().invoke(serve, [str(tmp_path), "--store", "postgresql://127.0.0.1/cairn"])
     assert "Give folders or --store, not both" in str(done.exception)
-
-
-def refused(store: str) -> str:
-    """The error of a store that cannot be used, without its password."""
-    with pytest.raises(StoreUnavailableError) as raised:
-        team_store.connect([store])
-    assert PASSWORD not in str(raised.value)
-    return str(raised.value)
 
 
 # --- the page in a browser --------------------------------------------------------------------------------

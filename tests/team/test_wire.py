@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
 import hypothesis.strategies as st
 import numpy as np
 import pytest
@@ -91,30 +90,11 @@ values = st.recursive(
 )
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether both are equal, and every part has the same type."""
-    if isinstance(one, np.ndarray):
-        has_nan = one.dtype.kind == "f"
-        same_type = isinstance(other, np.ndarray) and one.dtype == other.dtype
-        return same_type and np.array_equal(one, other, equal_nan=has_nan)
-    if type(one) is not type(other):
-        return False
-    if attrs.has(type(one)):
-        fields = [field.name for field in attrs.fields(type(one)) if field.eq is not False or field.init]
-        return all(
-            same(getattr(one, name), getattr(other, name)) for name in fields if not name.startswith("_")
-        )
-    if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(map(same, one, other))
-    if isinstance(one, Mapping):
-        return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
-    return bool(one == other)
-
-
 @given(values)
 @settings(max_examples=50)
 def test_every_value_arrives_as_it_was_sent(value: Any) -> None:
-    assert same(loads(dumps(value)), value)
+    with np.printoptions(floatmode="unique"):
+        assert repr(loads(dumps(value))) == repr(value)
 
 
 def test_numbers_of_numpy_arrive_as_plain_ones_and_sets_as_lists() -> None:
@@ -164,6 +144,10 @@ def test_hostile_json_is_read_or_refused_and_nothing_else(data: bytes) -> None:
         b'{"bytes": "\xc3\xa4"}',
         b'{"TeamServer": ["http://127.0.0.1", "token"]}',
         b'{"Literal": [7]}',
+        b"[NaN]",
+        b"[" + b"[]," * 1_000_000 + b"0]",
+        b'"' + b"x" * (33 << 20) + b'"',
+        '["\u2603"]'.encode(),
     ],
 )
 def test_invalid_values_are_refused(data: bytes) -> None:
@@ -291,7 +275,7 @@ _WRONG = [
     b'["containing", ["a", 9, {"ChunkFilter": []}, 1, []]]',
     b'["nearest_static", ["a", 9, {"ChunkFilter": []}]]',
     b'["nearest_static", [{"array": ["int8", [3], "AAAA"]}, 9, {"ChunkFilter": []}]]',
-    b'["static_similarities", [[1], {"array": ["float64", [1], "AAAAAAAA8D8="]}]]',
+    b'["static_similarities", [[1], {"array": ["int8", [3], "AAAA"]}]]',
 ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.git_repository import GitRepository
 
 from cairn.settings.tree import IndexSettings
-from cairn.workspace import comparison
+from cairn.workspace import comparison, repository
 from cairn.workspace.comparison import Compared, Comparison
 from cairn.workspace.git import GitError
 from cairn.workspace.repository import open_repository
@@ -99,6 +99,6 @@ def test_commit_of_files_without_end_is_refused(
         listing = "".join(f"040000 tree {tree}\t{number}\n" for number in range(10))
         tree = project.git("mktree", given=listing.encode())
     project.git("update-ref", "HEAD", project.git("commit-tree", tree, "-m", "Bomb"))
-    monkeypatch.setattr(comparison, "_MOST_FILES", 20_000)
+    monkeypatch.setattr(repository, "MOST_FILES", 20_000)
     with pytest.raises(GitError, match="over 20,000 files"):
         compared(project)

@@ -18,18 +18,15 @@ from pathlib import Path
 
 from attrs import define, field, frozen
 
-from cairn.errors import InvalidRequestError, TeamError
+from cairn.errors import TeamError
 from cairn.settings.layers import Layers
 from cairn.settings.tree import WORKSPACE_FILE, IndexSettings
 from cairn.team.git_source import Repository
 from cairn.workspace.collections import MANIFESTS, Projects, find_projects
-from cairn.workspace.git import parts
 from cairn.workspace.ignore_files import IGNORE_FILES
 from cairn.workspace.scan import FileRules
 
 _REGULAR = ("100644", "100755", "100664")
-_MOST_FILES = 3_000_000
-"""The maximum number of files in a commit. A small repository can list files without end."""
 _BATCH = 64 << 20
 """The number of bytes after which another git command reads the next files."""
 
@@ -42,26 +39,17 @@ class TreeFile:
     size: int
 
 
-@frozen
-class Tree:
-    files: tuple[TreeFile, ...]
-    unusable: tuple[str, ...]
-    """Paths that are impossible or unsafe on this machine, or not Unicode, which are escaped as in Python."""
+def list_tree(repository: Repository, commit: str) -> tuple[list[TreeFile], list[str]]:
+    """Return the files of a commit, without links and submodules, and the unusable paths. Raise TeamError.
 
-
-def list_tree(repository: Repository, commit: str) -> Tree:
-    """Return the files of a commit, without links and submodules. Raise TeamError."""
+    Those are impossible or unsafe on this machine, or not Unicode, which are escaped as in Python.
+    """
     files: list[TreeFile] = []
     unusable: list[str] = []
     try:
-        listing = repository.stream(commit, "ls-tree", "-r", "-z", "--long", "--full-tree", "HEAD")
-        for entry in parts(listing, b"\0"):
-            head, _, name = entry.partition(b"\t")
-            mode, _, blob, size = head.decode("ascii").split()
+        for name, (mode, _, blob, size) in repository.files(commit):
             if mode not in _REGULAR:
                 continue
-            if len(files) + len(unusable) >= _MOST_FILES:
-                raise InvalidRequestError("ref", f"the commit has over {_MOST_FILES:,} files")
             try:
                 path = name.decode("utf-8")
             except UnicodeDecodeError:
@@ -75,7 +63,7 @@ def list_tree(repository: Repository, commit: str) -> Tree:
                 unusable.append(path)
     except TeamError as problem:
         raise _incomplete(problem) from None
-    return Tree(tuple(files), tuple(unusable))
+    return files, unusable
 
 
 def write_files(repository: Repository, files: Iterable[TreeFile], folder: Path) -> list[str]:
@@ -176,18 +164,18 @@ class Admitted:
         return [self.projects.collection(file.path) for file in self.files]
 
 
-def admit(repository: Repository, tree: Tree, checkout: Path, layers: Layers) -> Admitted:
+def admit(repository: Repository, files: Sequence[TreeFile], checkout: Path, layers: Layers) -> Admitted:
     """Select the files of a commit to index, and write its rules and manifests into the checkout."""
-    ruling = [file for file in tree.files if _rules(file.path)]
+    ruling = [file for file in files if _rules(file.path)]
     write_files(repository, ruling, checkout)
     settings = layers.of(checkout).settings.index
     deciding = _Deciding(FileRules(checkout, settings, all_tracked=True))
-    files = tuple(file for file in tree.files if deciding.admits(file))
-    manifests = [file for file in files if file.path.rpartition("/")[2] in MANIFESTS]
+    admitted = tuple(file for file in files if deciding.admits(file))
+    manifests = [file for file in admitted if file.path.rpartition("/")[2] in MANIFESTS]
     write_files(repository, manifests, checkout)
-    projects = find_projects(checkout, (file.path for file in files), settings.collections)
+    projects = find_projects(checkout, (file.path for file in admitted), settings.collections)
     written = frozenset(file.path for file in (*ruling, *manifests))
-    return Admitted(files, projects, settings, deciding.skipped, written)
+    return Admitted(admitted, projects, settings, deciding.skipped, written)
 
 
 def _rules(path: str) -> bool:

@@ -150,8 +150,8 @@ class _Run:
     def index(self, began: float) -> IndexResult:
         checkout = self.work / "checkout" / self.at.project
         checkout.mkdir(parents=True)
-        tree = list_tree(self.repository, self.ref.commit)
-        admitted = admit(self.repository, tree, checkout, self.layers)
+        files, unusable = list_tree(self.repository, self.ref.commit)
+        admitted = admit(self.repository, files, checkout, self.layers)
         stored = self._stored(admitted)
         unread = [file for file in admitted.files if file.path not in stored]
         self.progress(f"{len(admitted.files):,} files, of which {len(unread):,} are read")
@@ -161,7 +161,7 @@ class _Run:
             ReadRequest(FileEntry(file.path, file.size, 0), admitted.projects.collection(file.path), None)
             for file in unread
         ]
-        indexed = index_files(
+        embedded, unreadable = index_files(
             checkout,
             requests,
             self.work / "index",
@@ -176,10 +176,10 @@ class _Run:
             published = self._publish(segment, stored, facts, unread)
         finally:
             segment.close()
-        problems = (*tree.unusable, *refused, *indexed.unreadable, *filter(None, [facts.problem]))
+        problems = (*unusable, *refused, *unreadable, *filter(None, [facts.problem]))
         return IndexResult(
             self.at.name, self.ref.name, self.ref.commit, published.snapshot, published.files, len(unread),
-            published.chunks, indexed.embedded, admitted.skipped.total(), problems,
+            published.chunks, embedded, admitted.skipped.total(), problems,
             time.monotonic() - began, True,
         )  # fmt: skip
 

@@ -212,6 +212,11 @@ class Repository:
             git = self.located.git(commit, time.monotonic() + _SECONDS)
             yield from git.run(arguments, given.encode())
 
+    def files(self, commit: str) -> Iterator[tuple[bytes, list[str]]]:
+        """Yield the path of each file of a commit, and its mode, type, hash and size. Raise TeamError."""
+        with _reported(self.located):
+            yield from self.located.files(commit, time.monotonic() + _SECONDS, "--long")
+
     def resolve(self, name: str | None) -> Ref:
         """Return the commit of a branch, tag or hash, or of the default branch. Raise InvalidRequestError."""
         if name is None:
@@ -303,17 +308,14 @@ def open_source(address: Address, work: Path, progress: Callable[[str], None]) -
 
 def _local(folder: Path) -> Repository:
     try:
-        return _opened(open_bare(folder) or open_repository(folder))
+        located = open_bare(folder) or open_repository(folder)
+        head = located.branch()
     except NoRepositoryError:
         raise InvalidRequestError(
             "repository", f"{folder} is not a git repository. Run git init there, or give another folder"
         ) from None
     except GitError as problem:
         raise TeamError(str(problem)) from None
-
-
-def _opened(located: GitRepository) -> Repository:
-    head = located.branch()
     return Repository(located, head.removeprefix("refs/heads/") if head.startswith("refs/heads/") else "")
 
 

@@ -43,14 +43,6 @@ _EVERY_SECONDS = 5.0
 """The interval of progress messages."""
 
 
-@frozen
-class IndexedFiles:
-    embedded: int
-    """The number of chunks that got a static vector."""
-    unreadable: tuple[str, ...]
-    """The paths that could not be read or chunked, each with the reason."""
-
-
 def index_files(
     root: Path,
     requests: Sequence[ReadRequest],
@@ -58,8 +50,11 @@ def index_files(
     embedding: EmbeddingSettings,
     workers: int,
     progress: Callable[[str], None],
-) -> IndexedFiles:
-    """Index the files below `root` into an index file in `folder`. With 0 workers, use all spare cores."""
+) -> tuple[int, list[str]]:
+    """Index the files below `root` into an index file in `folder`. With 0 workers, use all spare cores.
+
+    Return the number of chunks, and the paths that could not be read or chunked, each with the reason.
+    """
     folder.mkdir(parents=True)
     writer = IndexWriter(folder)
     try:
@@ -79,7 +74,7 @@ def index_files(
     except BaseException:
         writer.abandon()
         raise
-    return IndexedFiles(chunks, tuple(unreadable))
+    return chunks, unreadable
 
 
 def _write_all(

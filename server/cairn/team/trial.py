@@ -13,6 +13,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
@@ -75,7 +76,6 @@ class LocalServer:
         """
         self.folder = folder.resolve()
         self.settings: Mapping[str, str] = MappingProxyType({**DEFAULT_SETTINGS, **(settings or {})})
-        self._found_programs: Programs | None = None
 
     @property
     def port(self) -> int:
@@ -125,13 +125,12 @@ class LocalServer:
     def _data(self) -> Path:
         return self.folder / "data"
 
-    @property
+    @cached_property
     def _programs(self) -> Programs:
-        if self._found_programs is None:
-            self._found_programs = find_programs(self.folder)
-            if account := self._found_programs.account:
-                account.open_way(self.folder)
-        return self._found_programs
+        found = find_programs(self.folder)
+        if found.account:
+            found.account.open_way(self.folder)
+        return found
 
     def _read(self, name: str) -> str:
         try:

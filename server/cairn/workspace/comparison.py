@@ -14,15 +14,12 @@ from pathlib import Path
 
 from attrs import Factory, define, frozen
 
-from cairn.workspace.git import GitError, parts
 from cairn.workspace.repository import Repository
 from cairn.workspace.scan import FileEntry, FileRules, ScanReport, read_bytes, scan
 
 _SETTLED_NS = 2_000_000_000
 """The age, in ns, from which a file's modification time tells later changes. Some file systems count in steps
 of two seconds, and a younger file may change again within the same step."""
-_MOST_FILES = 3_000_000
-"""The maximum number of files in a commit. A small repository can list files without end."""
 
 
 @frozen
@@ -55,13 +52,9 @@ class Comparison:
         The files of repositories inside the folder, such as submodules, are left out, because they belong to
         commits of those. A file is also the same if only its line ends differ, as git may convert them.
         """
-        listing = repository.git(commit, deadline, stop).run(("ls-tree", "-r", "-z", "--full-tree", "HEAD"))
-        committed: dict[str, str] = {}
-        for line in parts(listing, b"\0"):
-            fields, _, path = line.partition(b"\t")
-            committed[os.fsdecode(path)] = fields.split()[2].decode()
-            if len(committed) > _MOST_FILES:
-                raise GitError(f"The commit {commit[:12]} has over {_MOST_FILES:,} files.", final=True)
+        committed = {
+            os.fsdecode(path): blob for path, (_, _, blob) in repository.files(commit, deadline, stop=stop)
+        }
         algorithm = "sha256" if len(commit) == 64 else "sha1"
         before, self._known = self._known, {}
         differing, same = list[str](), set[str]()

@@ -25,6 +25,8 @@ _MOST_BYTES = 1_000_000
 """The size limit of HEAD, a reference, and the settings."""
 _MOST_LIST_BYTES = 300_000_000
 """The size limit of a list of references, commits or tracked files. The Linux kernel's index has 9 MB."""
+MOST_FILES = 3_000_000
+"""The maximum number of files in a commit. A small repository can list files without end."""
 _SECONDS = 10.0
 """The time limit of a git command that reads copies of small files."""
 _PART_OF_NAME = re.compile(r"(?!\.|.*\.\.|.*@\{|.*\.lock$)[^\0-\x20\x7f~^:?*\[\\]+(?<!\.)")
@@ -146,6 +148,20 @@ class Repository:
         if shallow:
             files["shallow"] = shallow
         return Git(files, deadline, stop)
+
+    def files(
+        self, commit: str, deadline: float, *options: str, stop: Callable[[], bool] = lambda: False
+    ) -> Iterator[tuple[bytes, list[str]]]:
+        """Yield the path of each file of a commit, and its mode, type and hash. Raise GitError.
+
+        `options` are those of `git ls-tree`; `--long` adds the size, which is `-` without the content.
+        """
+        arguments = ("ls-tree", "-r", "-z", "--full-tree", *options, "HEAD")
+        for number, entry in enumerate(parts(self.git(commit, deadline, stop).run(arguments), b"\0")):
+            if number >= MOST_FILES:
+                raise GitError(f"The commit {commit[:12]} has over {MOST_FILES:,} files.", final=True)
+            fields, _, path = entry.partition(b"\t")
+            yield path, fields.decode("ascii").split()
 
     def shallow(self) -> frozenset[str]:
         """Return the commits whose parents were not fetched. Raise GitError."""

@@ -68,13 +68,6 @@ def test_session_connects_at_the_first_read() -> None:
     store.close()
 
 
-def test_sessions_show_what_their_reader_may_see(store: Store) -> None:
-    for reader, seen in (("ann", [1, 2]), ("bob", [4]), ("ann", [1, 2])):
-        with RequestReads(store, reader) as session:
-            assert session.read(files) == seen
-            assert session.read(files) == seen
-
-
 def test_failed_read_ends_the_session_and_fails_later_reads(
     team: TeamStore, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -192,8 +192,7 @@ def _block(packed: Sequence[_PackedList]) -> Block:
 _TERMS_AT_ONCE = 2_000
 
 
-@frozen
-class Frequency:
+class Frequency(NamedTuple):
     """A term of an index file, with the number of its occurrences."""
 
     term: str

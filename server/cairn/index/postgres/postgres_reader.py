@@ -67,14 +67,16 @@ _ROW = np.dtype(
 @define(eq=False)
 class _Entry:
     rows: StaticRows | None = None
-    size: int = 0
-    """The memory in bytes."""
     used: float = 0.0
-    reading: threading.Lock = field(factory=threading.Lock, init=False)
+    reading: threading.Lock = field(factory=threading.Lock)
     behind: threading.Thread | None = None
     """The latest background thread that read the vectors."""
-    tried: float = float("-inf")
-    """The time when that thread began."""
+    retry_at: float = 0.0
+
+    @property
+    def size(self) -> int:
+        """The memory of the vectors in bytes."""
+        return _size(len(self.rows.store.ids)) if self.rows else 0
 
 
 class VectorCache:
@@ -116,24 +118,22 @@ class VectorCache:
                 self._keep(entry, reads.read(memory.watched(lambda db: read_rows(db, memory))))
             return entry.rows
 
-    def wait(self, memory: SnapshotMemory) -> None:
-        """Wait until no background thread reads the snapshot's vectors."""
-        entry = self._entries.get(memory)
-        if entry is not None and entry.behind is not None:
-            entry.behind.join()
-
-    @property
-    def size(self) -> int:
-        """The memory of all vectors in bytes."""
+    def _keep(self, entry: _Entry, rows: StaticRows) -> None:
+        """Keep `rows`, and evict the least recently used vectors above the limit."""
         with self._lock:
-            return sum(entry.size for entry in self._entries.values())
+            entry.rows = rows
+            others = (each for each in self._entries.values() if each.rows and each is not entry)
+            room = self._most_bytes - entry.size
+            for each in sorted(others, key=lambda each: -each.used):
+                room -= each.size
+                if room < 0:
+                    each.rows = None
 
     def _read_behind(self, memory: SnapshotMemory, entry: _Entry, reads: Reads) -> None:
         with entry.reading:
-            now = time.monotonic()
-            if entry.rows is not None or now < entry.tried + _RETRY_SECONDS:
+            is_running = entry.behind is not None and entry.behind.is_alive()
+            if is_running or time.monotonic() < entry.retry_at or entry.rows is not None:
                 return
-            entry.tried = now
             entry.behind = threading.Thread(
                 target=self._read, args=(memory, entry, reads), name="cairn-vectors", daemon=True
             )
@@ -147,20 +147,8 @@ class VectorCache:
         try:
             self._keep(entry, reads.read(read))
         except CairnError as problem:
+            entry.retry_at = time.monotonic() + _RETRY_SECONDS
             logger.warning("The vectors of snapshot %d could not be read: %s", memory.key.id, problem)
-
-    def _keep(self, entry: _Entry, rows: StaticRows) -> None:
-        """Keep `rows`, and evict the least recently used vectors above the limit."""
-        with self._lock:
-            entry.rows, entry.size = rows, _size(len(rows.store.ids))
-            filled = sorted(
-                (each for each in self._entries.values() if each.rows), key=lambda each: each.used
-            )
-            size = sum(each.size for each in filled)
-            for each in filled:
-                if size > self._most_bytes and each is not entry:
-                    size -= each.size
-                    each.rows, each.size, each.tried = None, 0, float("-inf")
 
 
 def _wait(thread: threading.Thread, cancelled: Cancelled) -> None:

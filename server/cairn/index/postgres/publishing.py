@@ -41,11 +41,10 @@ class Revision:
 
 @frozen
 class Published:
-    """A written snapshot: its id, and the numbers of all files, of new files, and of chunks in new files."""
+    """A written snapshot: its id, and the numbers of files, and of chunks in files that the pool lacked."""
 
     snapshot: int
     files: int
-    new_files: int
     chunks: int
 
 
@@ -70,17 +69,17 @@ def publish(
         ).fetchone()
         assert row is not None
         writing = _Writing(connection, home, segment, *row)
-        written = writing.write(revision.blobs)
+        new_files, chunks = writing.write(revision.blobs)
         files = np.unique(np.array([*kept, *writing.file_ids.values()], np.int32))
-        if len(files) > written[0]:
+        if len(files) > new_files:
             copy_shared_lists(connection, home, files)
         every = {**facts_of(segment.meta()), **(facts or {})}
         snapshot = _put_snapshot(
             connection, home, revision, every, files, segment.parts() if parts is None else parts
         )
         keep_frequent_words(connection, home.shard, home.repository)
-    _analyze(connection, home.shard, written[1])
-    return Published(snapshot, len(files), *written)
+    _analyze(connection, home.shard, chunks)
+    return Published(snapshot, len(files), chunks)
 
 
 def _analyze(connection: Connection[TupleRow], shard: int, chunks: int) -> None:

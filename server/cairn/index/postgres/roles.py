@@ -282,8 +282,9 @@ def _make_member(connection: Connection[TupleRow], group: str, member: str, *, i
     """Let a role become a group. With `inherit`, also give it the group's rights."""
     joined = connection.execute(
         "SELECT count(*) = 1 AND bool_and(inherit_option = %s AND set_option)"
-        " FROM pg_auth_members WHERE roleid = to_regrole(%s) AND member = to_regrole(%s)",
-        (inherit, _quoted(connection, group), _quoted(connection, member)),
+        " FROM pg_auth_members"
+        " WHERE roleid = to_regrole(quote_ident(%s)) AND member = to_regrole(quote_ident(%s))",
+        (inherit, group, member),
     ).fetchone()
     if joined and joined[0]:
         return
@@ -313,7 +314,3 @@ def _change(connection: Connection[TupleRow], statement: sql.Composed) -> None:
             if attempt == _TRIES - 1:
                 raise
             time.sleep(0.01 * 2**attempt)
-
-
-def _quoted(connection: Connection[TupleRow], role: str) -> str:
-    return sql.Identifier(role).as_string(connection)

@@ -29,7 +29,8 @@ from cairn.errors import WireError
 from cairn.index.reader.bm25 import Statistics
 from cairn.index.reader.exact import ExactMatches, Literal, TextHit
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.reader.postings import Postings
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.postings import Ids, Postings
 from cairn.index.reader.records import (
     ColumnWeights,
     FoundName,
@@ -137,39 +138,27 @@ def _text(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-_IDS = NDArray[np.int64]
-_VECTORS = NDArray[np.int8]
 _MOST = 2**53
 """Whole numbers are below this, so that they are exact as floating-point numbers, too."""
+_READS = """
+    absent admitted between chunk_ids chunks containing defining definitions definitions_of documents
+    files_with_chunk is_named keywords leading_chunks members names_matching nearest_static opening_chunks
+    outlines postings static_similarities static_vectors statistics stems_starting word_counts
+    """.split()
+
+
+_NUMPY = {"np": np, "NDArray": NDArray, "PackedTable": Any, "Ids": Ids, "Postings": Postings}
+"""Names that IndexReader imports only for type checkers."""
+
+
+def _returned(method: str) -> Any:
+    return typing.get_type_hints(getattr(IndexReader, method), localns=_NUMPY)["return"]
+
 
 ANSWERS: Mapping[str, Any] = {
-    "absent": list[str],
-    "admitted": _IDS | None,
-    "between": list[StoredChunk],
-    "chunk_ids": dict[str, list[int]],
-    "chunks": dict[int, StoredChunk],
-    "containing": ExactMatches,
-    "defining": list[Hit],
-    "definitions": list[FoundName],
-    "definitions_of": list[FoundName],
-    "documents": dict[str, int],
-    "files_with_chunk": list[str],
-    "is_named": bool,
-    "keywords": list[Hit],
-    "leading_chunks": list[int],
-    "members": list[Hit],
-    "names_matching": list[str],
-    "nearest_static": list[Hit],
-    "opening_chunks": list[int],
-    "outlines": dict[int, Outline],
+    **{name: _returned(name) for name in _READS},
     "packed_tables": dict[int, bytes],
-    "postings": dict[str, Postings],
-    "static_similarities": dict[int, float],
-    "static_vectors": tuple[_IDS, _VECTORS],
-    "statistics": Statistics,
-    "stems_starting": dict[str, int],
-    "symbols_naming": list[tuple[int, str]],
-    "word_counts": KeywordCounts,
+    "symbols_naming": _returned("symbols_with_words"),
 }
 """The type of the result of each read."""
 
@@ -192,7 +181,8 @@ def _check_of(hint: Any) -> Check:
     """Return a function that says whether a value is of the type `hint` and within the limits."""
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if origin is np.ndarray:
-        dtype, dimensions = np.dtype(typing.get_args(inside[1])[0]), 2 if hint is _VECTORS else 1
+        dtype = np.dtype(typing.get_args(inside[1])[0])
+        dimensions = 2 if dtype == np.int8 else 1  # Only vectors are of bytes.
         return lambda value: (
             isinstance(value, np.ndarray) and value.dtype == dtype and value.ndim == dimensions
         )
