@@ -223,12 +223,11 @@ _NAMED_NEAR_OWNER = """WITH named AS (
         FROM json_each(?2) n CROSS JOIN definitions d ON d.name = n.value LIMIT 1000))"""
 
 _SELECT_DEFINING = """
-    SELECT found.chunk_id, f.path, found.name FROM (
-        SELECT n.key AS place, d.name, d.chunk_id,
-               row_number() OVER (PARTITION BY n.key ORDER BY d.chunk_id) AS nth
-        FROM json_each(?1) n CROSS JOIN definitions d ON d.name = n.value) found
-    CROSS JOIN chunks c ON c.id = found.chunk_id CROSS JOIN files f ON f.id = c.file_id
-    WHERE nth <= ?2 ORDER BY place, chunk_id LIMIT ?3"""
+    SELECT d.chunk_id, f.path, d.name FROM json_each(?1) n
+    CROSS JOIN definitions d ON d.name = n.value AND d.chunk_id IN (
+        SELECT o.chunk_id FROM definitions o WHERE o.name = n.value ORDER BY o.chunk_id LIMIT ?2)
+    CROSS JOIN chunks c ON c.id = d.chunk_id CROSS JOIN files f ON f.id = c.file_id
+    ORDER BY n.key, d.chunk_id LIMIT ?3"""
 
 _SELECT_BY_NAME = """SELECT f.symbols_id, f.path FROM names CROSS JOIN files f ON f.symbols_id = names.rowid
     WHERE names MATCH ? LIMIT ?"""
