@@ -80,7 +80,6 @@ CREATE TABLE chunks(
     signature TEXT NOT NULL,
     comment TEXT NOT NULL,
     content_hash BLOB NOT NULL,
-    embedding_key BLOB NOT NULL,
     text BLOB NOT NULL,
     UNIQUE(file_id, position)
 );
