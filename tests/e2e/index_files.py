@@ -16,7 +16,7 @@ from .command_line import run_cairn
 
 _CONTENTS = {
     "files": "SELECT path, size, content_hash, is_text, kind, collection FROM files",
-    "chunks": "SELECT f.path, c.position, c.start_line, c.end_line, c.content_hash, c.embedding_key"
+    "chunks": "SELECT f.path, c.position, c.start_line, c.end_line, c.content_hash"
     " FROM chunks c JOIN files f ON f.id = c.file_id",
     "definitions": "SELECT f.path, c.position, d.name"
     " FROM definitions d JOIN chunks c ON c.id = d.chunk_id JOIN files f ON f.id = c.file_id",

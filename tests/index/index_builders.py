@@ -6,13 +6,14 @@ import hashlib
 import json
 import struct
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import apsw
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
+from tests.git_repository import GitRepository
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
@@ -21,8 +22,10 @@ from cairn.embedding.packaged import PackagedModel
 from cairn.embedding.shared import SharedModel, TextEncoder
 from cairn.embedding.static import StaticTable, entry_type, to_int8
 from cairn.embedding.word_pieces import WordPieces
+from cairn.index.indexing.git_history import GitHistory
+from cairn.index.store.deadline import never
 from cairn.index.store.schema import STATIC_TABLE
-from cairn.index.store.writer import FileRecord, IndexedFile
+from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.settings.tree import EmbeddingSettings
 from cairn.workspace.collections import file_kind
 
@@ -133,6 +136,24 @@ def _is_sound(db: apsw.Connection) -> bool:
     except apsw.CorruptError:
         return False
     return True
+
+
+class IndexedRepository:
+    """A repository, and the index that `writer` writes, which follows its files and its history."""
+
+    def __init__(self, root: Path, writer: IndexWriter) -> None:
+        self.root, self.writer, self.db = root, writer, writer.db
+        self.repository = GitRepository(root)
+        self.history = GitHistory(writer.db, root)
+
+    def update(self, stopped: Callable[[], bool] = never) -> bool:
+        """Index the present files and update the history."""
+        present = [path for path in self.root.rglob("*") if path.is_file() and ".git" not in path.parts]
+        texts = {path.relative_to(self.root).as_posix(): path.read_text() for path in present}
+        known = set(self.writer.files())
+        self.writer.write((), sorted(known - set(texts)))
+        self.writer.write([indexed(path, text) for path, text in texts.items() if path not in known], ())
+        return self.history.update(stopped)
 
 
 _TOUCH = struct.Struct("<IB")

@@ -9,8 +9,9 @@ from cairn.chunking.definition_place import definition_lines, kind_at
 from cairn.engine.folders import Folder, readers_with_unsaved
 from cairn.engine.request import Request
 from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.queries.file_queries import in_degrees
 from cairn.index.queries.name_queries import defining, important_names, names_like
-from cairn.index.reader.records import DefinitionPlace, FoundName
+from cairn.index.reader.records import FoundName, Outline
 from cairn.retrieval.symbols import Fit, Typed, fit, likeness, weight
 
 _LIMIT = 100
@@ -56,15 +57,18 @@ def _fitting(
 
 def _weighted(
     readers: Sequence[OverlaidReader], candidates: Sequence[_Candidate]
-) -> list[tuple[int, FoundName, DefinitionPlace]]:
+) -> list[tuple[int, FoundName, Outline]]:
     """Return the candidates, ranked by the score of the name plus the weight of the definition."""
     weighted = []
     for number, reader in enumerate(readers):
         here = [(score, found) for score, folder, found in candidates if folder == number]
-        known = reader.places({found.chunk_id for _, found in here})
+        known = reader.outlines({found.chunk_id for _, found in here})
+        degrees = in_degrees(reader, {place.path for place in known.values()})
         for score, found in here:
             if place := known.get(found.chunk_id):
-                weighted.append((score + weight(place, found.name), number, found, place))
+                weighted.append(
+                    (score + weight(place, found.name, degrees[place.path]), number, found, place)
+                )
     weighted.sort(key=lambda each: (-each[0], each[2].name, each[1], each[3].path, each[2].chunk_id))
     return [(number, found, place) for _, number, found, place in weighted[:_LIMIT]]
 
@@ -72,7 +76,7 @@ def _weighted(
 def _shown(
     folders: Sequence[Folder],
     readers: Sequence[OverlaidReader],
-    chosen: Sequence[tuple[int, FoundName, DefinitionPlace]],
+    chosen: Sequence[tuple[int, FoundName, Outline]],
 ) -> tuple[protocol.Symbol, ...]:
     chunks = [
         reader.chunks({found.chunk_id for folder, found, _ in chosen if folder == number})

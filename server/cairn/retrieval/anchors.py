@@ -8,10 +8,9 @@ from functools import cache
 
 from cairn.index.queries.file_queries import file_stem, files_called
 from cairn.index.queries.found_words import passing_chunks
-from cairn.index.queries.name_queries import definitions_of
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.reader.records import DefinitionPlace, StoredChunk
+from cairn.index.reader.records import Outline, StoredChunk
 from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.report import FRAME_DECAY, Report, last_part
 from cairn.workspace.collections import FileKind
@@ -27,11 +26,11 @@ def named_definitions(
     reader: IndexReader, report: Report, only: ChunkFilter, cancelled: Cancelled
 ) -> dict[int, float]:
     """Return the weight of each chunk that defines a name in the report. Rarer names weigh more."""
-    found = definitions_of(reader, {name.text for name in report.names}, _MOST_DEFINITIONS)
-    known = reader.places({each.chunk_id for each in found})
+    found = reader.definitions_of({name.text for name in report.names}, _MOST_DEFINITIONS)
+    known = reader.outlines({each.chunk_id for each in found})
     allowed = passing_chunks(reader, only, cancelled)
     shown = known.keys() if allowed is None else known.keys() & set(allowed.tolist())
-    by_name: dict[str, list[DefinitionPlace]] = defaultdict(list)
+    by_name: dict[str, list[Outline]] = defaultdict(list)
     for each in found:
         if each.chunk_id in shown:
             by_name[each.name].append(known[each.chunk_id])
@@ -42,17 +41,17 @@ def named_definitions(
             continue
         owned = [each for each in defining if _belongs_to(each, name.owner)]
         for place in defining:
-            worth[place.chunk_id] = max(name.weight / files, worth[place.chunk_id])
+            worth[place.id] = max(name.weight / files, worth[place.id])
         for place in owned:
-            worth[place.chunk_id] += _OWNER_BONUS * name.weight / max(1, _files(owned))
+            worth[place.id] += _OWNER_BONUS * name.weight / max(1, _files(owned))
     return worth
 
 
-def _files(definitions: Iterable[DefinitionPlace]) -> int:
+def _files(definitions: Iterable[Outline]) -> int:
     return len({each.path for each in definitions if each.kind != FileKind.TESTS})
 
 
-def _belongs_to(definition: DefinitionPlace, owner: str) -> bool:
+def _belongs_to(definition: Outline, owner: str) -> bool:
     folder = definition.path.rpartition("/")[0].rpartition("/")[2]
     return owner != "" and owner in (
         definition.parent.rpartition(".")[2],

@@ -16,7 +16,6 @@ from attrs import define, field, frozen
 from cairn.errors import QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries import relations as indexed
-from cairn.index.queries.name_queries import definitions_of
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights, FoundName, Hit, StoredChunk
 from cairn.index.references.graph import ReferenceGraph
@@ -167,11 +166,11 @@ class Relations:
 
     def by_names(self) -> None:
         passage = self.passage
-        files = _files_defining(definitions_of(self.readers[passage.folder], passage.defined))
+        files = _files_defining(self.readers[passage.folder].definitions_of(passage.defined))
         focused_names = passage.defined if self.focused_names is None else self.focused_names
         self.defined = [name for name in focused_names if 1 <= len(files.get(name, ())) <= _RARE]
         for folder, (reader, pool) in enumerate(zip(self.readers, self._pools, strict=True)):
-            definitions = definitions_of(reader, passage.used)
+            definitions = reader.definitions_of(passage.used)
             files = _files_defining(definitions)
             rare_names: defaultdict[int, list[str]] = defaultdict(list)
             for each in definitions:

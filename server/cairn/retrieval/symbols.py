@@ -9,7 +9,7 @@ import re
 from attrs import frozen
 from rapidfuzz import fuzz
 
-from cairn.index.reader.records import DefinitionPlace
+from cairn.index.reader.records import Outline
 from cairn.text.identifiers import identifier_words
 from cairn.text.nearest import letters_of
 from cairn.workspace.collections import FileKind
@@ -99,9 +99,10 @@ def likeness(typed: Typed, name: str) -> float:
     return float(fuzz.ratio(typed.letters, letters_of(name))) / 100
 
 
-def weight(place: DefinitionPlace, name: str) -> float:
-    """Return the weight of the definition whatever the text, in steps of `Fit`."""
+def weight(place: Outline, name: str, in_degree: int) -> float:
+    """Return the weight of the definition whatever the text, in steps of `Fit`. `in_degree` is the number of
+    files that import its file."""
     is_demoted = place.kind in (FileKind.TESTS, FileKind.EXAMPLES) or bool(_VENDORED.search(place.path))
     kind = place.symbol_kind if name == place.symbol else ""
     by_kind = 0.2 if kind in _TYPES else 0.0 if kind in _VALUES else 0.1
-    return by_kind + min(0.3, 0.05 * math.log2(1 + place.in_degree)) - (_DEMOTION if is_demoted else 0.0)
+    return by_kind + min(0.3, 0.05 * math.log2(1 + in_degree)) - (_DEMOTION if is_demoted else 0.0)

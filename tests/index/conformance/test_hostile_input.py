@@ -125,7 +125,6 @@ def test_unknown_numbers_find_nothing(subject: Subject, number: int) -> None:
     reader, vector = subject.reader, np.ones(256, np.int8)
     assert reader.chunks([number]) == {}
     assert reader.outlines([number]) == {}
-    assert reader.places([number]) == {}
     assert reader.symbol_tables([number]) == {}
     assert reader.static_similarities([number], vector) == {}
     assert len(reader.static_vectors([number])[0]) == 0

@@ -134,7 +134,7 @@ def test_chunks_of_other_revisions_are_unknown(shared: Subject, other: Subject, 
     own = [*shared.ids.values()]
     every = [*range(-9, max(strange) + 9)]
     assert not numbering(shared).numbers_of(np.array(strange)).any()
-    assert [*reader.chunks(every)] == [*reader.outlines(every)] == [*reader.places(every)] == own
+    assert [*reader.chunks(every)] == [*reader.outlines(every)] == own
     assert [*reader.static_similarities(every, vector)] == reader.static_vectors(every)[0].tolist() == own
     known = {number for number, _ in reader.symbols_at([path for path, _ in shared.ids])}
     assert {*reader.symbol_tables(every)} == known

@@ -133,21 +133,6 @@ def test_the_vocabulary_knows_its_index(subject: Subject) -> None:
     assert vocabulary(subject).main_collection == "harbour-docs"
 
 
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [
-        ("harbuor", "harbour"),
-        ("drauhgt", "draught"),
-        ("shalow", "shallow"),
-        ("overlaod", "overload"),
-        ("exqzmplj", None),
-    ],
-)
-def test_misspelt_words_have_similar_words(subject: Subject, typed: str, meant: str | None) -> None:
-    near = vocabulary(subject).near(typed, 2)
-    assert (near[0].text if near else None) == meant
-
-
 def test_found_words_score_chunks(subject: Subject) -> None:
     found = found_words.find_words(
         subject.reader, [["shallow"], ["crane", "cranes"], ["nowhere"]], 10_000, never
@@ -263,15 +248,6 @@ def test_files_changed_together_are_known(subject: Subject) -> None:
 def test_names_resemble_letters(subject: Subject, letters: str, first: list[str]) -> None:
     found = name_queries.names_like(subject.reader, letters, never)
     assert [name.lower() for name in found[: len(first) or 1]] == [name.lower() for name in first]
-
-
-def test_definitions_of_names_are_found(subject: Subject) -> None:
-    found = name_queries.defining(subject.reader, ["next_high_tide", "LIFT"], never)
-    assert (found[0].path, found[0].name) == ("src/harbour/tide.py", "next_high_tide")
-    cranes = {"src/harbour/crane.py", "web/src/crane.ts"}
-    assert {each.path for each in found[1:]} == cranes
-    assert {each.path for each in name_queries.definitions_of(subject.reader, ["Crane"])} == cranes
-    assert name_queries.definitions_of(subject.reader, ["Crane"], 1) == []
 
 
 def test_important_names_come_from_imported_files(subject: Subject) -> None:

@@ -151,18 +151,6 @@ def test_the_shortest_names_come_first(subject: Subject) -> None:
     assert "Berth" in found
 
 
-def test_places_describe_what_chunks_define(subject: Subject) -> None:
-    ids = list(subject.ids.values())
-    places = subject.reader.places([*ids, 10_000_000, 0, -3])
-    assert set(places) == set(ids)
-    crane = places[subject.ids["src/harbour/crane.py", 0]]
-    assert (crane.path, crane.kind) == ("src/harbour/crane.py", "source")
-    assert (crane.symbol, crane.symbol_kind) == ("Crane", "class")
-    assert (crane.position, crane.in_degree, crane.has_signature) == (0, 2, True)
-    assert places[subject.ids["README.md", 0]].symbol == ""
-    assert subject.reader.places([]) == {}
-
-
 def test_symbol_tables_are_found_by_path(subject: Subject) -> None:
     found = subject.reader.symbols_at(["native/winch.c", "README.md", "nowhere", "src/harbour/crane.py"])
     assert [path for _, path in found] == ["native/winch.c", "src/harbour/crane.py"]

@@ -6,7 +6,7 @@ import pytest
 from tests.index.conformance.indexes import Subject
 
 from cairn.errors import QueryCancelledError
-from cairn.index.reader.exact import EXACT, INSIDE, OTHER_CASE, ExactMatches, Literal
+from cairn.index.reader.exact import ExactMatches, Literal
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.store.deadline import Deadline, never
 
@@ -59,32 +59,11 @@ def test_text_is_found_verbatim(subject: Subject, text: str, paths: set[str]) ->
     assert not find(subject, text).cut
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\t "])
-def test_blank_text_is_found_nowhere(subject: Subject, text: str) -> None:
-    assert find(subject, text) == ExactMatches()
-
-
-def test_whole_words_come_before_parts_and_other_cases(subject: Subject) -> None:
-    hits = find(subject, "Crane").hits
-    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-    scores = dict(zip(subject.places(hit.chunk_id for hit in hits), (hit.score for hit in hits), strict=True))
-    assert scores["src/harbour/crane.py", 0] == EXACT
-    assert scores["docs/guide.md", 1] == OTHER_CASE
-    assert find(subject, "verloadErro").hits[0].score == INSIDE
-
-
 def test_hits_have_a_line_and_a_count(subject: Subject) -> None:
     (hit,) = find(subject, "TestNewShip").hits
     assert (hit.line, hit.occurrences) == (4, 1)
     (hit,) = find(subject, Literal("free_berths(["), only=ChunkFilter(paths=("tests/",))).hits
     assert (hit.line, hit.occurrences) == (26, 1)
-
-
-def test_case_and_word_restrict_matches(subject: Subject) -> None:
-    assert found(subject, Literal("HANDLER", case=True)) == {"src/harbour/tide.py"}
-    assert len(found(subject, Literal("HANDLER"))) == 6
-    assert found(subject, Literal("winch_pul", word=True)) == set()
-    assert found(subject, Literal("winch_pull", word=True)) == {"native/winch.c", "native/winch.h"}
 
 
 def test_filters_restrict_matches(subject: Subject) -> None:

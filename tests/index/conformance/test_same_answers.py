@@ -329,15 +329,13 @@ def test_vectors_are_the_same(both: Both) -> None:
     both.assert_same(vectors)
 
 
-def test_places_and_outlines_are_the_same(both: Both) -> None:
+def test_outlines_and_collections_are_the_same(both: Both) -> None:
     def read(subject: Subject) -> object:
         ids = list(subject.ids.values())
         outlines = {(each.path, each.position): each[3:] for each in subject.reader.outlines(ids).values()}
-        places = subject.reader.places(ids).values()
         collections = subject.reader.stats().collections
         return (
             outlines,
-            {(each.path, each.position): evolve(each, chunk_id=0) for each in places},
             [evolve(each, created_at="", updated_at="") for each in collections],
         )
 

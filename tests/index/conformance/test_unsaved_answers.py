@@ -151,8 +151,8 @@ def test_names_of_unsaved_text_are_defined(editor: OverlaidReader, typing: Type)
     assert editor.names_matching("davit", "", never) == ["Davit"]
     assert name_queries.names_like(editor, "zzopen", never) == ["zzopen_sluice"]
     own = editor.chunk_ids([NEW])[NEW]
-    assert {place.path for place in editor.places(own).values()} == {NEW}
-    assert set(editor.places(own)) == set(own)
+    assert {outline.path for outline in editor.outlines(own).values()} == {NEW}
+    assert set(editor.outlines(own)) == set(own)
 
 
 def test_symbol_tables_of_unsaved_text_are_read(editor: OverlaidReader, typing: Type) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from attrs import evolve
 from tests.git_repository import GitRepository
-from tests.index.index_builders import file_touches, indexed, numbers
+from tests.index.index_builders import IndexedRepository, file_touches, indexed, numbers
 
 from cairn.index.indexing import git_history as git_history_module
 from cairn.index.indexing.git_history import GitHistory, stored_commits
@@ -26,26 +26,7 @@ def _without_git_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
 
 
-class Project:
-    """A git repository and an index of its files."""
-
-    def __init__(self, base: Path) -> None:
-        self.repository = GitRepository(base / "project")
-        self.root = self.repository.folder
-        (base / "index").mkdir()
-        self.writer = IndexWriter(base / "index")
-        self.db = self.writer.db
-        self.history = GitHistory(self.db, self.root)
-
-    def update(self, stopped: Callable[[], bool] = never) -> bool:
-        """Index the present files and update the history."""
-        present = [path for path in self.root.rglob("*") if path.is_file() and ".git" not in path.parts]
-        texts = {path.relative_to(self.root).as_posix(): path.read_text() for path in present}
-        known = set(self.writer.files())
-        new = [indexed(path, text) for path, text in texts.items() if path not in known]
-        self.writer.write(new, sorted(known - set(texts)))
-        return self.history.update(stopped)
-
+class Project(IndexedRepository):
     def subjects(self, *paths: str) -> dict[str, list[str]]:
         touches = file_touches(self.db, paths)
         return {path: [touch.subject for touch in touches[path]] for path in touches}
@@ -56,7 +37,8 @@ class Project:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
-    project = Project(tmp_path)
+    (tmp_path / "index").mkdir()
+    project = Project(tmp_path / "project", IndexWriter(tmp_path / "index"))
     yield project
     project.writer.close()
 

@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.git_repository import GitRepository
-from tests.index.index_builders import indexed
+from tests.index.index_builders import IndexedRepository, indexed
 
 from cairn.chunking.model import content_key
 from cairn.errors import QueryCancelledError
-from cairn.index.indexing.git_history import GitHistory
 from cairn.index.queries.file_queries import (
     best_by_file,
     files_at,
@@ -130,36 +128,18 @@ def test_every_file_is_found_by_its_path(writer: IndexWriter, reader: IndexReade
 # --- subjects of commits ---------------------------------------------------------------------------
 
 
-class Project:
-    """A repository, and an index that follows it."""
-
-    def __init__(self, base: Path, writer: IndexWriter) -> None:
-        self.repository = GitRepository(base / "project")
-        self.writer = writer
-        self.reader = SqliteReader(writer.folder)
-        self.history = GitHistory(writer.db, self.repository.folder)
-
-    def look(self) -> None:
-        root = self.repository.folder
-        present = [path for path in root.rglob("*") if path.is_file() and ".git" not in path.parts]
-        texts = {path.relative_to(root).as_posix(): path.read_text() for path in present}
-        known = set(self.writer.files())
-        self.writer.write((), sorted(known - set(texts)))
-        self.writer.write([indexed(path, text) for path, text in texts.items() if path not in known], ())
-        self.history.update(never)
-
+class Project(IndexedRepository):
     def about(self, match: str) -> list[str]:
-        found = files_by_subjects(self.reader, match, never)
-        return best_by_file(found, 10)
+        return best_by_file(files_by_subjects(SqliteReader(self.writer.folder), match, never), 10)
 
 
 @pytest.fixture
 def project(tmp_path: Path, writer: IndexWriter) -> Project:
-    project = Project(tmp_path, writer)
+    project = Project(tmp_path / "project", writer)
     project.repository.commit("Moor ships by rope", {"port.py": LINES, "crane.py": LINES[::-1]})
     project.repository.commit("Fix moorShip when the tide is high", {"port.py": LINES + "tide = 1\n"})
     project.repository.commit("Sweep", {f"many/{n}.py": f"{LINES}{n}\n" for n in range(12)})
-    project.look()
+    project.update()
     return project
 
 
@@ -177,20 +157,20 @@ def test_commits_of_very_many_files_do_not_count(project: Project) -> None:
 
 def test_renamed_files_keep_their_subjects(project: Project) -> None:
     project.repository.commit("Rename it", {"harbour.py": LINES + "tide = 1\n"}, gone=["port.py"])
-    project.look()
+    project.update()
     assert project.about('"tide"') == ["harbour.py"]
 
 
 def test_restored_files_are_found_in_a_new_or_their_old_row(project: Project) -> None:
     def restore(*files_between: str) -> list[str]:
-        (project.repository.folder / "port.py").unlink()
-        project.look()
+        (project.root / "port.py").unlink()
+        project.update()
         assert project.about('"tide"') == []
         for path in files_between:
-            (project.repository.folder / path).write_text("x = 1\n")
-        project.look()
-        (project.repository.folder / "port.py").write_text(LINES)
-        project.look()
+            (project.root / path).write_text("x = 1\n")
+        project.update()
+        (project.root / "port.py").write_text(LINES)
+        project.update()
         return project.about('"tide"')
 
     assert restore("one.py", "two.py") == ["port.py"]
@@ -201,7 +181,7 @@ def test_files_restored_between_two_updates_are_found(project: Project) -> None:
     (last,) = project.writer.db.execute("SELECT path FROM files ORDER BY id DESC LIMIT 1").fetchall()
     path = str(last[0])
     project.repository.commit("About barnacles", {path: "x = 2\n"})
-    project.look()
+    project.update()
     assert project.about('"barnacles"') == [path]
     before = project.writer.db.execute("SELECT id FROM files WHERE path = ?", (path,)).get
     project.writer.write((), [path])

@@ -14,7 +14,7 @@ from cairn.chunking.model import content_key
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
 from cairn.index.queries import relations
-from cairn.index.queries.relations import file_stem, imports_around, same_stem, vector_of_texts
+from cairn.index.queries.relations import file_stem, imports_around, vector_of_texts
 from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.settings.tree import Settings
@@ -70,11 +70,6 @@ def test_neighbours_include_unsaved_chunks(reader: OverlaidReader) -> None:
     found = reader.neighbours([("src/other.py", 1), ("src/long.py", 1)], 1)
     assert [stored.chunk.symbol for stored in found["src/other.py", 1]] == ["anchor_0", "anchor_2"]
     assert [stored.chunk.symbol for stored in found["src/long.py", 1]] == ["ship_0", "ship_2"]
-
-
-def test_files_of_the_same_stem_are_found(reader: OverlaidReader) -> None:
-    assert same_stem(reader, "src/long.py") == ["src/test_long.py"]
-    assert same_stem(reader, "src/__init__.py") == []
 
 
 def test_the_import_graph_agrees_with_its_counts() -> None:

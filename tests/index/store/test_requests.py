@@ -54,7 +54,6 @@ def test_requests_outlive_their_process_and_the_writer(tmp_path: Path) -> None:
 
 def test_missing_index_takes_no_requests(tmp_path: Path) -> None:
     assert leave_request(tmp_path, RequestKind.PAUSE, "") is None
-    ask_for_check(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -94,16 +93,9 @@ def test_request_of_a_newer_version_causes_a_scan(writer: IndexWriter) -> None:
     assert request.kind is RequestKind.RECONCILE
 
 
-def test_check_is_requested_beside_an_index_with_damaged_requests(tmp_path: Path) -> None:
-    writer = IndexWriter(tmp_path)
-    page = int(writer.db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'requests'").get)
-    size = int(writer.db.execute("PRAGMA page_size").get)
-    writer.close()
-    ask_for_check(tmp_path)
-    assert not check_is_marked(tmp_path)  # the index itself takes the request
-    with (tmp_path / DATABASE_NAME).open("r+b") as file:
-        file.seek((page - 1) * size)
-        file.write(b"\xff" * size)
+def test_check_is_requested_beside_the_index(tmp_path: Path) -> None:
+    ask_for_check(tmp_path / "nowhere")
+    assert not check_is_marked(tmp_path)
     ask_for_check(tmp_path)
     assert check_is_marked(tmp_path)
     assert take_check_mark(tmp_path)

@@ -125,8 +125,6 @@ class WorkQueue:
         if kind in (RequestKind.PAUSE, RequestKind.RESUME):
             self.paused = kind is RequestKind.PAUSE
             self.add(Work())  # wakes the threads that wait for a change of `paused`
-        elif kind is RequestKind.CHECK:
-            self.add(Work(check=True))
         elif path:
             self.add(Work(forced={path}) if anew else Work(paths={path}))
         else:

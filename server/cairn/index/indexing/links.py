@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import pickle
 import subprocess
-import threading
 import time
 from collections.abc import Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 import apsw
 from attrs import astuple, frozen
@@ -25,7 +23,7 @@ from cairn.index.indexing.folder_state import Intervals
 from cairn.index.store.database import open_reader
 from cairn.index.store.meta import raise_generation, read_facts
 from cairn.index.store.writer import IndexWriter
-from cairn.startup.child_process import LOST, NICENESS, end, exchange, set_up_child_process, start
+from cairn.startup.child_process import LOST, NICENESS, end, exchange, send, set_up_child_process, start
 
 logger = logging.getLogger(__name__)
 
@@ -155,7 +153,7 @@ class LinkCounter:
 
     def _store(self, counts: LinkCounts) -> None:
         store_links(self._writer.db, counts)
-        self._writer.note(counted=counts.links, compared=counts.links)
+        self._writer.note(counted=counts.links)
         self._ended = time.monotonic()
         self._took = self._ended - self._began
 
@@ -172,18 +170,8 @@ def _counted_apart(process: subprocess.Popen[bytes], index: Path) -> LinkCounts 
 
 
 def serve() -> None:
-    """Read the path of an index from the input, count, and write the counts to the output. The process ends
-    early when its input is closed."""
+    """Read the path of an index from the input, count, and write the counts to the output."""
     requests, answers = set_up_child_process(NICENESS)
-    path = pickle.load(requests)
-    threading.Thread(target=_end_with, args=(requests,), daemon=True).start()
-    db = open_reader(path)
+    db = open_reader(pickle.load(requests))
     if db is not None:
-        pickle.dump(count_links(db), answers)
-        answers.flush()
-    os._exit(0)  # an ordinary exit would wait for the pipe that the thread reads
-
-
-def _end_with(requests: BinaryIO) -> None:
-    requests.read()
-    os._exit(0)
+        send(answers, count_links(db))

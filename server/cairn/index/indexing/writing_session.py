@@ -241,7 +241,7 @@ class WritingSession:
                 f"The index in {self._state.data} was removed while it was in use. Cairn is rebuilding it."
             )
         if take_check_mark(self._state.data):
-            self._queue.add_request(RequestKind.CHECK, "")
+            self._queue.add(Work(check=True))
         requests = waiting_requests(self._writer.db)
         work = self._queue.take(requests)
         paused = self._queue.paused

@@ -30,7 +30,7 @@ from cairn.index.reader.records import (
     StoredChunk,
     outline,
 )
-from cairn.index.store.deadline import Cancelled, Deadline, never
+from cairn.index.store.deadline import Cancelled, Deadline
 from cairn.index.store.meta import Facts
 
 if TYPE_CHECKING:
@@ -226,17 +226,6 @@ class OverlaidReader(IndexReader):
                 kept.append(each)
         return sorted(kept, key=lambda each: order.get(each.name.lower(), len(order)))[:most]
 
-    def definitions_of(self, names: Iterable[str], most: int) -> list[FoundName]:
-        every = list(names)
-        found = self._names(lambda source, spare: source.definitions_of(every, most + spare))
-        if not self.has_unsaved:
-            return found
-        spellings = list(dict.fromkeys(each.name for each in found))
-        in_any_case = list({name.lower(): name for name in spellings}.values())
-        others = self.definitions(in_any_case, len(in_any_case) * (most + 1), most + 1, never)
-        times = Counter(each.name.lower() for each in others)
-        return [each for each in found if times[each.name.lower()] <= most]
-
     def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
         found: dict[str, str] = {}
         for source in self.sources:
@@ -267,13 +256,6 @@ class OverlaidReader(IndexReader):
         return self._hits(
             only, limit, lambda source, passing: source.nearest_static(vector, limit, passing, cancelled)
         )
-
-    def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
-        found: dict[int, float] = {}
-        for source, sign, wanted in self.by_source(ids):
-            cosines = source.static_similarities(wanted, vector)
-            found.update((sign * chunk, cosine) for chunk, cosine in cosines.items())
-        return found
 
     def static_vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
         import numpy as np

@@ -239,12 +239,6 @@ class PostgresReader(WordQueries, ChunkQueries, DefinitionQueries):
         assert mask is not None
         return self._filtered(best_first(self._compared(np.flatnonzero(mask), vector)), only, limit)
 
-    def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
-        kept = _VECTORS.of(self.memory, self.reads)
-        if kept is not None:
-            return kept.similarities(ids, vector)
-        return self._compared(ids, vector)
-
     def _compared(self, numbers: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
         """Return the cosine of each of these chunks, by number."""
         key, wanted = self.memory.key, self.memory.chunk_numbers.ids_of(numbers)

@@ -22,7 +22,7 @@ from cairn.index.reader.postings import Ids
 from cairn.index.store.rows import CHUNK_COLUMNS
 from cairn.index.store.schema import SCHEMA_VERSION
 
-_STORED = (*CHUNK_COLUMNS, "content_hash", "embedding_key")
+_STORED = (*CHUNK_COLUMNS, "content_hash")
 _MANY_NEW = 0.1
 """The share of new chunks from which a shard is analysed, as in `autovacuum_analyze_scale_factor`."""
 _BINARY_COPY = b"PGCOPY\n\xff\r\n\0" + bytes(8)

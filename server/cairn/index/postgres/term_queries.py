@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
@@ -73,7 +72,7 @@ class DefinitionQueries(TermQueries):
         every = self._named(names) if names else []
         named = [each for each in every if each[3] in owner_files]
         named += [each for each in every if each[3] not in owner_files][:_MOST_OF_NAME]
-        places = self.places({chunk for _, _, chunk, _ in named})
+        places = self.outlines({chunk for _, _, chunk, _ in named})
         folded = owner.lower()
         scores: dict[int, float] = {}
         for place, name, chunk, _ in named:
@@ -93,19 +92,6 @@ class DefinitionQueries(TermQueries):
             for _, name, chunk, file in self._named(names, of_each)
         ]
         return found[:most]
-
-    def definitions_of(self, names: Iterable[str], most: int) -> list[FoundName]:
-        every = list(names)
-        by_place: defaultdict[int, list[tuple[str, int, int]]] = defaultdict(list)
-        for place, name, chunk, file in self._named(every, most + 1) if every else ():
-            by_place[place].append((name, chunk, file))
-        return [
-            FoundName(chunk, self.memory.files[file].path, every[place])
-            for place, here in by_place.items()
-            if len(here) <= most
-            for name, chunk, file in here
-            if name == every[place]
-        ]
 
     def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
         check(cancelled)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import FoundName
@@ -11,8 +11,6 @@ from cairn.index.store.deadline import Cancelled
 _ENOUGH = 200
 """If this many names begin with the letters, no other names are searched for."""
 _MOST_PLACES, _MOST_OF_EACH = 300, 60
-_MOST_DEFINITIONS = 12
-"""The maximum number of chunks that define a distinctive name. `get` would cause thousands of lookups."""
 _FEWEST_SCATTERED = 4
 """The minimum number of letters that a name may contain scattered. Fewer letters match very many names, of
 which the first 3,000 would be an arbitrary choice."""
@@ -47,19 +45,12 @@ def important_names(reader: IndexReader, most: int, cancelled: Cancelled) -> lis
     for source in reader.sources:
         imported = dict(source.select(_SELECT_IMPORTANT, (), cancelled)) | imported
     ids = [chunk for chunks in reader.chunk_ids(imported).values() for chunk in chunks]
-    named = [place for place in reader.places(ids).values() if place.symbol and place.has_signature]
-    named.sort(key=lambda p: (-imported[p.path], p.symbol_kind in _MEMBERS, p.path, p.position))
-    return [FoundName(place.chunk_id, place.path, place.symbol) for place in named[:most]]
+    named = [each for each in reader.outlines(ids).values() if each.symbol and each.has_signature]
+    named.sort(key=lambda o: (-imported[o.path], o.symbol_kind in _MEMBERS, o.path, o.position))
+    return [FoundName(each.id, each.path, each.symbol) for each in named[:most]]
 
 
 _SELECT_IMPORTANT = """
     SELECT f.path, coalesce(i.in_degree, 0) AS imported FROM files f
     LEFT JOIN file_imports i ON i.path = f.path WHERE f.kind = 'source' AND f.chunks > 0
     ORDER BY imported DESC, f.path LIMIT 200"""
-
-
-def definitions_of(
-    reader: IndexReader, names: Iterable[str], most: int = _MOST_DEFINITIONS
-) -> list[FoundName]:
-    """Return the definitions of these exact names, without names that more than `most` chunks define."""
-    return reader.definitions_of(names, most)

@@ -59,17 +59,10 @@ def vector_of_texts(model: str, rows: NDArray[np.int8]) -> PassageVector:
 
 
 def _static_mean(rows: Sequence[NDArray[np.int8]]) -> NDArray[np.int8] | None:
-    mean = _mean(rows)
-    return None if mean is None else np.rint(mean * STATIC_LENGTH).astype(np.int8)
-
-
-def _mean(rows: Sequence[NDArray[np.generic]]) -> NDArray[np.float32] | None:
-    """Return the mean, float32[dimension] of length 1; None for no rows, and for rows that add up to zero."""
-    if not rows:
-        return None
-    total = np.sum(np.stack(rows).astype(np.float32), axis=0)
-    length = float(np.linalg.norm(total))
-    return (total / np.float32(length)) if length else None
+    """Return the mean, int8[dimension]; None for no rows, and for rows that add up to zero."""
+    total = np.sum(np.stack(rows).astype(np.float32), axis=0) if rows else np.zeros(1, np.float32)
+    length = np.float32(np.linalg.norm(total))
+    return np.rint(total / length * STATIC_LENGTH).astype(np.int8) if length else None
 
 
 # --- chunks ----------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,7 +25,6 @@ from cairn.index.reader.index_memory import ConnectedReader, Row
 from cairn.index.reader.records import (
     CollectionStats,
     ColumnWeights,
-    DefinitionPlace,
     FoundName,
     Hit,
     IndexStats,
@@ -34,8 +34,9 @@ from cairn.index.reader.records import (
     StoredChunk,
 )
 from cairn.index.store.caches import ContentCache
-from cairn.index.store.deadline import Cancelled, Deadline
+from cairn.index.store.deadline import Cancelled, Deadline, never
 from cairn.index.store.meta import Facts, read_facts
+from cairn.index.store.schema import STATIC_LENGTH
 
 # Only methods that compare vectors import numpy: opening a workspace does not need it.
 if TYPE_CHECKING:
@@ -48,9 +49,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LAST_LINE = 2**31 - 1
+_MOST_DEFINITIONS = 12
+"""The maximum number of chunks that define a distinctive name. `get` would cause thousands of lookups."""
 MAX_NEIGHBOURS = 200
-"""The maximum number of neighbours that a query may request. sqlite-vec's cost grows with the square of this
-number (docs/design.md)."""
+"""The maximum number of neighbours that a query may request."""
 
 
 @define(eq=False, slots=False)
@@ -227,29 +229,17 @@ class IndexReader(ConnectedReader, ABC):
         """Return up to `most` definitions of `names` in any case, in the order of `names`, and up to
         `of_each` for one name."""
 
-    @abstractmethod
-    def definitions_of(self, names: Iterable[str], most: int) -> list[FoundName]:
-        """Return the definitions of these exact names, without names that more than `most` chunks define."""
+    def definitions_of(self, names: Iterable[str], most: int = _MOST_DEFINITIONS) -> list[FoundName]:
+        """Return the definitions of these exact names, without names that more than `most` chunks define in
+        any case."""
+        wanted = dict.fromkeys(names)
+        found = dict.fromkeys(self.definitions(list(wanted), len(wanted) * (most + 1), most + 1, never))
+        times = Counter(each.name.lower() for each in found)
+        return [each for each in found if each.name in wanted and times[each.name.lower()] <= most]
 
     @abstractmethod
     def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
         """Return the shortest names that begin with `first` and match the LIKE pattern, both in any case."""
-
-    def places(self, ids: Iterable[int]) -> dict[int, DefinitionPlace]:
-        """Return the place and the main definition of each of these chunks that still exists."""
-        wanted = list(ids)
-        found = self.outlines(wanted)
-        paths = sorted({each.path for each in found.values()})
-        named = "SELECT path, in_degree FROM file_imports WHERE path IN (SELECT value FROM json_each(?))"
-        degrees: dict[str, int] = dict(self.select(named, (json.dumps(paths),)))
-        return {
-            number: DefinitionPlace(
-                number, each.path, each.kind, each.symbol, each.symbol_kind, each.parent, each.has_signature,
-                each.position, degrees.get(each.path, 0),
-            )
-            for number in wanted
-            if (each := found.get(number)) is not None
-        }  # fmt: skip
 
     @abstractmethod
     def symbols_with_words(
@@ -269,9 +259,17 @@ class IndexReader(ConnectedReader, ABC):
     ) -> list[Hit]:
         """Return the chunks whose static vectors are nearest to `vector`, int8[dimension], by cosine."""
 
-    @abstractmethod
     def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
         """Return the cosine similarity of these chunks' static vectors to `vector`."""
+        import numpy as np
+
+        known, rows = self.static_vectors(ids)
+        if not len(known):
+            return {}
+        apart = rows.astype(np.float32) - vector
+        squared_distances = np.einsum("ij,ij->i", apart, apart).astype(np.float64)
+        cosines = 1.0 - squared_distances / (2.0 * STATIC_LENGTH**2)
+        return dict(zip(known.tolist(), cosines.tolist(), strict=True))
 
     @abstractmethod
     def static_vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:

@@ -128,23 +128,6 @@ class FoundName:
 
 
 @frozen
-class DefinitionPlace:
-    """The properties of a chunk that decide how important its definitions are."""
-
-    chunk_id: int
-    path: str
-    kind: str
-    """The kind of the file: source, tests, …"""
-    symbol: str
-    symbol_kind: str
-    parent: str
-    has_signature: bool
-    position: int
-    in_degree: int
-    """The number of files that import the chunk's file."""
-
-
-@frozen
 class KeywordCounts:
     rows: int = 0
     matching: Mapping[str, int] = field(factory=dict)

@@ -9,7 +9,6 @@ from attrs import evolve, field, frozen
 from cairn.chunking.outline import CALLABLE
 from cairn.chunking.references.symbol_table import Reference, ReferenceKind
 from cairn.index.references.known_symbols import LIKELY, Meaning, Symbol
-from cairn.languages.registry import facts_of
 
 
 @frozen
@@ -77,7 +76,7 @@ def as_caller(meaning: Meaning, reference: Reference, is_itself: bool) -> tuple[
         return 0.0, ""
     is_method = bool(symbol.definition.owner and reference.receiver)
     is_sure = sure >= LIKELY and (
-        facts_of(language).scoping.passes_functions or (language == "python" and is_method)
+        symbol.facts.scoping.passes_functions or (language == "python" and is_method)
     )
     return sure if is_sure else min(sure, MAYBE), f"handed over; {meaning.via}"
 

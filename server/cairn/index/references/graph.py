@@ -29,7 +29,6 @@ from cairn.index.references.modules import names_elsewhere
 from cairn.index.references.resolution import Resolver
 from cairn.index.store.deadline import Cancelled
 from cairn.languages.imports import DEFAULT
-from cairn.languages.registry import facts_of
 from cairn.workspace.collections import FileKind, file_kind
 
 _VALUES = frozenset({ReferenceKind.READ, ReferenceKind.WRITE})
@@ -85,24 +84,24 @@ class ReferenceGraph:
 
     def at(self, path: str, line: int, character: int) -> list[Place]:
         """Return the definitions that the name at a position means, the likeliest first."""
-        table = self._tables.table(path)
-        if table is None:
+        file = self._tables.top(path)
+        if file is None:
             return []
-        for number in table.around(line):
-            definition = table.definition(number)
+        for symbol in map(file.at, file.table.around(line)):
+            definition = symbol.definition
             start = definition.character
             if definition.line == line and start <= character <= start + len(definition.name):
-                return [place_of(Symbol(path, number, table))]
-        for reference in table.references_on(line):
+                return [place_of(symbol)]
+        for reference in file.table.references_on(line):
             if reference.character <= character <= reference.character + len(reference.name):
-                return [place_of(each.symbol) for each in self._resolver.resolve(path, table, reference)]
+                return [place_of(each.symbol) for each in self._resolver.resolve(file, reference)]
         return []
 
     def around(self, path: str, line: int) -> Place | None:
         """Return the innermost function or type around a line; None at the top level."""
-        table = self._tables.table(path)
-        numbers = table.around(line) if table is not None else []
-        return self._shown_scope(path, table, numbers[-1]) if table is not None and numbers else None
+        file = self._tables.top(path)
+        numbers = file.table.around(line) if file is not None else []
+        return _shown_scope(file.at(numbers[-1])) if file is not None and numbers else None
 
     def lines_alone(self, path: str, line: int, first: int, last: int) -> tuple[int, int]:
         """Return the range of lines around `line` in `[first, last)` with the same innermost definition."""
@@ -162,19 +161,19 @@ class ReferenceGraph:
 
     def callees(self, source: Place, limit: int) -> Edges:
         """Return the calls in a function, in textual order."""
-        table = self._tables.table(source.path)
-        if table is None:
+        file = self._tables.top(source.path)
+        if file is None:
             return Edges()
         found: list[Edge] = []
-        for reference in table.references_within(source.number):
+        for reference in file.table.references_within(source.number):
             if reference.kind not in CALLS:
                 continue
-            meanings = self._resolver.resolve(source.path, table, reference)
+            meanings = self._resolver.resolve(file, reference)
             defined = [each for each in meanings if not each.symbol.definition.is_declaration]
             target, confidence, via = None, 0.0, "not defined in the workspace"
             for best in (defined or meanings)[:1]:
                 target, confidence, via = place_of(best.symbol), best.confidence, best.via
-            found.append(self._edge(source.path, table, reference, target, confidence, via))
+            found.append(_edge(file, reference, target, confidence, via))
         return Edges(tuple(found[:limit]), self._tables.complete and len(found) <= limit)
 
     def implementations(self, targets: Sequence[Place], limit: int) -> Edges:
@@ -202,24 +201,23 @@ class ReferenceGraph:
             elsewhere = {known for each in wanted for known in names_elsewhere(self._tables, each)}
             here = [(path, name) for path in self._tables.files_mentioning(name)]
             for path, known in (*here, *sorted(elsewhere)):
-                table = self._tables.table(path)
-                if table is None or facts_of(table.language).family not in families:
+                file = self._tables.top(path)
+                if file is None or file.family not in families:
                     continue
-                for reference in self._references_by(table, known):
+                for reference in _references_by(file.table, known):
                     if reference.kind in kinds or (kinds is CALLS and reference.kind in _VALUES):
-                        edge = self._edge_to(wanted, path, table, reference, kinds)
+                        edge = self._edge_to(wanted, file, reference, kinds)
                         found += [edge] if edge is not None else []
         return best_first(found, limit, self._tables.complete)
 
     def _edge_to(
         self,
         wanted: Mapping[Symbol, _Wanted],
-        path: str,
-        table: PackedTable,
+        file: Symbol,
         reference: Reference,
         kinds: Collection[ReferenceKind],
     ) -> Edge | None:
-        meanings = self._resolver.resolve(path, table, reference)
+        meanings = self._resolver.resolve(file, reference)
         meaning = next((each for each in meanings if each.symbol in wanted), None)
         if meaning is None:
             return None
@@ -228,9 +226,9 @@ class ReferenceGraph:
         if kinds is CALLS:
             sure, via = as_caller(meaning, reference, target.is_itself)
         if target.is_overridden:
-            most = facts_of(table.language).scoping.override or MAYBE
+            most = file.facts.scoping.override or MAYBE
             sure, via = min(sure, most), f"calls `{place_of(meaning.symbol).qualified}`, which it overrides"
-        return self._edge(path, table, reference, target.place, sure, via) if sure else None
+        return _edge(file, reference, target.place, sure, via) if sure else None
 
     def _wanted(self, targets: Sequence[Place]) -> dict[str, dict[Symbol, _Wanted]]:
         """Return, by name, the definitions whose references count: the targets, the types that they
@@ -244,7 +242,7 @@ class ReferenceGraph:
             for alias in each.table.imports:
                 if alias.member == each.name and alias.module is None and alias.name != DEFAULT:
                     wanted[alias.name][each] = _Wanted(place)
-            constructors = (*facts_of(each.table.language).scoping.constructors, each.definition.owner)
+            constructors = (*each.facts.scoping.constructors, each.definition.owner)
             makes = each.kind == "constructor" or each.name in constructors
             owner = self._resolver.types.of_member(each) if makes else None
             if owner is not None and owner not in symbols:
@@ -253,14 +251,6 @@ class ReferenceGraph:
                 if base not in symbols:
                     wanted[each.name][base] = _Wanted(place, is_itself=False, is_overridden=True)
         return wanted
-
-    def _references_by(self, table: PackedTable, name: str) -> Iterable[Reference]:
-        """Yield the references by a name, and by the names under which the file imports it."""
-        yield from table.references_to(name)
-        aliases = {each.name for each in table.imports if each.member == name} - {name, "*", "default"}
-        defaults = {each.name for each in table.imports if each.member == "default"} - {name}
-        for alias in itertools.chain(aliases, defaults):
-            yield from table.references_to(alias)
 
     def _same(self, symbol: Symbol) -> list[Symbol]:
         """Return the symbol and other definitions of the same thing: prototypes in C, overloads."""
@@ -280,30 +270,32 @@ class ReferenceGraph:
     # --- places -------------------------------------------------------------------------------------
 
     def _symbol(self, place: Place) -> Symbol | None:
-        table = self._tables.table(place.path)
-        if table is None or place.number >= table.count or table.name(place.number) != place.name:
+        file = self._tables.top(place.path)
+        if file is None or place.number >= file.table.count or file.table.name(place.number) != place.name:
             return None
-        return Symbol(place.path, place.number, table)
+        return file.at(place.number)
 
-    def _edge(
-        self,
-        path: str,
-        table: PackedTable,
-        reference: Reference,
-        target: Place | None,
-        confidence: float,
-        via: str,
-    ) -> Edge:
-        return Edge(
-            path, reference.line, reference.character, reference.name, reference.kind,
-            self._shown_scope(path, table, reference.enclosing), target, confidence, via,
-        )  # fmt: skip
 
-    def _shown_scope(self, path: str, table: PackedTable, number: int) -> Place | None:
-        for each in table.scopes(number):
-            if table.kind(each) in CALLABLE or table.kind(each) in CONTAINERS:
-                return place_of(Symbol(path, each, table))
-        return None
+def _references_by(table: PackedTable, name: str) -> Iterable[Reference]:
+    """Yield the references by a name, and by the names under which the file imports it."""
+    yield from table.references_to(name)
+    aliases = {each.name for each in table.imports if each.member == name} - {name, "*", "default"}
+    defaults = {each.name for each in table.imports if each.member == "default"} - {name}
+    for alias in itertools.chain(aliases, defaults):
+        yield from table.references_to(alias)
+
+
+def _edge(file: Symbol, reference: Reference, target: Place | None, confidence: float, via: str) -> Edge:
+    return Edge(
+        file.path, reference.line, reference.character, reference.name, reference.kind,
+        _shown_scope(file.at(reference.enclosing)), target, confidence, via,
+    )  # fmt: skip
+
+
+def _shown_scope(symbol: Symbol) -> Place | None:
+    """Return the innermost function or type around the symbol, or the symbol itself."""
+    around = map(symbol.at, symbol.scopes())
+    return next((place_of(each) for each in around if each.kind in CALLABLE or each.kind in CONTAINERS), None)
 
 
 def _belongs(symbol: Symbol, owner: str) -> bool:

@@ -12,11 +12,12 @@ from attrs import define, field, frozen
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.chunking.references.packed_table import PackedTable, words_of
-from cairn.chunking.references.symbol_table import Definition
+from cairn.chunking.references.symbol_table import TOP_LEVEL, Definition
 from cairn.index.queries.relations import import_resolver, importers_of
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.deadline import Cancelled
 from cairn.languages.imports import Module
+from cairn.languages.language import Language
 from cairn.languages.registry import facts_of
 
 _MOST_FILES = 400
@@ -27,11 +28,34 @@ _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".inc", ".inl")
 
 @frozen
 class Symbol:
-    """A definition in a file."""
+    """A definition in a file, or the top level of the file, from which names are looked up."""
 
     path: str
     number: int
+    """The number in the file's table, or `TOP_LEVEL`."""
     table: PackedTable = field(eq=False, repr=False)
+
+    def at(self, number: int) -> Symbol:
+        """Return another definition in the same file."""
+        return Symbol(self.path, number, self.table)
+
+    def here(self, name: str) -> list[Symbol]:
+        """Return the definitions of that name in the same file."""
+        return list(map(self.at, self.table.defining(name)))
+
+    def scopes(self) -> list[int]:
+        """Return the numbers of this definition and of those around it, the innermost first."""
+        return list(self.table.scopes(self.number))
+
+    @property
+    def parent(self) -> int:
+        """The number of the enclosing definition; `TOP_LEVEL` if there is none."""
+        return self.table.parent(self.number)
+
+    @property
+    def facts(self) -> Language:
+        """What is known of the file's language."""
+        return facts_of(self.table.language)
 
     @property
     def definition(self) -> Definition:
@@ -47,15 +71,11 @@ class Symbol:
 
     @property
     def family(self) -> str:
-        return facts_of(self.table.language).family
+        return self.facts.family
 
     def is_known_in(self, path: str) -> bool:
         """Whether the file at `path` can use the definition, as any file can a header's private ones."""
         return path == self.path or not self.definition.is_private or self.path.endswith(_HEADERS)
-
-
-def symbols_named(path: str, table: PackedTable, name: str) -> list[Symbol]:
-    return [Symbol(path, number, table) for number in table.defining(name)]
 
 
 @define(eq=False)
@@ -77,6 +97,11 @@ class SymbolTables:
             self._by_path.setdefault(path, None)
         return self._by_path[path]
 
+    def top(self, path: str) -> Symbol | None:
+        """Return the top level of a file; None if its names are not known."""
+        table = self.table(path)
+        return Symbol(path, TOP_LEVEL, table) if table is not None else None
+
     def files_mentioning(self, name: str) -> list[str]:
         """Return the files that may mention the name. Some of them only mention a similar name."""
         return self._matching(name, "")
@@ -86,8 +111,8 @@ class SymbolTables:
         if name not in self._defining:
             found = []
             for path in self._matching(name, "="):
-                if table := self.table(path):
-                    found += symbols_named(path, table, name)
+                if (file := self.top(path)) is not None:
+                    found += file.here(name)
             self._defining[name] = tuple(found)
         return self._defining[name]
 
@@ -174,11 +199,6 @@ class Value:
 
 UNKNOWN_VALUE = Value(ValueKind.UNKNOWN)
 ELSEWHERE = Value(ValueKind.ELSEWHERE)
-
-
-def parent_of(symbol: Symbol) -> int:
-    """Return the number of the enclosing definition; `TOP_LEVEL` if there is none."""
-    return symbol.table.parent(symbol.number)
 
 
 def meanings(symbols: Iterable[Symbol], confidence: float, via: str) -> list[Meaning]:

@@ -19,8 +19,6 @@ from cairn.index.references.known_symbols import (
     Value,
     ValueKind,
     meanings,
-    parent_of,
-    symbols_named,
 )
 from cairn.languages.imports import DEFAULT, Import, Module
 from cairn.languages.registry import LANGUAGES
@@ -43,14 +41,15 @@ class Modules:
     _known: dict[tuple[str, str], list[Symbol]] = field(factory=dict, init=False)
     _below: dict[tuple[str, str], tuple[str, ...]] = field(factory=dict, init=False)
 
-    def by_import(self, path: str, table: PackedTable, name: str) -> list[Meaning]:
+    def by_import(self, scope: Symbol, name: str) -> list[Meaning]:
         """Return the meanings of a name that the file imports; empty for a name that it does not import."""
+        path, table = scope.path, scope.table
         for each in table.imports:
             if each.name == name:
                 if each.module is None and each.member != name:
-                    found = symbols_named(path, table, each.member)
+                    found = scope.here(each.member)
                     # A namespace may have the name of a function and contain that function again.
-                    found.sort(key=lambda each: (each.kind == "module", parent_of(each) != TOP_LEVEL))
+                    found.sort(key=lambda each: (each.kind == "module", each.parent != TOP_LEVEL))
                     return meanings(found[:1], SURE, "exported by its file")
                 member = each.member or (
                     DEFAULT if each.module is not None and each.module.tag == "js" else name
@@ -71,12 +70,12 @@ class Modules:
         exports = (import_of(table, DEFAULT) for table in tables if table is not None)
         return any(each is not None and not each.member for each in exports)
 
-    def imported(self, path: str, table: PackedTable, name: str) -> list[Meaning]:
+    def imported(self, scope: Symbol, name: str) -> list[Meaning]:
         """Return the meanings of a name inside an import statement."""
         found: list[Meaning] = []
-        for each in table.imports:
+        for each in scope.table.imports:
             if name in (each.member, each.name) and each.module is not None:
-                symbols = self.of_import(path, each, each.member or name)
+                symbols = self.of_import(scope.path, each, each.member or name)
                 found += meanings(symbols, SURE, f"imported from {_shown(each.module)}")
         return found
 
@@ -119,12 +118,11 @@ class Modules:
         return found
 
     def _find(self, path: str, name: str) -> list[Symbol]:
-        table = self.tables.table(path)
-        if table is None:
+        file = self.tables.top(path)
+        if file is None:
             return []
-        own = symbols_named(path, table, name)
-        own = [each for each in own if is_outer(each, ()) or parent_of(each) == TOP_LEVEL]
-        return own or [each.symbol for each in self.by_import(path, table, name)]
+        own = [each for each in file.here(name) if is_outer(each, ()) or each.parent == TOP_LEVEL]
+        return own or [each.symbol for each in self.by_import(file, name)]
 
     def module(self, path: str, imported: Import) -> Value:
         """Return the module that an import means; `ELSEWHERE` if the module is outside the workspace."""
@@ -139,9 +137,10 @@ class Modules:
             paths = named or self.below(paths, imported.member)
         return Value(ValueKind.MODULE, paths=paths) if paths else ELSEWHERE
 
-    def beside(self, path: str, table: PackedTable, name: str) -> Value | None:
+    def beside(self, scope: Symbol, name: str) -> Value | None:
         """Return a module that needs no import, such as a Rust module of the same crate."""
-        if table.language != "rust":
+        path = scope.path
+        if scope.table.language != "rust":
             return None
         for module in (Module("rs", f"self/{name}"), Module("rs", name)):
             paths = tuple(each for each in self.tables.targets(path, module) if _module_name(each) == name)
@@ -215,7 +214,7 @@ def import_of(table: PackedTable, name: str) -> Import | None:
 
 def is_outer(symbol: Symbol, scopes: Sequence[int]) -> bool:
     """Whether a definition is visible outside of any type: at the top level or in a module."""
-    parent = parent_of(symbol)
+    parent = symbol.parent
     if symbol.kind == "method" and (symbol.definition.owner or symbol.family == "script"):
         return False
     return parent == TOP_LEVEL or symbol.table.kind(parent) == "module" or parent in scopes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from attrs import define, field
 
-from cairn.chunking.references.packed_table import PackedTable
 from cairn.chunking.references.symbol_table import Reference, ReferenceKind
 from cairn.index.references.known_symbols import (
     LIKELY,
@@ -18,8 +17,6 @@ from cairn.index.references.known_symbols import (
     distinct,
     meanings,
     nearest,
-    parent_of,
-    symbols_named,
 )
 from cairn.index.references.modules import Modules
 from cairn.index.references.values import Values
@@ -46,21 +43,23 @@ class Resolver:
         self.names = Names(self.tables, self.modules, self.types)
         self.values = Values(self.tables, self.modules, self.types, self.names)
 
-    def resolve(self, path: str, table: PackedTable, reference: Reference) -> list[Meaning]:
-        """Return the reference's meanings, likeliest first; empty for a target outside the workspace."""
+    def resolve(self, file: Symbol, reference: Reference) -> list[Meaning]:
+        """Return the meanings of a reference in the file of a symbol, likeliest first; empty for a target
+        outside the workspace."""
+        scope = file.at(reference.enclosing)
         if reference.kind is ReferenceKind.IMPORT:
-            found = self.modules.imported(path, table, reference.name)
+            found = self.modules.imported(scope, reference.name)
         elif reference.receiver:
-            found = self._member(path, table, reference)
+            found = self._member(scope, reference)
         else:
-            found = self.names.bare(path, table, reference.enclosing, reference.name)
+            found = self.names.bare(scope, reference.name)
         return distinct(found)
 
-    def _member(self, path: str, table: PackedTable, reference: Reference) -> list[Meaning]:
+    def _member(self, scope: Symbol, reference: Reference) -> list[Meaning]:
         name = reference.name
-        value = self.values.value(path, table, reference.enclosing, reference.line, reference.receiver, 0)
-        is_self = reference.receiver in facts_of(table.language).scoping.selves
-        if value.kind is ValueKind.UNKNOWN and is_self and (beside := self._beside(path, table, reference)):
+        value = self.values.value(scope, reference.line, reference.receiver, 0)
+        is_self = reference.receiver in scope.facts.scoping.selves
+        if value.kind is ValueKind.UNKNOWN and is_self and (beside := self._beside(scope, name)):
             return meanings(beside, LIKELY, "beside it in the same object")
         if value.kind is ValueKind.ELSEWHERE:
             return []
@@ -69,18 +68,18 @@ class Resolver:
             return meanings(found, SURE, f"member of the module `{reference.receiver}`")
         if value.kind in (ValueKind.INSTANCE, ValueKind.TYPE):
             return self._of_types(value, name, reference.receiver)
-        return self._guessed(path, table, reference)
+        return self._guessed(scope, reference)
 
-    def _beside(self, path: str, table: PackedTable, reference: Reference) -> list[Symbol]:
-        """Return the members of that name in the object literal that encloses the reference."""
-        methods = [number for number in table.scopes(reference.enclosing) if table.kind(number) == "method"]
+    def _beside(self, scope: Symbol, name: str) -> list[Symbol]:
+        """Return the members of that name in the object literal around `scope`."""
+        methods = [number for number in scope.scopes() if scope.table.kind(number) == "method"]
         if not methods:
             return []
-        around = table.definition(methods[-1])
+        around = scope.table.definition(methods[-1])
         return [
             each
-            for each in symbols_named(path, table, reference.name)
-            if (each.kind, parent_of(each), each.definition.owner) == ("method", around.parent, around.owner)
+            for each in scope.here(name)
+            if (each.kind, each.parent, each.definition.owner) == ("method", around.parent, around.owner)
         ]
 
     def _of_types(self, value: Value, name: str, receiver: str) -> list[Meaning]:
@@ -94,14 +93,14 @@ class Resolver:
                 found += ambiguous(below, 0.45, f"of a type that extends `{owner.name}`")
         return found
 
-    def _guessed(self, path: str, table: PackedTable, reference: Reference) -> list[Meaning]:
+    def _guessed(self, scope: Symbol, reference: Reference) -> list[Meaning]:
         """Return the meanings of a member by its name alone, because the type of the receiver is unknown."""
-        is_called = reference.kind is ReferenceKind.CALL
+        is_called, path = reference.kind is ReferenceKind.CALL, scope.path
         key = (path, reference.name, is_called)
         if key not in self._guesses:
-            every = self._members(table.language, reference.name, is_called)
+            every = self._members(scope.table.language, reference.name, is_called)
             members = [each for each in every if each.is_known_in(path)]
-            rules = facts_of(table.language).scoping
+            rules = scope.facts.scoping
             sure = 0.3 if reference.name in rules.common else rules.guess
             if len({each.definition.owner for each in members}) == 1:
                 found = meanings(members, sure, "the only member of this name")

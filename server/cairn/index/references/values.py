@@ -9,7 +9,6 @@ from attrs import define, evolve, field
 
 from cairn.chunking.outline import CALLABLE
 from cairn.chunking.references.chains import UNKNOWN
-from cairn.chunking.references.packed_table import PackedTable
 from cairn.chunking.references.symbol_table import EVERYWHERE, TOP_LEVEL, Variable
 from cairn.index.references.known_symbols import (
     ELSEWHERE,
@@ -20,13 +19,10 @@ from cairn.index.references.known_symbols import (
     SymbolTables,
     Value,
     ValueKind,
-    parent_of,
-    symbols_named,
 )
 from cairn.index.references.modules import Modules, import_of
 from cairn.index.references.visible_names import Names, Types
 from cairn.languages.language import Visibility
-from cairn.languages.registry import facts_of
 
 _DEEPEST = 8
 """The maximum number of steps to follow from an expression to its type."""
@@ -43,73 +39,69 @@ class Values:
     modules: Modules
     types: Types
     names: Names
-    _evaluating: set[tuple[str, int, str]] = field(factory=set, init=False)
-    _values: dict[tuple[str, int, int, str], Value] = field(factory=dict, init=False)
+    _evaluating: set[tuple[Symbol, str]] = field(factory=set, init=False)
+    _values: dict[tuple[Symbol, int, str], Value] = field(factory=dict, init=False)
     _variables: dict[tuple[str, str], dict[int, list[Variable]]] = field(factory=dict, init=False)
     _aliases: set[tuple[str, str]] = field(factory=set, init=False)
 
-    def value(
-        self, path: str, table: PackedTable, scope: int, line: int, expression: str, depth: int
-    ) -> Value:
+    def value(self, scope: Symbol, line: int, expression: str, depth: int) -> Value:
         """Return the value of `expression` (see `chains`) at a line of the definition `scope`."""
         if depth > _DEEPEST or expression in ("", UNKNOWN):
             return UNKNOWN_VALUE
         if expression.startswith(":"):
-            return self._of_type(path, table, expression[1:])
-        key = (path, scope, line, expression)
+            return self._of_type(scope, expression[1:])
+        key = (scope, line, expression)
         if key not in self._values:
             self._values[key] = UNKNOWN_VALUE  # ends the recursion for an expression that refers to itself
-            self._values[key] = self._evaluated(path, table, scope, line, expression, depth)
+            self._values[key] = self._evaluated(scope, line, expression, depth)
         return self._values[key]
 
-    def types_named(self, path: str, table: PackedTable, name: str) -> list[Symbol]:
-        """Return the types that a name means in a file, and the types behind each alias among them."""
+    def types_named(self, scope: Symbol, name: str) -> list[Symbol]:
+        """Return the types that a name means in the file of `scope`, and the types behind each alias among
+        them."""
         found: list[Symbol] = []
-        for each in self._find_types(path, table, name):
+        for each in self._find_types(scope.at(TOP_LEVEL), name):
             found.append(each)
             if each.kind == "type":
-                found += self._aliased(each.path, each.table, each.name)
+                found += self._aliased(each, each.name)
         return found
 
-    def _find_types(self, path: str, table: PackedTable, name: str) -> list[Symbol]:
+    def _find_types(self, file: Symbol, name: str) -> list[Symbol]:
+        table = file.table
         first, _, last = name.rpartition(".")
         if first:
-            value = self.value(path, table, TOP_LEVEL, _END_OF_FILE, first, 0)
+            value = self.value(file, _END_OF_FILE, first, 0)
             if value.kind is ValueKind.MODULE:
                 return _types(self.modules.known(value.paths, last))
             if value.kind is ValueKind.TYPE:
                 return _types(each for owner in value.symbols for each in self.types.own_members(owner, last))
             if value.kind is ValueKind.ELSEWHERE:
                 return []
-        if found := _types(each.symbol for each in self.names.bare(path, table, TOP_LEVEL, last)):
+        if found := _types(each.symbol for each in self.names.bare(file, last)):
             return found
-        inner = _types(symbols_named(path, table, last))
+        inner = _types(file.here(last))
         if inner or import_of(table, last) is not None:
             return inner
         every = _types(self.tables.definitions_in(table.language, last))
-        in_file = facts_of(table.language).scoping.visibility is Visibility.FILE and table.language != "rust"
+        in_file = file.facts.scoping.visibility is Visibility.FILE and table.language != "rust"
         return every if len(every) == 1 and (first or not in_file) else []
 
-    def _evaluated(
-        self, path: str, table: PackedTable, scope: int, line: int, expression: str, depth: int
-    ) -> Value:
+    def _evaluated(self, scope: Symbol, line: int, expression: str, depth: int) -> Value:
         parts = expression.split(".")
-        value, used = self._first(path, table, scope, line, parts, depth)
+        value, used = self._first(scope, line, parts, depth)
         for part in parts[used:]:
             if value.kind in (ValueKind.UNKNOWN, ValueKind.ELSEWHERE):
                 return value
             value = self._step(value, part, depth)
         return value
 
-    def _first(
-        self, path: str, table: PackedTable, scope: int, line: int, parts: Sequence[str], depth: int
-    ) -> tuple[Value, int]:
+    def _first(self, scope: Symbol, line: int, parts: Sequence[str], depth: int) -> tuple[Value, int]:
         """Return the value of the first parts of an expression, and the number of these parts."""
-        rules = facts_of(table.language).scoping
+        table, rules = scope.table, scope.facts.scoping
         name, suffix = _suffix(parts[0])
-        name = name.removeprefix(facts_of(table.language).sigil)
+        name = name.removeprefix(scope.facts.sigil)
         if name in rules.selves or name in rules.supers:
-            owner = self.types.around(path, table, scope)
+            owner = self.types.around(scope)
             if owner is None:
                 return UNKNOWN_VALUE, 1
             if name in rules.supers:
@@ -117,9 +109,9 @@ class Values:
                 return (Value(ValueKind.INSTANCE, bases) if bases else ELSEWHERE), 1
             return Value(ValueKind.INSTANCE, (owner,)), 1
         if name.startswith("@"):
-            owner = self.types.around(path, table, scope)
+            owner = self.types.around(scope)
             return (self._field(owner, name, depth) if owner is not None else UNKNOWN_VALUE), 1
-        if (value := self._variable(path, table, scope, line, name, depth)) is not None:
+        if (value := self._variable(scope, line, name, depth)) is not None:
             return self._suffixed(value, suffix, depth), 1
         for length in range(len(parts), 1, -1):  # for `import a.b`
             dotted = ".".join(parts[:length])
@@ -127,20 +119,20 @@ class Values:
                 return Value(ValueKind.TYPE, modules), length
             imported = import_of(table, dotted)
             if imported is not None:
-                paths = self.tables.targets(path, imported.module) if imported.module else ()
+                paths = self.tables.targets(scope.path, imported.module) if imported.module else ()
                 return (Value(ValueKind.MODULE, paths=paths) if paths else ELSEWHERE), length
-        if rules.bare_members and (owner := self.types.around(path, table, scope)) is not None:
+        if rules.bare_members and (owner := self.types.around(scope)) is not None:
             value = self._field(owner, name, depth)
             if value.kind is not ValueKind.UNKNOWN:
                 return self._suffixed(value, suffix, depth), 1
-        found = self.names.bare(path, table, scope, name)
+        found = self.names.bare(scope, name)
         confidence = min((each.confidence for each in found), default=SURE)
         value = self._of_symbols([each.symbol for each in found], confidence, depth)
         if value.kind is not ValueKind.UNKNOWN or found:
             return self._suffixed(value, suffix, depth), 1
         if (imported := import_of(table, name)) is not None:
-            return self.modules.module(path, imported), 1
-        return (self.modules.beside(path, table, name) or UNKNOWN_VALUE), 1
+            return self.modules.module(scope.path, imported), 1
+        return (self.modules.beside(scope, name) or UNKNOWN_VALUE), 1
 
     def _step(self, value: Value, part: str, depth: int) -> Value:
         name, suffix = _suffix(part)
@@ -161,7 +153,7 @@ class Values:
             if found.kind is not ValueKind.UNKNOWN:
                 return self._suffixed(found, suffix, depth)
             if callables:
-                if callables[0].definition.is_accessor or facts_of(owner.table.language).scoping.runs_by_name:
+                if callables[0].definition.is_accessor or owner.facts.scoping.runs_by_name:
                     return self._suffixed(self._returned(callables[0], depth), suffix, depth)
                 return self._suffixed(self._of_symbols(callables, SURE, depth), suffix, depth)
         return UNKNOWN_VALUE
@@ -195,7 +187,7 @@ class Values:
             return Value(ValueKind.INSTANCE, (owner,)) if owner is not None else UNKNOWN_VALUE
         if not definition.type:
             return UNKNOWN_VALUE
-        scope, line = parent_of(function), definition.line
+        scope, line = function.at(function.parent), definition.line
         if definition.type.startswith(":"):
             name = definition.type[1:].removesuffix("[]")
             if name in ("Self", "self", "static", "this", definition.owner):
@@ -203,8 +195,8 @@ class Values:
                 if owner is not None:
                     return Value(ValueKind.INSTANCE, (owner,), is_collection=definition.type.endswith("[]"))
         else:  # The function returns this expression at its end.
-            scope, line = function.number, definition.end_line
-        return self.value(function.path, function.table, scope, line, definition.type, depth + 1)
+            scope, line = function, definition.end_line
+        return self.value(scope, line, definition.type, depth + 1)
 
     def _of_symbols(self, symbols: Sequence[Symbol], confidence: float, depth: int) -> Value:
         types = tuple(_types(symbols))
@@ -216,99 +208,85 @@ class Values:
         for each in symbols:
             if each.kind == "module":
                 return Value(ValueKind.TYPE, (each,), confidence=confidence)
-            definition, scope = each.definition, parent_of(each)
+            definition, scope = each.definition, each.at(each.parent)
             if definition.type:
-                return self.value(each.path, each.table, scope, definition.line, definition.type, depth + 1)
-            value = self._variable(each.path, each.table, scope, _END_OF_FILE, each.name, depth + 1)
+                return self.value(scope, definition.line, definition.type, depth + 1)
+            value = self._variable(scope, _END_OF_FILE, each.name, depth + 1)
             if value is not None:
                 return value
         return UNKNOWN_VALUE
 
-    def _of_type(self, path: str, table: PackedTable, names: str) -> Value:
+    def _of_type(self, scope: Symbol, names: str) -> Value:
         """Return an instance of one of the types `names`, which `|` separates."""
         found: list[Symbol] = []
         is_collection = False
         for name in names.split("|"):
-            if name.rpartition(".")[2] in facts_of(table.language).scoping.selves:
+            if name.rpartition(".")[2] in scope.facts.scoping.selves:
                 return UNKNOWN_VALUE
             name_alone = name.removesuffix("[]")
-            found += self.types.named(path, table, name_alone) or self._aliased(path, table, name_alone)
+            found += self.types.named(scope, name_alone) or self._aliased(scope, name_alone)
             is_collection = is_collection or name.endswith("[]")
         return Value(ValueKind.INSTANCE, tuple(found), is_collection=is_collection) if found else ELSEWHERE
 
-    def _aliased(self, path: str, table: PackedTable, name: str) -> tuple[Symbol, ...]:
-        """Return the types for which a variable is an alias."""
-        if (path, name) in self._aliases:
+    def _aliased(self, scope: Symbol, name: str) -> tuple[Symbol, ...]:
+        """Return the types for which a variable of the file of `scope` is an alias."""
+        key = (scope.path, name)
+        if key in self._aliases:
             return ()
-        self._aliases.add((path, name))
+        self._aliases.add(key)
         try:
-            value = self.value(path, table, TOP_LEVEL, _END_OF_FILE, name, 1)
+            value = self.value(scope.at(TOP_LEVEL), _END_OF_FILE, name, 1)
         finally:
-            self._aliases.discard((path, name))
+            self._aliases.discard(key)
         return value.symbols if value.kind in (ValueKind.INSTANCE, ValueKind.TYPE) else ()
 
-    def _variable(
-        self, path: str, table: PackedTable, scope: int, line: int, name: str, depth: int
-    ) -> Value | None:
+    def _variable(self, scope: Symbol, line: int, name: str, depth: int) -> Value | None:
         """Return the value that a variable has at a line; None if no scope knows the variable."""
-        known = self._known(path, table, name)
+        known = self._known(scope, name)
         if not known:
             return None
-        for number in (*table.scopes(scope), TOP_LEVEL):
-            if (
-                number >= 0
-                and table.kind(number) in TYPES
-                and not facts_of(table.language).scoping.bare_members
-            ):
+        for number in (*scope.scopes(), TOP_LEVEL):
+            is_type = number >= 0 and scope.table.kind(number) in TYPES
+            if is_type and not scope.facts.scoping.bare_members:
                 continue
             if here := _known_at(line, known.get(number, ())):
-                if not here[-1].type:
-                    return UNKNOWN_VALUE
-                chosen = here[-1]
-                key = (path, number, f"{name} {chosen.type}")
-                return self._of_variable(key, path, table, number, chosen, depth)
+                chosen, inside = here[-1], scope.at(number)
+                key = (inside, f"{name} {chosen.type}")
+                return self._of_variable(key, inside, chosen, depth) if chosen.type else UNKNOWN_VALUE
         return None
 
-    def _of_variable(
-        self,
-        key: tuple[str, int, str],
-        path: str,
-        table: PackedTable,
-        scope: int,
-        variable: Variable,
-        depth: int,
-    ) -> Value:
+    def _of_variable(self, key: tuple[Symbol, str], scope: Symbol, variable: Variable, depth: int) -> Value:
         """Return the value of the variable's type, or of the expression assigned to it. It is unknown if the
         evaluation leads back to `key`."""
         if key in self._evaluating:
             return UNKNOWN_VALUE
         self._evaluating.add(key)
         try:
-            return self.value(path, table, scope, variable.line, variable.type, depth + 1)
+            return self.value(scope, variable.line, variable.type, depth + 1)
         finally:
             self._evaluating.discard(key)
 
-    def _known(self, path: str, table: PackedTable, name: str) -> dict[int, list[Variable]]:
-        if (path, name) not in self._variables:
+    def _known(self, scope: Symbol, name: str) -> dict[int, list[Variable]]:
+        key = (scope.path, name)
+        if key not in self._variables:
             known: defaultdict[int, list[Variable]] = defaultdict(list)
-            for each in table.variables(name):
+            for each in scope.table.variables(name):
                 known[each.scope].append(each)
-            self._variables[path, name] = known
-        return self._variables[path, name]
+            self._variables[key] = known
+        return self._variables[key]
 
     def _field(self, owner: Symbol, name: str, depth: int) -> Value:
         for each in (owner, *self.types.ancestors(owner)):
-            for variable in self._known(each.path, each.table, name).get(each.number, ()):
+            for variable in self._known(each, name).get(each.number, ()):
                 if variable.type:
-                    key = (each.path, each.number, f".{name}")
                     scope = self._scope_of_line(each, variable.line)
-                    return self._of_variable(key, each.path, each.table, scope, variable, depth)
+                    return self._of_variable((each, f".{name}"), scope, variable, depth)
         return UNKNOWN_VALUE
 
-    def _scope_of_line(self, owner: Symbol, line: int) -> int:
+    def _scope_of_line(self, owner: Symbol, line: int) -> Symbol:
         """Return the innermost definition inside the type around the line, which assigns a field."""
         around = [each for each in owner.table.around(line) if each >= owner.number]
-        return around[-1] if around else owner.number
+        return owner.at(around[-1]) if around else owner
 
 
 def _types(symbols: Iterable[Symbol]) -> list[Symbol]:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from attrs import define, field
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS
-from cairn.chunking.references.packed_table import PackedTable
 from cairn.chunking.references.symbol_table import TOP_LEVEL
 from cairn.index.references.known_symbols import (
     LIKELY,
@@ -25,12 +24,9 @@ from cairn.index.references.known_symbols import (
     ambiguous,
     meanings,
     nearest,
-    parent_of,
-    symbols_named,
 )
 from cairn.index.references.modules import Modules, import_of, is_outer
 from cairn.languages.language import Visibility
-from cairn.languages.registry import facts_of
 
 _MOST_ANCESTORS = 60
 
@@ -40,17 +36,18 @@ class Types:
     """The types of one folder during one request."""
 
     tables: SymbolTables
-    _find: Callable[[str, PackedTable, str], list[Symbol]]
-    """A function from a file's path, its table and a name to the types that the name means in the file."""
+    _find: Callable[[Symbol, str], list[Symbol]]
+    """A function from any place in a file and a name to the types that the name means in the file."""
     _named: dict[tuple[str, str], tuple[Symbol, ...]] = field(factory=dict, init=False)
     _ancestors: dict[Symbol, tuple[Symbol, ...]] = field(factory=dict, init=False)
 
-    def named(self, path: str, table: PackedTable, name: str) -> tuple[Symbol, ...]:
-        """Return the types that a written name means in a file; empty for types outside the workspace."""
-        key = (path, name)
+    def named(self, scope: Symbol, name: str) -> tuple[Symbol, ...]:
+        """Return the types that a name means in the file of `scope`; empty for types outside the
+        workspace."""
+        key = (scope.path, name)
         if key not in self._named:
             self._named[key] = ()  # ends the recursion for a type that refers to itself
-            self._named[key] = tuple(dict.fromkeys(self._find(path, table, name)))
+            self._named[key] = tuple(dict.fromkeys(self._find(scope, name)))
         return self._named[key]
 
     def members(self, owner: Symbol, name: str) -> list[Symbol]:
@@ -61,18 +58,14 @@ class Types:
         return []
 
     def own_members(self, owner: Symbol, name: str) -> list[Symbol]:
-        own = symbols_named(owner.path, owner.table, name)
-        if own := [each for each in own if parent_of(each) == owner.number]:
+        if own := [each for each in owner.here(name) if each.parent == owner.number]:
             return own
         title = owner.name
         found = [
             each
             for each in self.tables.definitions_in(owner.table.language, name)
             if each.definition.owner == title
-            and (
-                parent_of(each) == TOP_LEVEL
-                or each.table.kind(parent_of(each)) in ("impl", "extension", "module")
-            )
+            and (each.parent == TOP_LEVEL or each.table.kind(each.parent) in ("impl", "extension", "module"))
         ]
         same = [each for each in found if posixpath.dirname(each.path) == posixpath.dirname(owner.path)]
         return same or found
@@ -92,15 +85,12 @@ class Types:
 
     def bases(self, owner: Symbol) -> list[Symbol]:
         """Return the types that a type directly extends or implements."""
-        numbers = [(owner.path, owner.table, owner.number)]
-        for number in owner.table.defining(owner.name):
-            if owner.table.kind(number) in ("impl", "extension"):
-                numbers.append((owner.path, owner.table, number))
         found = []
-        for path, table, number in numbers:
-            for reference in table.inherited(number):
+        extending = (each for each in owner.here(owner.name) if each.kind in ("impl", "extension"))
+        for symbol in (owner, *extending):
+            for reference in symbol.table.inherited(symbol.number):
                 qualified = f"{reference.receiver}.{reference.name}" if reference.receiver else reference.name
-                found += [each for each in self.named(path, table, qualified) if each != owner]
+                found += [each for each in self.named(symbol, qualified) if each != owner]
         return found
 
     def overridden(self, member: Symbol) -> list[Symbol]:
@@ -118,27 +108,24 @@ class Types:
         ][:MOST_SHARED]
 
     def of_member(self, member: Symbol) -> Symbol | None:
-        table = member.table
-        for number in table.scopes(parent_of(member)):
-            if table.kind(number) in TYPES:
-                return Symbol(member.path, number, table)
+        for each in map(member.at, member.at(member.parent).scopes()):
+            if each.kind in TYPES:
+                return each
         if owner := member.definition.owner:
-            return next(iter(self.named(member.path, table, owner)), None)
+            return next(iter(self.named(member, owner)), None)
         return None
 
-    def around(self, path: str, table: PackedTable, scope: int) -> Symbol | None:
-        """Return the type that encloses a definition of a file; None outside of types."""
-        for number in table.scopes(scope):
-            if table.kind(number) in TYPES:
-                return Symbol(path, number, table)
-            definition = table.definition(number)
-            title = definition.name if definition.kind in ("impl", "extension") else definition.owner
+    def around(self, scope: Symbol) -> Symbol | None:
+        """Return the type that encloses a definition; None outside of types."""
+        for each in map(scope.at, scope.scopes()):
+            if each.kind in TYPES:
+                return each
+            title = each.name if each.kind in ("impl", "extension") else each.definition.owner
             if title:
-                found = self.named(path, table, title)
-                if found:
+                if found := self.named(scope, title):
                     return found[0]
-                if definition.kind in ("impl", "extension", "module"):
-                    return Symbol(path, number, table)
+                if each.kind in ("impl", "extension", "module"):
+                    return each
         return None
 
 
@@ -153,29 +140,30 @@ class Names:
     tables: SymbolTables
     modules: Modules
     types: Types
-    _found: dict[tuple[str, int, str], list[Meaning]] = field(factory=dict, init=False)
+    _found: dict[tuple[Symbol, str], list[Meaning]] = field(factory=dict, init=False)
     _here: dict[tuple[str, str], dict[int, list[Symbol]]] = field(factory=dict, init=False)
 
-    def bare(self, path: str, table: PackedTable, scope: int, name: str) -> list[Meaning]:
-        """Return the meanings of the name inside the definition `scope` of a file."""
-        key = (path, scope, name)
+    def bare(self, scope: Symbol, name: str) -> list[Meaning]:
+        """Return the meanings of the name inside the definition `scope`."""
+        key = (scope, name)
         if key not in self._found:
-            self._found[key] = self._find(path, table, scope, name)
+            self._found[key] = self._find(scope, name)
         return self._found[key]
 
-    def _defined_here(self, path: str, table: PackedTable, name: str) -> dict[int, list[Symbol]]:
+    def _defined_here(self, scope: Symbol, name: str) -> dict[int, list[Symbol]]:
         """Return the file's definitions of a name by enclosing definition: many tests define a `handler`."""
-        if (path, name) not in self._here:
+        key = (scope.path, name)
+        if key not in self._here:
             here: defaultdict[int, list[Symbol]] = defaultdict(list)
-            for each in symbols_named(path, table, name):
-                here[parent_of(each)].append(each)
-            self._here[path, name] = here
-        return self._here[path, name]
+            for each in scope.here(name):
+                here[each.parent].append(each)
+            self._here[key] = here
+        return self._here[key]
 
-    def _find(self, path: str, table: PackedTable, scope: int, name: str) -> list[Meaning]:
-        rules = facts_of(table.language).scoping
-        here = self._defined_here(path, table, name)
-        scopes = list(table.scopes(scope))
+    def _find(self, scope: Symbol, name: str) -> list[Meaning]:
+        table, rules = scope.table, scope.facts.scoping
+        here = self._defined_here(scope, name)
+        scopes = scope.scopes()
         if nested := [
             each for number in scopes if table.kind(number) in CALLABLE for each in here.get(number, ())
         ]:
@@ -183,16 +171,16 @@ class Names:
         if rules.bare_members:
             for number in scopes:
                 if table.kind(number) in CONTAINERS:
-                    owner = Symbol(path, number, table)
+                    owner = scope.at(number)
                     if members := self.types.members(owner, name):
                         return meanings(members, SURE, f"member of `{owner.name}`")
                 elif (owner_name := table.definition(number).owner) and table.parent(number) == TOP_LEVEL:
                     # `void Foo::bar() {…}` is written outside its type.
-                    for owner in self.types.named(path, table, owner_name):
+                    for owner in self.types.named(scope, owner_name):
                         if members := self.types.members(owner, name):
                             return meanings(members, SURE, f"member of `{owner.name}`")
-        imported = self.modules.by_import(path, table, name)
-        if imported and facts_of(table.language).family == "script" and imported[0].symbol.path != path:
+        imported = self.modules.by_import(scope, name)
+        if imported and scope.family == "script" and imported[0].symbol.path != scope.path:
             # A definition of the name inside an anonymous function looks like a top-level definition. It is
             # not one, because a file cannot both import and define a name.
             return imported
@@ -204,30 +192,28 @@ class Names:
             return imported
         if import_of(table, name) is not None and not outer:
             return []  # The name is imported from outside the workspace.
-        return self._in_visible_files(path, table, name, outer)
+        return self._in_visible_files(scope, name, outer)
 
-    def _in_visible_files(
-        self, path: str, table: PackedTable, name: str, outer: Sequence[Symbol]
-    ) -> list[Meaning]:
+    def _in_visible_files(self, scope: Symbol, name: str, outer: Sequence[Symbol]) -> list[Meaning]:
         """Return the meanings of a name in files that need no import; `outer` are the file's declarations."""
-        rules = facts_of(table.language).scoping
+        path, namespace, rules = scope.path, scope.table.namespace, scope.facts.scoping
         free = [
             each
-            for each in self.tables.definitions_in(table.language, name)
+            for each in self.tables.definitions_in(scope.table.language, name)
             if each.is_known_in(path)
             and (each.path != path or each in outer)
             and not (each.definition.owner and each.kind in ("method", "field", "property"))
         ]
-        if facts_of(table.language).family == "c":  # a macro may have the name of the function that it wraps
+        if scope.family == "c":  # a macro may have the name of the function that it wraps
             free = [each for each in free if each.kind in CALLABLE] or free
         near: list[Symbol] = []
         if rules.visibility is Visibility.FOLDER:
             folder = posixpath.dirname(path)
             beside = [each for each in free if posixpath.dirname(each.path) == folder]
-            near = [each for each in beside if _same_package(each.table.namespace, table.namespace)]
+            near = [each for each in beside if _same_package(each.table.namespace, namespace)]
             why = "defined in the same package"
         elif rules.visibility is Visibility.NAMESPACE:
-            near = [each for each in free if _is_within(table.namespace, each.table.namespace)]
+            near = [each for each in free if _is_within(namespace, each.table.namespace)]
             why = "defined in the same namespace"
         if near:
             return meanings(near, SURE, why)

@@ -159,10 +159,6 @@ class SqliteReader(WordQueries, VectorQueries):
         rows = self.select(_SELECT_DEFINING, (json.dumps(list(names)), of_each, most), cancelled)
         return list(starmap(FoundName, rows))
 
-    def definitions_of(self, names: Iterable[str], most: int) -> list[FoundName]:
-        rows = self.select(_SELECT_DEFINITIONS, (json.dumps(list(names)), most))
-        return list(starmap(FoundName, rows))
-
     def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
         conditions, values = ["true"], list[str]()
         if first:
@@ -227,19 +223,11 @@ _NAMED_NEAR_OWNER = """WITH named AS (
         FROM json_each(?2) n CROSS JOIN definitions d ON d.name = n.value LIMIT 1000))"""
 
 _SELECT_DEFINING = """
-    SELECT found.chunk_id, f.path, found.name FROM (
-        SELECT n.key AS place, d.name, d.chunk_id,
-               row_number() OVER (PARTITION BY n.key ORDER BY d.chunk_id) AS nth
-        FROM json_each(?1) n CROSS JOIN definitions d ON d.name = n.value) found
-    CROSS JOIN chunks c ON c.id = found.chunk_id CROSS JOIN files f ON f.id = c.file_id
-    WHERE nth <= ?2 ORDER BY place, chunk_id LIMIT ?3"""
-
-_SELECT_DEFINITIONS = """
-    SELECT d.chunk_id, f.path, n.value FROM json_each(?1) n
-    CROSS JOIN definitions d ON d.name = n.value CROSS JOIN chunks c ON c.id = d.chunk_id
-    CROSS JOIN files f ON f.id = c.file_id
-    WHERE d.name = n.value COLLATE BINARY
-    AND (SELECT count(*) FROM (SELECT 1 FROM definitions o WHERE o.name = n.value LIMIT ?2 + 1)) <= ?2"""
+    SELECT d.chunk_id, f.path, d.name FROM json_each(?1) n
+    CROSS JOIN definitions d ON d.name = n.value AND d.chunk_id IN (
+        SELECT o.chunk_id FROM definitions o WHERE o.name = n.value ORDER BY o.chunk_id LIMIT ?2)
+    CROSS JOIN chunks c ON c.id = d.chunk_id CROSS JOIN files f ON f.id = c.file_id
+    ORDER BY n.key, d.chunk_id LIMIT ?3"""
 
 _SELECT_BY_NAME = """SELECT f.symbols_id, f.path FROM names CROSS JOIN files f ON f.symbols_id = names.rowid
     WHERE names MATCH ? LIMIT ?"""

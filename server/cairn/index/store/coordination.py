@@ -99,7 +99,7 @@ def was_alive_at(pid: int, moment: float) -> bool:
 
 
 _CHECK_MARK = "check"
-"""The name of an empty file that requests a check, as a damaged index may not be able to store requests."""
+"""The name of an empty file that requests a check, because a damaged index may not take requests."""
 
 
 class RequestKind(enum.StrEnum):
@@ -107,8 +107,6 @@ class RequestKind(enum.StrEnum):
     """Index a file, a directory or, with an empty path, the whole folder again."""
     RECONCILE = "reconcile"
     """Compare the folder with the index and index what changed; with a path, only that file or directory."""
-    CHECK = "check"
-    """Check the index, because part of it could not be read."""
     PAUSE = "pause"
     RESUME = "resume"
 
@@ -151,12 +149,8 @@ def leave_request(folder: Path, kind: RequestKind, *paths: str) -> int | None:
 
 def ask_for_check(folder: Path) -> None:
     """Make the next writer of the index in `folder` check it, and rebuild it if it is damaged."""
-    try:
-        leave_request(folder, RequestKind.CHECK, "")
-    except IndexUnavailableError as problem:  # the table of requests may itself be damaged
-        logger.warning("%s", problem)
-        with contextlib.suppress(OSError):
-            (folder / _CHECK_MARK).touch()
+    with contextlib.suppress(OSError):
+        (folder / _CHECK_MARK).touch()
 
 
 def check_is_marked(folder: Path) -> bool:

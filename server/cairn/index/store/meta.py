@@ -25,9 +25,7 @@ class Facts:
     links: int = 0
     """A counter of changes that add or remove files or change their imports."""
     counted: int = 0
-    """The value of `links` at the latest count of imports."""
-    compared: int = 0
-    """The value of `links` at the latest search for copies."""
+    """The value of `links` at the latest count of imports and search for copies."""
     scanned: int = 0
     files_total: int = 0
     chunks: int = 0
@@ -61,7 +59,7 @@ class Facts:
     @property
     def is_counted(self) -> bool:
         """Whether the counts of imports and copies are up to date."""
-        return self.counted == self.compared == self.links
+        return self.counted == self.links
 
 
 def static_key(model: str) -> int:

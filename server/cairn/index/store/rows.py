@@ -11,7 +11,7 @@ from typing import cast
 
 from attrs import frozen
 
-from cairn.chunking.model import Chunk, content_key
+from cairn.chunking.model import Chunk
 from cairn.chunking.references.symbol_table import SymbolTable
 from cairn.index.store.keyword_columns import compound_parts, operator_words, split_words
 from cairn.protocol.places import ChunkType
@@ -58,7 +58,7 @@ class ChunkRow:
     """All values that the index stores for a chunk, except ids."""
 
     columns: tuple[str | int | bytes, ...]
-    hashes: tuple[bytes, bytes]
+    content_hash: bytes
     keywords: tuple[str, str, str]
     """The text, the parts of its compound names, and the words of its definitions and title."""
     operators: str
@@ -66,12 +66,10 @@ class ChunkRow:
     """The static vector, if already computed."""
 
     @classmethod
-    def of(cls, chunk: Chunk, embedded: str, vector: bytes | None = None) -> ChunkRow:
-        """Return the row of a chunk whose embedded text is `embedded`."""
-        embedding_key = content_key(embedded)
+    def of(cls, chunk: Chunk, vector: bytes | None = None) -> ChunkRow:
         return cls(
             chunk_to_row(chunk),
-            (bytes.fromhex(chunk.content_hash), bytes.fromhex(embedding_key)),
+            bytes.fromhex(chunk.content_hash),
             (chunk.text, " ".join(compound_parts(chunk.text)), symbol_words(chunk)),
             " ".join(operator_words(chunk.text)),
             vector,
@@ -86,7 +84,7 @@ class ChunkRow:
     @property
     def identity(self) -> tuple[str | bytes, ...]:
         described = self.columns[1 - len(IDENTITY_COLUMNS) :]
-        return (self.hashes[0], *map(str, described))
+        return (self.content_hash, *map(str, described))
 
 
 def symbol_words(chunk: Chunk) -> str:

@@ -71,14 +71,15 @@ class IndexedFile:
         Chunks whose text has one of the digests `indexed` get no rows, because the index has nearly all of
         their rows already.
         """
-        place = (self.record.path, self.record.collection)
         chunks = [chunk for chunk in self.chunks if isinstance(chunk, Chunk)]
         new = {
             at: chunk for at, chunk in enumerate(chunks) if bytes.fromhex(chunk.content_hash) not in indexed
         }
-        texts = [composite_text(*place, chunk) for chunk in new.values()]
-        vectors: Sequence[bytes | None] = embed([*new.values()], texts) if embed else [None] * len(new)
-        rows = dict(zip(new, map(ChunkRow.of, new.values(), texts, vectors), strict=True))
+        vectors: Sequence[bytes | None] = [None] * len(new)
+        if embed is not None:
+            place = (self.record.path, self.record.collection)
+            vectors = embed([*new.values()], [composite_text(*place, chunk) for chunk in new.values()])
+        rows = dict(zip(new, map(ChunkRow.of, new.values(), vectors), strict=True))
         symbols = PackedSymbols.of(self.symbols) if isinstance(self.symbols, SymbolTable) else self.symbols
         prepared = tuple(rows.get(at, chunk) for at, chunk in enumerate(chunks))
         return evolve(self, chunks=prepared, symbols=symbols)
@@ -258,7 +259,7 @@ class IndexWriter:
         file_id = cast(int, self.db.execute(_PUT_FILE, values).get)
         if known is None:
             words = path_words(record.path)
-            return _Change(file_id, _rows(file, file.chunks), names, words, counters=("paths", "links"))
+            return _Change(file_id, _rows(file.chunks), names, words, counters=("paths", "links"))
         # The embedded text of a chunk contains the name of its collection.
         stored = {} if anew or known[0] != record.collection else self._stored(file_id)
         kept: list[tuple[int, tuple[int, ...], Chunk | ChunkRow]] = []
@@ -277,7 +278,7 @@ class IndexWriter:
         self._move([(chunk_id, chunk) for chunk_id, place, chunk in kept if place != _place(chunk)])
         differs = {"links": known[1] != imports, "paths": known[2] != file.is_text}
         counters = tuple(name for name, is_other in differs.items() if is_other)
-        return _Change(file_id, _rows(file, fresh), names, gone=gone, counters=counters)
+        return _Change(file_id, _rows(fresh), names, gone=gone, counters=counters)
 
     def _put_symbols(self, file: IndexedFile) -> tuple[int | None, Names | None]:
         """Return the id of the symbol table, which files of equal text share, and its names if it is new."""
@@ -323,7 +324,7 @@ class IndexWriter:
         )
         new = ((change.file_id, row) for change in changes for row in change.new)
         rows = [(chunk_id, file_id, row) for chunk_id, (file_id, row) in enumerate(new, last + 1)]
-        self.db.executemany(_INSERT_CHUNK, ((*ids, *row.columns, *row.hashes) for *ids, row in rows))
+        self.db.executemany(_INSERT_CHUNK, ((*ids, *row.columns, row.content_hash) for *ids, row in rows))
         self.db.execute(_INSERT_DEFINITIONS, (last,))
         # Keyword indexes are written last, one after the other. FTS5 writes its pending entries as a segment
         # before each statement that may be rolled back alone, such as one with a trigger. Merging thousands
@@ -337,12 +338,8 @@ class IndexWriter:
         return [(chunk_id, row.vector) for chunk_id, _, row in rows]
 
 
-def _rows(file: IndexedFile, chunks: Iterable[Chunk | ChunkRow]) -> list[ChunkRow]:
-    path, collection = file.record.path, file.record.collection
-    return [
-        chunk if isinstance(chunk, ChunkRow) else ChunkRow.of(chunk, composite_text(path, collection, chunk))
-        for chunk in chunks
-    ]
+def _rows(chunks: Iterable[Chunk | ChunkRow]) -> list[ChunkRow]:
+    return [chunk if isinstance(chunk, ChunkRow) else ChunkRow.of(chunk) for chunk in chunks]
 
 
 def _identity(chunk: Chunk | ChunkRow) -> tuple[str | bytes, ...]:
@@ -360,8 +357,8 @@ _FILE_COLUMNS = (
 _PUT_FILE = f"""INSERT INTO files({", ".join(_FILE_COLUMNS)}) VALUES ({", ".join("?" * len(_FILE_COLUMNS))})
     ON CONFLICT(path) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _FILE_COLUMNS[1:])}
     RETURNING id"""
-_INSERT_CHUNK = f"""INSERT INTO chunks(id, file_id, {", ".join(CHUNK_COLUMNS)}, content_hash, embedding_key)
-    VALUES ({", ".join("?" * (len(CHUNK_COLUMNS) + 4))})"""
+_INSERT_CHUNK = f"""INSERT INTO chunks(id, file_id, {", ".join(CHUNK_COLUMNS)}, content_hash)
+    VALUES ({", ".join("?" * (len(CHUNK_COLUMNS) + 3))})"""
 _INSERT_DEFINITIONS = """INSERT OR IGNORE INTO definitions(name, chunk_id)
     SELECT name.value, c.id FROM chunks c, json_each(c.defines) name WHERE c.id > ?"""
 _INSERT_WORDS = "INSERT INTO chunks_fts(rowid, text, identifiers, symbol_words) VALUES (?, ?, ?, ?)"

@@ -119,12 +119,8 @@ class VectorIntake:
         is loaded for that, since only the loaded one knows its dimension."""
         if settings is not None and self._own_is_usable():
             self.select(settings)
-            return
-        try:
-            model = self._models.packaged() if settings else None
-        except ModelError:  # the status reports it
-            model = None
-        self._use(model, settings)
+        else:
+            self._use(self._packaged() if settings else None, settings)
 
     def select(self, settings: EmbeddingSettings | None, encoder: TextEncoder | None = None) -> None:
         """Use `encoder` from now on, by default the one that the settings name; no encoder if `settings` is
@@ -139,6 +135,11 @@ class VectorIntake:
             return self._models.own() is not None
         return False
 
+    def _packaged(self) -> PackagedModel | None:
+        with contextlib.suppress(ModelError):  # the status reports it
+            return self._models.packaged()
+        return None
+
     def _use(self, encoder: TextEncoder | PackagedModel | None, settings: EmbeddingSettings | None) -> None:
         if encoder is None or settings is None:
             self._store.use_no_static()
@@ -150,12 +151,9 @@ class VectorIntake:
     def recipe(self, settings: EmbeddingSettings) -> StaticRecipe | None:
         """Return the recipe by which other processes make vectors; None if they cannot: only the code model
         is fast enough."""
-        if self._own_is_usable():
+        if self._own_is_usable() or not self._writer.facts().has_static:
             return None
-        try:
-            model = self._models.packaged() if self._writer.facts().has_static else None
-        except ModelError:  # the status reports it
-            return None
+        model = self._packaged()
         return StaticRecipe(model.folder, settings) if model else None
 
     def added(self, ids: list[int], settings: EmbeddingSettings) -> None:
