@@ -8,8 +8,10 @@ import re
 import stat
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 
 def data_dir() -> Path:
@@ -144,10 +146,18 @@ def _replace(fresh: Path, path: Path) -> None:
 
 def read_private(path: Path, most: int) -> bytes:
     """Return at most `most` bytes of a regular file of this user. Raise OSError, also for any other file."""
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    with os.fdopen(handle, "rb") as file:
-        status = os.fstat(handle)
-        is_own = sys.platform == "win32" or status.st_uid == os.getuid()
-        if not is_own or not stat.S_ISREG(status.st_mode):
-            raise PermissionError(f"{path} is not a regular file of this user")
+    with open_regular(path) as file:
+        if sys.platform != "win32" and os.fstat(file.fileno()).st_uid != os.getuid():
+            raise PermissionError(f"{path} is not a file of this user")
         return file.read(most)
+
+
+@contextmanager
+def open_regular(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to read its bytes. Raise OSError, also for a link and for anything but a regular file."""
+    # It may have become a link or a pipe since it was examined. Opening a pipe would wait for a writer.
+    flags = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(f"{path} is not a regular file")
+        yield file

@@ -38,23 +38,6 @@ def read_imports(path: str, language: str, text: str) -> tuple[str, ...]:
     return tuple(map(str, islice(dict.fromkeys(read("\n" + text[:_CHARACTERS])), _MODULES)))
 
 
-class _Links:
-    """The imports of each file, in both directions."""
-
-    # Tuples and lists, because sets take several times the memory.
-
-    def __init__(self) -> None:
-        self._imported: dict[str, tuple[str, ...]] = {}
-        self.importers: dict[str, list[str]] = defaultdict(list)
-
-    def put(self, path: str, targets: frozenset[str]) -> None:
-        for target in self._imported.get(path, ()):
-            self.importers[target].remove(path)
-        for target in targets:
-            self.importers[target].append(path)
-        self._imported[path] = tuple(targets)
-
-
 class ImportGraph:
     """The graph of imports between the files of a workspace."""
 
@@ -66,7 +49,9 @@ class ImportGraph:
         self._declared = {path: _declarations(specs) for path, specs in imports.items()}
         self._unlinked = dict(imports)
         """The specs of the files that are not in the links yet. Resolving a single spec needs no links."""
-        self._links = _Links()
+        # Tuples and lists, because sets take several times the memory.
+        self._imported: dict[str, tuple[str, ...]] = {}
+        self._importers: dict[str, list[str]] = defaultdict(list)
 
     def changed(self, path: str, specs: Sequence[str]) -> bool:
         """Replace the specs of a file in the graph. Return False if its declarations have changed: other
@@ -76,21 +61,26 @@ class ImportGraph:
         self._unlinked[path] = specs
         return True
 
-    def _linked(self) -> _Links:
-        if self._unlinked:
-            while self._unlinked:
-                path, specs = self._unlinked.popitem()
-                self._links.put(path, self.imported(path, specs))
-            self._resolved.cache_clear()
-        return self._links
+    def _linked(self) -> Mapping[str, Sequence[str]]:
+        """Return the importers of each file, after linking all files."""
+        while self._unlinked:
+            path, specs = self._unlinked.popitem()
+            for target in self._imported.get(path, ()):
+                self._importers[target].remove(path)
+            targets = self._imported[path] = tuple(self.imported(path, specs))
+            for target in targets:
+                self._importers[target].append(path)
+            if not self._unlinked:
+                self._resolved.cache_clear()
+        return self._importers
 
     def in_degrees(self) -> dict[str, int]:
         """Return the number of other files that import each file. Files with zero are left out."""
-        return {path: len(importers) for path, importers in self._linked().importers.items() if importers}
+        return {path: len(importers) for path, importers in self._linked().items() if importers}
 
     def importers(self, path: str) -> tuple[str, ...]:
         """Return the files that import the file at `path`, sorted."""
-        return tuple(sorted(self._linked().importers.get(path, ())))
+        return tuple(sorted(self._linked().get(path, ())))
 
     def imported(self, path: str, specs: Sequence[str]) -> frozenset[str]:
         """Return the other files that `path` imports with these specs. The graph need not contain `path`."""
