@@ -144,11 +144,15 @@ def _replace(fresh: Path, path: Path) -> None:
             time.sleep(_REPLACE_PAUSE_S)
 
 
-def read_private(path: Path, most: int) -> bytes:
-    """Return at most `most` bytes of a regular file of this user. Raise OSError, also for any other file."""
+def read_private(path: Path, most: int, *, is_secret: bool = False) -> bytes:
+    """Return at most `most` bytes of a regular file of this user. Raise OSError, also for any other file, and
+    for a secret that others may read or write."""
     with open_regular(path) as file:
-        if sys.platform != "win32" and os.fstat(file.fileno()).st_uid != os.getuid():
+        status = os.fstat(file.fileno())
+        if sys.platform != "win32" and status.st_uid != os.getuid():
             raise PermissionError(f"{path} is not a file of this user")
+        if is_secret and sys.platform != "win32" and status.st_mode & 0o077:
+            raise PermissionError(f"Others may read or write {path}")
         return file.read(most)
 
 

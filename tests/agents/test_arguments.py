@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from cairn.agents.arguments import arguments_of, error_with_usage
 from cairn.agents.discover_tool import DiscoverArguments
 from cairn.agents.place_text import Place, place_named
 from cairn.agents.search_tools import SearchArguments
-from cairn.agents.tool_call import cursor_of, steps_of
+from cairn.agents.tool_call import arguments_of, cursor_of, error_with_usage, steps_of
 from cairn.agents.tools import TOOLS
 from cairn.errors import InvalidRequestError
 
@@ -72,7 +71,7 @@ def test_error_names_the_mistake_and_gives_an_example(arguments: dict[str, Any],
         ("src/a.py", Place("src/a.py")),
         ("src/a.py:12", Place("src/a.py", 12, 12)),
         ("src/a.py:10-40", Place("src/a.py", 10, 40)),
-        ("src/a.py:12:5", Place("src/a.py", 12, 12)),
+        ("src/a.py:12:5", Place("src/a.py", 12, 12, 5)),
         ("src/a.py#L10-L40", Place("src/a.py", 10, 40)),
         ("src/a.py#L10", Place("src/a.py", 10, 10)),
         ("[src/a.py#L10-40]", Place("src/a.py", 10, 40)),

@@ -129,7 +129,6 @@ def test_status_of_a_folder_without_an_index(workspace: Path) -> None:
     assert "Run `cairn index`" in cairn("status", str(workspace))
 
 
-SMALL_BUDGET = '{"query": "x", "config": {"render": {"maxPromptTokens": 0}}}'
 BAD = [
     (
         ("index", "no/such/folder"),
@@ -157,7 +156,7 @@ BAD = [
     (("discover", "x", "--max-bullets", "-1"), 2, "maxBullets: expected 0 to 1,000"),
     (("related", "README.md"), 2, "expected FILE:LINE or FILE:LINE-LINE"),
     (("related", "README.md:0"), 2, "lines count from 1"),
-    (("related", "README.md:9-3"), 2, "must not end before they begin"),
+    (("related", "README.md:9-3"), 2, "lines count from 1, the first one first"),
     (("related", "README.md:999"), 2, "README.md has 7 lines, got line 999"),
     (("related", "nope.md:1"), 1, "give a path as in Cairn's answers"),
     (("related", "logo.png:1"), 1, "logo.png"),
@@ -169,7 +168,7 @@ BAD = [
     (("callees", "README.md:999"), 2, "README.md has 7 lines, got line 999"),
     (("callers", "logo.png:1"), 1, "has no line 1 that is indexed"),
     (("context", "README.md:x"), 2, "expected FILE:LINE or FILE:LINE:COLUMN"),
-    (("context", "README.md:1:0"), 2, "lines and columns count from 1"),
+    (("context", "README.md:1:0"), 2, "columns count from 1"),
     (("context", "README.md:1", "--budget", "-1"), 2, "budget: expected 0 to 100,000"),
     (("page", "src/nope.md"), 1, "give a path as in Cairn's answers"),
     (("page", "nope.md"), 1, "there is no 'nope.md'"),
@@ -178,16 +177,7 @@ BAD = [
     (("call", "serch"), 2, "did you mean search?"),
     (("call", "search", "{"), 2, "params: are not JSON"),
     (("call", "search", "[]"), 2, "expected an object"),
-    (("call", "search", "{}"), 2, "query: is required"),
     (("call", "search", '{"query": "x", "limt": 2}'), 2, "unknown field; did you mean limit?"),
-    (("call", "discover", '{"query": ""}'), 2, "query: is empty; ask a question or name a symbol"),
-    (("call", "discover", '{"query": "x", "config": [4000]}'), 2, "config: expected an object, got [4000]"),
-    (
-        ("call", "discover", SMALL_BUDGET),
-        1,
-        "config.render.maxPromptTokens: expected 100 to 1,000,000, got 0",
-    ),
-    (("call", "fetchPage", '{"path": "../x"}'), 1, "is not in the workspace folder"),
     (("reindex", "no/such.py"), 1, "path: there is no"),
     (("reindex", "../elsewhere"), 1, "is not in the folder"),
     (("reindex", "-C", "no/such/folder"), 1, "not a directory"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -68,18 +67,9 @@ def mcp_over_stdio(root: Path) -> Mcp:
 
 def from_command_line(root: Path) -> Ask:
     def ask(method: str, params: Mapping[str, Any]) -> Any:
-        command = (sys.executable, "-m", "cairn", "call", method, "-", "-C", str(root))
-        done = subprocess.run(
-            command,
-            input=json.dumps(params),
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=PATIENCE_SECONDS,
-            check=False,
-        )
-        printed = json.loads(done.stdout)
-        if done.returncode:
+        ran = run_cairn("call", method, "-", "-C", str(root), stdin=json.dumps(params), code=None)
+        printed = json.loads(ran.stdout)
+        if "error" in printed:
             raise AnswerError(printed["error"]["message"])
         return printed
 

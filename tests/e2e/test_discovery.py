@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import AsyncIterator, Mapping
 from itertools import pairwise
@@ -12,14 +11,10 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from pygls.exceptions import JsonRpcInvalidParams
-from tokenizers import Tokenizer
 
 from cairn.discovery.render import INSTRUCTIONS
-from cairn.embedding.packaged import load_vocabulary
 from cairn.text.verbatim import lines_of, stands_in
 from tests.harbour import write_files
-from tests.onnx_models import make_onnx_model
 
 from .daemon import UNWATCHED, Daemon, run_daemon
 from .shared import share_daemon
@@ -389,86 +384,3 @@ async def test_max_bullets_limits_the_bullets_alone(cairn: Daemon) -> None:
     assert none["excerpts"]
     assert none["verdict"] == every["verdict"]
     assert none["chunks"] == every["chunks"]
-
-
-async def test_plain_and_json_prompts_say_what_markdown_says(cairn: Daemon) -> None:
-    roomy = {"render": {"maxPromptTokens": 8_000}}
-    markdown, plain, as_json = [
-        await cairn.discover(OVERVIEW, format=style, config=roomy) for style in STYLES
-    ]
-    data = json.loads(as_json["answerPrompt"])
-    sections, _, excerpts = markdown["answerPrompt"].partition("\n## Excerpts\n")
-    unmarked = re.sub(r"^(#+ |- (?=\[))", "", sections, flags=re.MULTILINE)
-    assert plain["answerPrompt"].startswith(unmarked)
-    assert unmarked != sections
-    for excerpt, written in zip(markdown["excerpts"], data["excerpts"], strict=False):
-        assert written["citation"] == excerpt["citation"]
-        assert written["text"] == excerpt["text"]
-        assert f"{excerpt['citation']}\n{excerpt['text']}\n" in plain["answerPrompt"]
-        assert f"{excerpt['text']}\n```" in excerpts
-    assert data["question"] == OVERVIEW
-    assert data["found"]["pieces"] == len(markdown["bullets"])
-    assert [(each["title"], [piece["text"] for piece in each["evidence"]]) for each in data["sections"]] == [
-        (section["title"], [bullet["text"] for bullet in section["bullets"]])
-        for section in markdown["plan"]["sections"]
-    ]
-    cited = [place for source in data["sources"] for place in source["citations"]]
-    assert sorted(cited) == sorted({bullet["citation"] for bullet in markdown["bullets"]})
-
-
-async def test_a_prompt_keeps_its_budget_and_the_best_evidence(cairn: Daemon) -> None:
-    count = load_vocabulary().count
-    numbers_shown: list[int] = []
-    every = texts(await cairn.discover(OVERVIEW))
-    for budget in (100, 120, 150, 400, 600, 4000):
-        answer = await cairn.discover(OVERVIEW, config={"render": {"maxPromptTokens": budget}})
-        prompt = answer["answerPrompt"]
-        assert count(prompt) == answer["metrics"]["finalPromptTokens"] <= budget
-        assert texts(answer) == every  # only the prompt is cut
-        shown = [text for text in every if f". {text} [" in prompt]
-        assert len(shown) == len(re.findall(r"^\d+\. ", prompt, re.MULTILINE))
-        assert f"Found {len(shown)} relevant" in prompt or not shown
-        assert DEFINITION in shown or not shown
-        numbers_shown.append(len(shown))
-    assert numbers_shown == sorted(numbers_shown)
-    assert numbers_shown[0] == 0 < numbers_shown[-3] < numbers_shown[-1] == len(every)
-
-
-async def test_the_tokenizer_setting_counts_the_tokens(vectorizer: Path, tmp_path: Path) -> None:
-    model = make_onnx_model(tmp_path / "model", "dimension = 3")
-    file = model / "tokenizer.json"
-    (vectorizer / "tokenizer.json").write_bytes(file.read_bytes())
-
-    def count(text: str) -> int:
-        return len(Tokenizer.from_file(str(file)).encode(text))
-
-    async with run_daemon(vectorizer, options={"discovery": {"render": {"tokenizer": str(file)}}}) as cairn:
-
-        async def rendered(tokenizer: str | None, budget: int) -> tuple[str, int]:
-            render = {"maxPromptTokens": budget, **({} if tokenizer is None else {"tokenizer": tokenizer})}
-            answer = await cairn.discover(OVERVIEW, config={"render": render})
-            return answer["answerPrompt"], answer["metrics"]["finalPromptTokens"]
-
-        await cairn.ready()
-        for budget in (4000, 300):
-            prompt, tokens = await rendered("characters", budget)
-            assert tokens == math.ceil(len(prompt) / 4) <= budget
-            by_file = await rendered(str(file), budget)
-            assert by_file == await rendered(None, budget) == await rendered("tokenizer.json", budget)
-            assert by_file[1] == count(by_file[0]) <= budget
-            by_vocabulary = await rendered("", budget)
-            assert by_vocabulary[1] == load_vocabulary().count(by_vocabulary[0]) <= budget
-            assert len({tokens, by_file[1], by_vocabulary[1]}) == 3
-        for wrong in (
-            str(vectorizer / "nothing" / "tokenizer.json"),
-            str(vectorizer),
-            str(vectorizer / "README.md"),
-            str(model / "cairn-model.toml"),
-            "../tokenizer.json",
-        ):
-            with pytest.raises(JsonRpcInvalidParams, match=r"config\.render\.tokenizer") as refused:
-                await rendered(wrong, 300)
-            assert wrong in str(refused.value)
-            assert "characters" in str(refused.value)
-        # A refused request leaves the daemon as it was.
-        assert await rendered(None, 4000) == await rendered(str(file), 4000)

@@ -201,7 +201,6 @@ BULLET = {
 BAD_PARAMS: tuple[tuple[str, Any, str], ...] = (
     ("filterCollections", {}, "query: is required"),
     ("filterCollections", {"query": "x", "collections": [{}]}, r"collections.*name: is required"),
-    ("filterCollections", {"query": "x", "collections": [{"name": "a"}] * 1001}, "collections: expected 1,000"),  # noqa: E501
     ("filterCollections", {"query": "x", "config": {"include": []}}, "config.include: unknown setting"),
     ("scoreCollections", {"collections": [{"name": "a", "updatedAt": "soon"}]}, "updatedAt: expected a time"),
     ("scoreCollections", {"config": {"nameMatchWeight": -1}}, "config.nameMatchWeight: expected zero or more"),  # noqa: E501
@@ -209,8 +208,6 @@ BAD_PARAMS: tuple[tuple[str, Any, str], ...] = (
     ("expandQueries", {"query": ["x"]}, "query: expected a string"),
     ("expandQueries", {"query": "x", "config": {"maxExpansion": 3}}, "did you mean maxExpansions"),
     ("broadDiscovery", {"queries": 3}, "queries: expected a list"),
-    ("broadDiscovery", {"queries": ["x"] * 101}, "queries: expected 100 at most, got 101"),
-    ("broadDiscovery", {"queries": ["x"], "k": -1}, "k: expected 0 to 500"),
     ("broadDiscovery", {"queries": ["x"], "k": 501}, "k: expected 0 to 500"),
     ("broadDiscovery", {"queries": ["x"] * 3, "config": {"kPerQuery": 700}}, r"config.kPerQuery \(700\)"),
     ("semanticFocus", {"queries": ["x"]}, "collection: is required"),
@@ -229,7 +226,6 @@ BAD_PARAMS: tuple[tuple[str, Any, str], ...] = (
         {"chunks": [{**CHUNK, "metadata": {"filePath": "a", "lineRange": [3, 1]}}]},
         r"chunks\.metadata\.lineRange: expected a first line",
     ),
-    ("compressEvidence", {"chunks": [CHUNK], "maxBullets": 1001}, "maxBullets: expected 0 to 1,000"),
     ("compressEvidence", {"chunks": [CHUNK], "maxPerDoc": True}, "maxPerDoc: expected a whole number"),
     ("buildAnswerPlan", {"bullets": [{**BULLET, "category": "novel"}]}, r"category: expected one of"),
     ("buildAnswerPlan", {"bullets": [BULLET], "config": {"sections": ["novel"]}}, "config.sections"),

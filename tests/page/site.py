@@ -18,8 +18,8 @@ from tests.harbour import HARBOUR, write_files
 from tests.serving import Served, serving, wait_for
 
 ROOT = Path(__file__).parents[2]
-PLACES = ("server/cairn", "docs")
-"""The folders of this project that are the tests' real repository: 500 files with their whole history."""
+PLACES = ("server/cairn/web", "server/cairn/http", "docs")
+"""The folders of this project that are the tests' real repository: 70 files with their whole history."""
 INDEXING_SECONDS = 900
 """Indexing takes half a minute, but makes way for other programs that use all cores."""
 
@@ -84,11 +84,11 @@ def harbour_site(folder: Path, **more: str) -> Iterator[Site]:
         yield served
 
 
-def clone_of_this_project(folder: Path) -> Path:
-    """Check out the last commit of PLACES, with their history."""
+def clone_of_this_project(folder: Path, *places: str) -> Path:
+    """Check out the last commit of the places, or of PLACES, with their history."""
     for arguments in (
         ("clone", "--quiet", "--no-tags", "--no-checkout", str(ROOT), str(folder)),
-        ("-C", str(folder), "sparse-checkout", "set", *PLACES),
+        ("-C", str(folder), "sparse-checkout", "set", *(places or PLACES)),
         ("-C", str(folder), "checkout", "--quiet"),
     ):
         subprocess.run(["git", *arguments], check=True, capture_output=True)

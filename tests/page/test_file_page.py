@@ -149,35 +149,6 @@ def test_panel_follows_the_cursor(opened: Opened, project: Site) -> None:
         expect(heading).to_contain_text(name.removeprefix("class "))
 
 
-def test_related_passages_are_shown_with_their_reasons(opened: Opened) -> None:
-    page = opened(file_path(PATH, "60"))
-    related = page.locator("#around ul.places").last
-    expect(page.get_by_role("heading", name=re.compile("^Related"))).to_be_visible()
-    related.get_by_text("Why").first.click()
-    expect(related.locator("details li").first).to_be_visible()
-
-
-def test_panel_shows_the_history(opened: Opened) -> None:
-    known = opened(file_path(PATH)).locator("#known")
-    expect(known.get_by_role("heading", name=re.compile("Commits"))).to_be_visible()
-    assert known.locator(".commits li").count()
-    expect(known).to_contain_text("Imported by")
-    expect(known.get_by_role("link", name="server/cairn/web/authentication.py").first).to_be_visible()
-
-
-def test_file_page_works_without_script(opened: Opened, project: Site) -> None:
-    page = opened(file_path(CALLED), java_script_enabled=False)
-    assert page.locator("#code .line code").all_text_contents() == lines_of(project, CALLED)
-    line = line_with(project, CALLED, f"def {FUNCTION}")
-    page.locator(f"#L{line}").click()
-    assert f"lines={line}" in page.url
-    expect(page.locator("#code .line.marked")).to_have_count(
-        1
-    )  # It may appear late, as the page is streamed.
-    assert marked(page) == [line]
-    expect(page.locator("#around .at").filter(has_text=CALLER).first).to_be_visible()
-
-
 def test_file_page_is_usable_on_a_phone(opened: Opened, project: Site) -> None:
     page = opened(file_path(CALLED, str(line_with(project, CALLED, f"def {FUNCTION}"))), size=PHONE)
     expect(page.locator("#code .line.marked")).to_be_in_viewport()

@@ -8,9 +8,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.page.browsing import Browsing, places, type_into_box, wait_until
+from tests.page.browsing import places, type_into_box, wait_until
 from tests.page.conftest import Opened
-from tests.page.site import Site, search_path
+from tests.page.site import search_path
 
 QUESTION = "how are sessions of browsers signed"
 FOUND = "server/cairn/web/sessions.py"
@@ -97,39 +97,7 @@ def test_back_and_forward_move_through_entered_questions(opened: Opened) -> None
     assert places(page) == later
 
 
-def test_search_works_without_script(opened: Opened) -> None:
-    page = opened(java_script_enabled=False)
-    page.locator("#q").fill(QUESTION)
-    page.keyboard.press("Enter")
-    expect(page.locator(".row").first).to_be_visible()
-    assert any(place.startswith(FOUND) for place in places(page))
-    page.get_by_role("link", name=re.compile("Language: ")).first.click()
-    assert "language=" in page.url
-    page.locator("details.why summary").first.click()
-    expect(page.locator("details.why li").first).to_be_visible()
-    page.locator("#q").press("Tab")
-    page.get_by_role("button", name="Answer").click()
-    page.get_by_role("link", name="Show the answer").click()
-    expect(page.locator(".excerpt").first).to_be_visible()
-
-
 # --- content of a row --------------------------------------------------------------------------------
-
-
-def test_matched_words_and_lines_are_marked_and_code_is_highlighted(opened: Opened, project: Site) -> None:
-    page = opened(search_path("SignedSessions begin"))
-    row = page.locator(".row").filter(has_text=FOUND).first
-    assert any("session" in text.lower() for text in row.locator("mark").all_inner_texts())
-    assert row.locator(".line.marked").count()
-    assert row.locator(".line span[class]").count() > 3
-    number = int(row.locator(".line .nr").first.inner_text())
-    lines = (project.folder / FOUND).read_text(encoding="utf-8").splitlines()
-    assert row.locator(".line code").first.text_content() == lines[number - 1]
-
-
-def test_page_says_that_nothing_was_found(opened: Opened) -> None:
-    page = opened(search_path("session", language="haskell"))
-    expect(page.locator("#results")).to_contain_text("Nothing found")
 
 
 # --- filters -----------------------------------------------------------------------------------------
@@ -153,21 +121,6 @@ def test_chip_adds_and_removes_a_filter(opened: Opened) -> None:
     page.get_by_role("link", name="Remove the filter Language: markdown").click()
     assert query_of(page) == {"q": ["ranking docs"]}
     assert places(page) == before
-
-
-def test_filter_is_typed_into_the_question(opened: Opened, browsing: Browsing, project: Site) -> None:
-    typed, name, value = "lang:markdown", "Language", "markdown"
-    browsing.faults.allow("400")  # Half-typed filters may be invalid.
-    page = opened()
-    type_into_box(page, f"session {typed}")
-    wait_for_rows(page, f"session {typed}")
-    params = {"query": "session", "limit": 20, "filter": {name.lower(): [value]}}
-    found = [result["path"] for result in project.served.call("search", params)["results"]]
-    assert found
-    assert [place.rpartition(":")[0] for place in places(page)] == found
-    assert query_of(page) == {"q": [f"session {typed}"]}
-    page.get_by_role("link", name=f"Remove the filter {name}: {value}", exact=True).click()
-    assert query_of(page) == {"q": ["session"]}
 
 
 # --- keys --------------------------------------------------------------------------------------------
@@ -207,15 +160,6 @@ def test_enter_opens_the_row_that_has_the_focus(opened: Opened) -> None:
 
 
 # --- links of a row ----------------------------------------------------------------------------------
-
-
-def test_row_opens_in_vs_code_at_its_line(opened: Opened, project: Site) -> None:
-    page = opened(search_path("SignedSessions begin"))
-    row = page.locator(".row").first
-    label = row.locator(".title").get_attribute("data-label")
-    link = row.get_by_role("link", name=f"Open {label} in VS Code").get_attribute("href")
-    path, _, line = label.rpartition(":")
-    assert link == f"vscode://file{(project.folder / path).as_uri().removeprefix('file://')}:{line}"
 
 
 @pytest.mark.parametrize("by", ["button", "key"])

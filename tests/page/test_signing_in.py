@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, expect
 
 from cairn.serve.open_page import _page as page_of
 from cairn.serve.open_page import is_unused
@@ -17,7 +15,6 @@ from tests.harbour import write_files
 from tests.page.browsing import Browsing
 from tests.page.other_site import NAMES, OtherSite
 from tests.page.site import Site, answer_path, own_machine, search_path, site
-from tests.serving import wait_for
 
 SIGN_IN_HEADING = "Sign in"
 
@@ -34,25 +31,12 @@ def small_folder(parent: Path) -> Path:
     return write_files(parent / "estuary", {"tides.py": "def high_water():\n    return 12\n"})
 
 
-def is_in(page: Page) -> bool:
-    return page.locator("#q").count() == 1
-
-
 def session_of(context: BrowserContext) -> dict:
     (cookie,) = [each for each in context.cookies() if each["name"].startswith("cairn_session")]
     return cookie
 
 
 # --- links -------------------------------------------------------------------------------------------
-
-
-def test_cairn_open_prints_a_link_that_signs_in(estuary: Site, browsing: Browsing) -> None:
-    command = [sys.executable, "-m", "cairn", "open", "--print", str(estuary.folder)]
-    link = wait_for(lambda: subprocess.run(command, capture_output=True, text=True).stdout.strip())
-    page = browsing.context().new_page()
-    page.goto(link)
-    assert is_in(page)
-    assert page.url == f"{estuary.url}/ui/"
 
 
 def test_private_file_leads_to_the_page(estuary: Site, browsing: Browsing) -> None:
@@ -72,15 +56,6 @@ def test_private_file_leads_to_the_page(estuary: Site, browsing: Browsing) -> No
 
 
 # --- the token ---------------------------------------------------------------------------------------
-
-
-def test_token_signs_in_and_leads_to_the_requested_page(estuary: Site, browsing: Browsing) -> None:
-    browsing.faults.expect("401")
-    page = estuary.open(browsing.context(), search_path("high water"))
-    page.get_by_label("Token").fill(estuary.served.token)
-    page.keyboard.press("Enter")
-    expect(page.locator(".row").first).to_be_visible()
-    assert page.url == estuary.url + search_path("high water")
 
 
 # --- traces in the browser ---------------------------------------------------------------------------
@@ -109,15 +84,6 @@ def test_secrets_are_in_no_address_page_or_storage(
     for secret in secrets:
         assert all(secret not in text for text in (*shown, *sent[1:]))
     assert page.evaluate("history.length") <= 7
-
-
-def test_address_of_the_link_is_not_left_in_the_history(estuary: Site, browsing: Browsing) -> None:
-    page = browsing.context().new_page()
-    page.goto("about:blank")
-    page.goto(estuary.link())
-    assert page.url == f"{estuary.url}/ui/"
-    page.go_back()
-    assert page.url == "about:blank"
 
 
 def test_browser_does_not_cache_pages_of_an_ended_session(estuary: Site, browsing: Browsing) -> None:
@@ -167,20 +133,6 @@ def test_link_on_another_site_leads_to_the_sign_in(
 # --- the end of a session ----------------------------------------------------------------------------
 
 
-def test_sign_out_ends_only_one_session(estuary: Site, browsing: Browsing) -> None:
-    browsing.faults.expect("401")
-    first, second = browsing.context(), browsing.context()
-    for context in (first, second):
-        estuary.sign_in(context)
-    cookie = session_of(first)
-    page = estuary.open(first)
-    page.get_by_role("button", name="Sign out").click()
-    expect(page.get_by_role("heading", name=SIGN_IN_HEADING)).to_be_visible()
-    first.add_cookies([cookie])
-    assert not is_in(estuary.open(first)), "a stored cookie is invalid after the end of its session"
-    assert is_in(estuary.open(second))
-
-
 def test_open_page_reports_an_ended_session_and_keeps_the_text(estuary: Site, browsing: Browsing) -> None:
     browsing.faults.expect("401")
     context = browsing.context()
@@ -196,37 +148,3 @@ def test_open_page_reports_an_ended_session_and_keeps_the_text(estuary: Site, br
     page.keyboard.press("Enter")
     expect(page.locator(".row").first).to_be_visible()
     assert page.locator("#q").input_value() == "high water"
-
-
-def test_session_ends_after_its_time(
-    tmp_path: Path, browsing: Browsing, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    browsing.faults.expect("401")
-    folder = small_folder(tmp_path)
-    monkeypatch.setenv("CAIRN_SERVE__SESSION_HOURS", "0.001")
-    with own_machine(tmp_path), site(folder) as served:
-        context = browsing.context()
-        served.sign_in(context)
-        cookie = session_of(context)
-        page = served.open(context)
-        assert is_in(page)
-        wait_for(lambda: not context.cookies())  # The browser deletes it.
-        page.reload()
-        assert not is_in(page)
-        # The server refuses a cookie that a browser keeps for longer.
-        context.add_cookies([cookie | {"expires": cookie["expires"] + 3_600}])
-        wait_for(lambda: page.reload() and not is_in(page))
-
-
-def test_new_token_ends_the_sessions_of_the_old_one(tmp_path: Path, browsing: Browsing) -> None:
-    browsing.faults.expect("401")
-    folder = small_folder(tmp_path)
-    with own_machine(tmp_path):
-        context = browsing.context()
-        with site(folder) as served:
-            served.sign_in(context)
-            assert is_in(served.open(context))
-        with site(folder, "--port", str(served.served.port)) as again:
-            assert is_in(again.open(context)), "sessions outlive a restart of the server"
-        with site(folder, "--port", str(served.served.port), "--new-token") as renewed:
-            assert not is_in(renewed.open(context))

@@ -228,7 +228,7 @@ def tables(cls: Any) -> st.SearchStrategy[Any]:
     return st.tuples(known, st.just({}) | st.just({}) | unknown).map(lambda parts: parts[0] | parts[1])
 
 
-@settings(max_examples=600, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(tables(Settings) | st.sampled_from([{"index": 3}, {"search": []}]))
 def test_settings_schema_refuses_exactly_what_warns(values: dict[str, Any]) -> None:
     _, warnings = overlay(Settings(), values, "")

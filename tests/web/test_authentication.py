@@ -20,7 +20,7 @@ def test_link_signs_in_with_cookie_hidden_from_scripts_and_sites(served: Served)
     assert answer.status == 303
     assert answer.headers["location"] == "/ui/"
     attributes = {part.strip().lower() for part in answer.headers["set-cookie"].split(";")[1:]}
-    assert {"httponly", "samesite=strict", "path=/ui"} <= attributes
+    assert {"httponly", "samesite=strict", "path=/ui", "max-age=604800"} <= attributes
     assert served.token not in str(answer)
 
 

@@ -159,6 +159,7 @@ def test_panel_shows_related_passages_without_callers(browser: Browser) -> None:
     related = set(texts(part.partition("<h3>Related")[2], r'<a class="at"[^>]*>(.*?)</a>'))
     assert related
     assert not callers & related
+    assert "<summary>Why</summary><ul> <li>" in part
 
 
 def test_panel_shows_the_history_on_demand(browser: Browser) -> None:
@@ -212,7 +213,7 @@ def test_links_to_a_hostile_name_lead_to_it(browser: Browser) -> None:
         ("src/harbour/nowhere.py", "There is no"),
         (".env", "such files are never shown"),
         ("dredging.log", "is left out of the index by the rule"),
-        ("src/harbour", "is a folder"),
+        ("src/harbour", "is a directory"),
         ("../../etc/passwd", "outside of the workspace"),
         ("/etc/passwd", "outside of the workspace"),
         (f"{HOSTILE}<script>alert(9)</script>", "There is no"),

@@ -65,6 +65,9 @@ def test_health_says_that_the_index_is_complete(browser: Browser) -> None:
     assert "The index is complete: " in health[1]
     assert "this process" in page
     assert f"process {browser.served.process.pid}" in page
+    status = browser.served.call("status", {})
+    for name, count in (("Files", status["files"]["indexed"]), ("Passages", status["chunks"])):
+        assert re.search(rf"<dt>{name}</dt>\s*<dd>{count:,}\b", page)
 
 
 def test_treemap_and_table_lead_to_the_same_searches(browser: Browser) -> None:

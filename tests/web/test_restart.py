@@ -18,3 +18,5 @@ def test_restart_keeps_sessions_but_not_ended_ones(bare_data_dir: Path, tmp_path
     with serving(str(folder), "--no-lsp", "--port", str(before.port)) as after:
         statuses = [Browser(after, cookie).ask("/ui/index").status for cookie in (kept, former)]
     assert statuses == [200, 401]
+    with serving(str(folder), "--no-lsp", "--port", str(before.port), "--new-token") as renewed:
+        assert Browser(renewed, kept).ask("/ui/index").status == 401

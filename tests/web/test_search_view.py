@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
@@ -19,7 +20,16 @@ def test_results_show_the_lines_that_match(browser: Browser) -> None:
     assert titles(page)[0].startswith("src/harbour/berths.py:")
     assert "<mark>moor" in page.lower()
     assert 'href="/ui/file/src/harbour/berths.py?lines=' in page
-    assert "vscode://file/" in page
+    place = re.search(r'vscode://file(/[^"]*/src/harbour/berths\.py):(\d+)"', page)
+    assert place
+    assert Path(place[1]).exists()
+    assert int(place[2]) > 1
+    assert f'data-label="src/harbour/berths.py:{place[2]}"' in page
+    assert re.search(r'<code>.*<span class="k">', page)
+
+
+def test_page_without_results_says_so(browser: Browser) -> None:
+    assert "Nothing found." in browser.page("/ui/", q="berth", language="haskell")
 
 
 def test_script_gets_only_the_results(browser: Browser) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from cairn import protocol
-from cairn.agents.arguments import require_words
 from cairn.agents.index_state import NO_MATCH, lacking, verdict_text
 from cairn.agents.place_text import Paths, lines_text
 from cairn.agents.tool_call import (
@@ -18,6 +17,7 @@ from cairn.agents.tool_call import (
     Budget,
     Steps,
     ToolCall,
+    estimated_tokens,
     fit,
     joined,
     require_none,
@@ -66,9 +66,6 @@ class DiscoverArguments:
     max_bullets: int | None = field(default=None, metadata=within(0, 1_000))
     format: FormatStyle | None = None
     config: dict[str, Any] = field(factory=dict)
-
-    def __attrs_post_init__(self) -> None:
-        require_words("query", self.query)
 
     def params(self, tokens: int) -> protocol.DiscoverParams:
         """Return the params for a prompt of `tokens` tokens, from which the answer is written."""
@@ -133,7 +130,7 @@ def discover(call: ToolCall, arguments: DiscoverArguments) -> str:
         head = "Nothing further is found."
     leading = [] if steps else _leading(answer, paths, budget)
     below = lacking(call.asked, answer.retrieval, answer.index)
-    taken = budget.count("\n".join([*leading, *texts]))
+    taken = estimated_tokens("\n".join([*leading, *texts]))
     may_have_more = (
         answer.verdict.action != NO_MATCH
         and bool(items)
@@ -219,7 +216,7 @@ def _leading(answer: protocol.DiscoverAnswer, paths: Paths, budget: Budget) -> l
     share, chosen = _SECTIONS_SHARE if answer.excerpts else 1.0, list[int]()
     for place in by_score:
         texts = [_sentence(bullets[each], paths) for each in [*chosen, place]]
-        if budget.count("\n".join(texts)) <= share * budget.tokens:
+        if estimated_tokens("\n".join(texts)) <= share * budget.tokens:
             chosen.append(place)
     return [_sentence(bullets[place], paths) for place in sorted(chosen)]
 

@@ -7,7 +7,7 @@ schemas are restricted to what every client and model accepts: one `type` per va
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from attrs import frozen
@@ -170,6 +170,40 @@ MANUALS: Mapping[str, Manual] = {
 """The manual of each tool, by name."""
 
 
+STAGE_MANUALS = {
+    "filterCollections": "Stage 1 of discovery: the collections that a question is about.",
+    "scoreCollections": (
+        "Stage 2 of discovery: rank `collections`, those of filter_collections, by how well they fit."
+    ),
+    "expandQueries": "Stage 3 of discovery: variations of a question for the stages that search.",
+    "broadDiscovery": (
+        "Stage 4 of discovery: search everything with several queries. Give `queries` of expand_queries "
+        "and the `collections` that were chosen; all of them when absent."
+    ),
+    "semanticFocus": (
+        "Stage 5 of discovery: search one collection deeply; call it for each of the best few. "
+        'Example: {"collection": {"name": "harbour-source"}, "queries": ["how are berths assigned"], "k": 10}'
+    ),
+    "promoteReadme": (
+        "Stage 6 of discovery: put READMEs first where the question asks what a thing is. `hits` are the "
+        "`chunks` of broad_discovery and semantic_focus together, as they are."
+    ),
+    "compressEvidence": (
+        "Stage 7 of discovery: pick the sentences that answer, each with its citation. `chunks` are those of "
+        "promote_readme, as they are; give the question as `query`."
+    ),
+    "buildAnswerPlan": (
+        "Stage 8 of discovery: arrange evidence in sections. `bullets` are those of compress_evidence, as "
+        "they are."
+    ),
+    "renderPrompt": (
+        "Stage 9 of discovery: write the prompt for a language model. `plan` is that of build_answer_plan, "
+        "as it is; give the question as `query`."
+    ),
+}
+"""The manual of each stage, by the name of its method."""
+
+
 # --- schemas of stages and answers -----------------------------------------------------------------------
 
 
@@ -177,7 +211,7 @@ def params_schema(method: Method) -> Schema:
     """Return the schema of a stage's params, without descriptions: agents pass on earlier stages' data."""
     definitions: dict[str, Any] = {}
     schema = Describer(definitions).object(method.params_class())
-    shape: Schema = _plain(_inlined(_terse(schema), _terse(definitions)))
+    shape: Schema = _plain(schema, definitions)
     return shape
 
 
@@ -192,55 +226,28 @@ def answer_schema(method: Method, omitted: Set[str] = frozenset()) -> Schema:
     return {**schema, "$defs": definitions} if definitions else schema
 
 
-def _mapped(schema: Any, change: Callable[[Schema], Schema]) -> Any:
-    """Return the schema with `change` applied to each of its objects, inner ones first."""
-    if isinstance(schema, list):
-        return [_mapped(each, change) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return change({key: _mapped(value, change) for key, value in schema.items()})
+def _plain(schema: Any, definitions: Mapping[str, Schema]) -> Any:
+    """Return the schema without references, descriptions and defaults, and with one `type` per value.
 
-
-def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
-    """Return the schema with each reference replaced by its definition."""
-
-    def inline(shape: Schema) -> Schema:
-        if "$ref" not in shape:
-            return shape
-        name = shape.pop("$ref").rpartition("/")[2]
-        return {**_inlined(definitions[name], definitions), **shape}
-
-    return _mapped(schema, inline)
-
-
-def _plain(schema: Any) -> Any:
-    """Return the schema with one `type` per value: a list where one item is allowed as well, and never null.
-
-    Gemini's API refuses lists of types, and keys beside `anyOf`; gateways and frameworks drop tools that have
-    them. The tools accept the omitted types nevertheless.
+    That is a list where one item is allowed as well, and never null. Gemini's API refuses lists of types, and
+    keys beside `anyOf`; gateways and frameworks drop tools that have them. The tools accept the omitted types
+    nevertheless.
     """
-
-    def simplify(shape: Schema) -> Schema:
-        if "default" in shape and shape["default"] is None:
-            del shape["default"]
-        if "anyOf" in shape:
-            shape = {**shape.pop("anyOf")[0], **shape}
-        if isinstance(shape.get("type"), list):
-            shape["type"] = shape["type"][0]
-        return shape
-
-    return _mapped(schema, simplify)
-
-
-def _terse(schema: Any) -> Any:
-    """Return the schema without descriptions and defaults."""
     if isinstance(schema, list):
-        return [_terse(each) for each in schema]
+        return [_plain(each, definitions) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    words = ("description", "default")
-    return {
-        key: {name: _terse(each) for name, each in value.items()} if key == "properties" else _terse(value)
+    if "$ref" in schema:
+        return _plain(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    if "anyOf" in schema:
+        return _plain(schema["anyOf"][0], definitions)
+    shape = {
+        key: {name: _plain(each, definitions) for name, each in value.items()}
+        if key == "properties"
+        else _plain(value, definitions)
         for key, value in schema.items()
-        if key not in words
+        if key not in ("description", "default")
     }
+    if isinstance(shape.get("type"), list):
+        shape["type"] = shape["type"][0]
+    return shape

@@ -32,6 +32,8 @@ class Place:
     """The 1-based first line; 0 if the place has no lines."""
     last: int = 0
     """The 1-based last line, inclusive; 0 if the place has no lines."""
+    column: int = 0
+    """The 1-based column in the only line; 0 if the place has none."""
 
 
 def place_named(given: str, field: str = "path") -> Place:
@@ -48,10 +50,11 @@ def place_named(given: str, field: str = "path") -> Place:
         return Place(text)
     first = int(found["first"])
     is_column = found["last"] is not None and text[found.start("last") - 1] == ":"
-    last = first if is_column or found["last"] is None else int(found["last"])
-    if first < 1 or last < first:
-        raise InvalidRequestError(field, f"{given[:100]!r}: lines count from 1, the first one first")
-    return Place(found["path"], first, last)
+    last = int(found["last"] or first)
+    if first < 1 or last < (1 if is_column else first):
+        problem = "columns count from 1" if is_column and first else "lines count from 1, the first one first"
+        raise InvalidRequestError(field, f"{given[:100]!r}: {problem}")
+    return Place(found["path"], first, first, last) if is_column else Place(found["path"], first, last)
 
 
 def lines_text(lines: Range) -> str:

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from attrs import evolve, field, frozen
 
 from cairn import protocol
-from cairn.agents.arguments import require_words
 from cairn.agents.index_state import NO_MATCH, freshness
 from cairn.agents.place_text import Place, lines_text, numbered, place_named
-from cairn.agents.tool_call import LEAST_TOKENS, MOST_TOKENS, ToolCall, fit, joined
+from cairn.agents.tool_call import LEAST_TOKENS, MOST_TOKENS, ToolCall, fit, joined, require_words
 from cairn.errors import InvalidRequestError
 from cairn.schema.bounds import NOT_BLANK, at_most, within
 from cairn.text.counts import counted

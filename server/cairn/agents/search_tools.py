@@ -8,7 +8,6 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from cairn import protocol
-from cairn.agents.arguments import require_words
 from cairn.agents.index_state import NO_MATCH, lacking, verdict_text
 from cairn.agents.place_text import place_named
 from cairn.agents.result_text import ResultText, result_text, search_texts
@@ -20,6 +19,7 @@ from cairn.agents.tool_call import (
     fit,
     joined,
     require_none,
+    require_words,
     steps_of,
 )
 from cairn.engine.scope import files_named

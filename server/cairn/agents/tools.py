@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from cairn.agents import manuals
-from cairn.agents.arguments import arguments_of, error_with_usage
 from cairn.agents.discover_tool import DiscoverArguments, discover, discover_data
 from cairn.agents.index_state import StatusArguments, freshness, status, status_data
 from cairn.agents.manuals import Schema, answer_schema, params_schema
@@ -28,9 +27,8 @@ from cairn.agents.search_tools import (
     search,
     search_data,
 )
-from cairn.agents.stage_tools import MANUALS, NAMES, stage, stage_data
-from cairn.agents.tool_call import ToolCall
-from cairn.engine.methods import METHODS, Method
+from cairn.agents.tool_call import WORKSPACE, ToolCall, arguments_of, error_with_usage, without_nulls
+from cairn.engine.methods import METHODS, STAGES, Method
 from cairn.errors import InvalidRequestError
 from cairn.schema.convert import snake_case, unstructure
 from cairn.text.nearest import nearest
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
 
 INSTRUCTIONS = manuals.INSTRUCTIONS
 
-ALL, STAGES = "all", "stages"
+ALL_TOOLS, STAGE_TOOLS = "all", "stages"
 """Names that stand for several tools: for all, and for the stages of discovery."""
 
 _OMITTED_FROM_DISCOVERY = frozenset({"answerPrompt", "bullets", "chunks"})
@@ -145,13 +143,24 @@ def _tool(
     )
 
 
-def _stage(name: str, method: Method) -> Tool:
+def _stage(method: Method) -> Tool:
+    """Return the tool of a stage of discovery, for custom pipelines: it takes the params of the method.
+
+    Its text is compact JSON, which the next stage accepts.
+    """
+
+    def gather(call: ToolCall, arguments: Given) -> Any:
+        params = {name: value for name, value in without_nulls(arguments).items() if name != WORKSPACE}
+        return call.request(method.name, params)
+
     return Tool(
-        name=name,
-        description=MANUALS[method.name],
+        name=snake_case(method.name),
+        description=manuals.STAGE_MANUALS[method.name],
         method=method,
-        write=functools.partial(stage, method),
-        gather=functools.partial(stage_data, method),
+        write=lambda call, given: json.dumps(
+            unstructure(gather(call, given)), ensure_ascii=False, separators=(",", ":")
+        ),
+        gather=gather,
         reports_state=True,
     )
 
@@ -168,7 +177,7 @@ TOOLS: Mapping[str, Tool] = {
         _tool("references", "references", ReferencesArguments, references, references_data),
         _tool("status", "status", StatusArguments, status, status_data),
         _tool("related", "related", RelatedArguments, related, related_data),
-        *(_stage(name, method) for name, method in NAMES.items()),
+        *map(_stage, STAGES.values()),
     )
 }
 """Every tool by name, the default ones first."""
@@ -181,12 +190,12 @@ def listed(names: Sequence[str]) -> tuple[Tool, ...]:
     """
     wanted: set[str] = set()
     for name in names or DEFAULT:
-        if name == ALL:
+        if name == ALL_TOOLS:
             wanted |= set(TOOLS)
-        elif name == STAGES:
-            wanted |= set(NAMES)
+        elif name == STAGE_TOOLS:
+            wanted |= set(map(snake_case, STAGES))
         else:
-            wanted.add(tool_named(name, (ALL, STAGES)).name)
+            wanted.add(tool_named(name, (ALL_TOOLS, STAGE_TOOLS)).name)
     return tuple(tool for name, tool in TOOLS.items() if name in wanted)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from attrs import frozen
 
+from cairn.agents.place_text import Place, place_named
 from cairn.cli.completion import directories, paths_in_folders
 from cairn.cli.output import WrongUsageError, remark
 from cairn.errors import IndexUnavailableError, InvalidRequestError
@@ -236,48 +236,27 @@ def wait(
 # --- places in files -------------------------------------------------------------------------------
 
 
-@frozen
-class Place:
-    """A place in a file, with 0-based lines and column."""
+def place_in(text: str, folders: Sequence[Path], form: str) -> tuple[Path, Path, Place]:
+    """Return the workspace folder and the file of a place, and the place, of which `form` is the usual form.
 
-    file: str
-    first: int
-    last: int
-    column: int = 0
-
-
-_LINES = re.compile(r"(?P<file>.+?)(?::|#L)(?P<first>[0-9]+)(?:-L?(?P<last>[0-9]+))?", re.DOTALL)
-_COLUMN = re.compile(r"(?P<file>.+?)(?::|#L)(?P<first>[0-9]+)(?::(?P<column>[0-9]+))?", re.DOTALL)
+    Raise WrongUsageError for a place in another form or beyond the end of its file, InvalidRequestError for
+    another file.
+    """
+    place = lines_named(text)
+    is_known = place.last == place.first if "COLUMN" in form else not place.column
+    if not place.first or not is_known:
+        raise WrongUsageError("place", f"expected {form}, got {text!r}")
+    folder, file = find_file(place.path, folders)
+    _require_line(file, place)
+    return folder, file, place
 
 
 def lines_named(text: str) -> Place:
-    """Parse `FILE:LINE`, `FILE:LINE-LINE` or a citation, `FILE#L3-L9`. Raise WrongUsageError."""
-    match = _LINES.fullmatch(text)
-    if match is None:
-        raise WrongUsageError("place", f"expected FILE:LINE or FILE:LINE-LINE, got {text!r}")
-    first, last = int(match["first"]), int(match["last"] or match["first"])
-    if not 1 <= first <= last:
-        raise WrongUsageError("place", f"lines count from 1 and must not end before they begin, got {text!r}")
-    return Place(match["file"], first - 1, last - 1)
-
-
-def names_lines(text: str) -> bool:
-    return _LINES.fullmatch(text) is not None
-
-
-def names_position(text: str) -> bool:
-    return _COLUMN.fullmatch(text) is not None
-
-
-def position_named(text: str) -> Place:
-    """Parse `FILE:LINE` or `FILE:LINE:COLUMN`. Raise WrongUsageError."""
-    match = _COLUMN.fullmatch(text)
-    if match is None:
-        raise WrongUsageError("place", f"expected FILE:LINE or FILE:LINE:COLUMN, got {text!r}")
-    line, column = int(match["first"]), int(match["column"] or 1)
-    if line < 1 or column < 1:
-        raise WrongUsageError("place", f"lines and columns count from 1, got {text!r}")
-    return Place(match["file"], line - 1, line - 1, column - 1)
+    """Parse a place. One that is only a name has the line 0. Raise WrongUsageError for impossible lines."""
+    try:
+        return place_named(text)
+    except InvalidRequestError as problem:
+        raise WrongUsageError("place", str(problem).removeprefix(f"{problem.field}: ")) from None
 
 
 def find_file(path: str, folders: Sequence[Path]) -> tuple[Path, Path]:
@@ -328,8 +307,7 @@ def _place_named(given: str, folders: Sequence[Path]) -> str:
     return str(here) if is_inside or not is_relative else given
 
 
-def require_line(file: Path, place: Place) -> None:
-    """Raise WrongUsageError if the file has fewer lines."""
+def _require_line(file: Path, place: Place) -> None:
     from cairn.workspace.scan import read_text
 
     try:
@@ -337,8 +315,8 @@ def require_line(file: Path, place: Place) -> None:
     except OSError:  # The answer reports this.
         return
     lines = max(1, len(text.splitlines())) if text is not None else 0
-    if lines and place.first > lines:  # A cursor may be after the end of the last line.
-        problem = f"{place.file} has {counted(lines, 'line')}, got line {place.first + 1}"
+    if lines and place.first > lines + 1:  # A cursor may be after the end of the last line.
+        problem = f"{place.path} has {counted(lines, 'line')}, got line {place.first}"
         raise WrongUsageError("place", problem)
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from attrs import evolve, frozen
+from attrs import evolve
 
 from cairn.cli.completion import clients_like
 from cairn.cli.folders import folder_option
 from cairn.cli.output import FAILED, F, WrongUsageError, alternatives, answers, remark, report
-from cairn.errors import CairnError
+from cairn.errors import CairnError, MissingExtraError
 from cairn.operations.places import require_directory
 
 if TYPE_CHECKING:
@@ -83,32 +83,6 @@ def uninstall(**options: Any) -> None:
     _run(**options, agents_md=False, is_removal=True)
 
 
-@frozen
-class ChangeAnswer:
-    """One file of a client, in the output of `--json`."""
-
-    client: str
-    """The client's name; "" for a file of instructions."""
-    path: str
-    state: str
-    """`added`, `updated` or `removed`; `present` or `absent` if unchanged; else the kind of problem."""
-    message: str
-    diff: str
-    """What is removed, after `-`, and what is added, after `+`; or the client's own commands, after `$`."""
-
-
-@frozen
-class InstallAnswer:
-    """The changes that were written, or would be."""
-
-    scope: str
-    """`user` or `project`."""
-    command: str
-    """The command with which clients start the server; "" for a removal."""
-    written: bool
-    changes: list[ChangeAnswer]
-
-
 def _run(
     names: tuple[str, ...],
     scope: Scope,
@@ -133,7 +107,7 @@ def _run(
         _report_other_scope(request)
     else:
         if any(importlib.util.find_spec(name) is None for name in ("mcp", "starlette")):
-            raise CairnError('The MCP server is not installed. Run: pip install "cairn-ls[serve]"')
+            raise MissingExtraError("serve")
         command = server_command(machine)
         changes = plan_install(request, command, instruct=agents_md)
     to_write = [change for change in changes if change.state in WRITES]
@@ -147,7 +121,21 @@ def _run(
         remark("Written. A running client reads it when it starts again.")
     else:
         is_written = bool(to_write) and not dry_run
-        answer = InstallAnswer(scope, command, is_written, [_answer(change) for change in changes])
+        answer = {
+            "scope": scope,
+            "command": command,
+            "written": is_written,
+            "changes": [
+                {
+                    "client": each.client,
+                    "path": "" if each.path is None else str(each.path),
+                    "state": each.state,
+                    "message": each.message,
+                    "diff": each.diff,
+                }
+                for each in changes
+            ],
+        }
         report(answer, lambda _: _print_changes(changes, "written" if is_written else "to write"), as_json)
     if any(change.state in PROBLEMS for change in changes):
         sys.exit(FAILED)
@@ -192,11 +180,6 @@ def _chosen(names: Sequence[str], machine: Any, *, every: bool, scope: Scope) ->
             f"No client was found on this machine. Name the clients to write for: {', '.join(BY_NAME)}."
         )
     return found
-
-
-def _answer(change: Change) -> ChangeAnswer:
-    path = "" if change.path is None else str(change.path)
-    return ChangeAnswer(change.client, path, change.state, change.message, change.diff)
 
 
 _SAID = {

@@ -15,15 +15,11 @@ from attrs import frozen
 
 from cairn import __version__
 from cairn.attach.answered_commands import QUERY_COMMANDS
+from cairn.cli import install, questions, team, upkeep
 from cairn.cli.completion import VARIABLE, completion
 from cairn.cli.folders import HERE
-from cairn.cli.indexing import index, pause, reindex, resume, status
-from cairn.cli.install import install, uninstall
 from cairn.cli.output import EXIT_CODES, FAILED, INTERRUPTED, error_texts, leave_stdout, print_error
 from cairn.cli.question import Question, answer_question
-from cairn.cli.questions import DIRECTIONS, context, discover, page, related, search
-from cairn.cli.team import team
-from cairn.cli.upkeep import call, config, doctor, feedback, model, phase
 from cairn.errors import CairnError
 
 
@@ -41,10 +37,11 @@ def _answer(result: object) -> None:
 
 
 for command in (
-    *(search, discover, related, *DIRECTIONS, context, page, call),
-    *(index, reindex, pause, resume, status),
-    *(doctor, config, phase, feedback, model, completion),
-    *(install, uninstall, team),
+    *(questions.search, questions.discover, questions.related, *questions.DIRECTIONS),
+    *(questions.context, questions.page, upkeep.call),
+    *(upkeep.index, upkeep.reindex, upkeep.pause, upkeep.resume, upkeep.status),
+    *(upkeep.doctor, upkeep.config, upkeep.phase, upkeep.feedback, upkeep.model, completion),
+    *(install.install, install.uninstall, team.team),
 ):
     cli.add_command(command)
 

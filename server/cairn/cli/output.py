@@ -135,28 +135,23 @@ def alternatives(name: str, known: Sequence[str]) -> str:
 # --- errors ----------------------------------------------------------------------------------------
 
 
-@define
-class ErrorAnswer:
-    code: str
-    """`usage`, `interrupted`, `system`, or the name of the error, such as `invalidRequest` or `model`."""
-    message: str
-    field: str
-    """The wrong field as a dotted camelCase path; "" if the error is not about a field."""
+def _error_of(problem: BaseException) -> tuple[str, str, str]:
+    """Return the code, the message, and the wrong field as a dotted camelCase path, or "".
 
-
-def error_answer(problem: BaseException) -> ErrorAnswer:
+    The code is `usage`, `interrupted`, `system`, or the name of the error, such as `invalidRequest`.
+    """
     if isinstance(problem, click.UsageError):
         parameter = getattr(problem, "param", None)
         field = parameter.name if parameter is not None else getattr(problem, "option_name", "")
-        return ErrorAnswer("usage", problem.format_message(), getattr(problem, "field", str(field)))
+        return "usage", problem.format_message(), getattr(problem, "field", str(field))
     if isinstance(problem, click.ClickException):
-        return ErrorAnswer("failed", problem.format_message(), "")
+        return "failed", problem.format_message(), ""
     if isinstance(problem, CairnError):
         name = type(problem).__name__.removesuffix("Error")
-        return ErrorAnswer(name[0].lower() + name[1:], str(problem), getattr(problem, "field", ""))
+        return name[0].lower() + name[1:], str(problem), getattr(problem, "field", "")
     if isinstance(problem, OSError):
-        return ErrorAnswer("system", str(problem), "")
-    return ErrorAnswer("interrupted", "interrupted; what is indexed is kept", "")
+        return "system", str(problem), ""
+    return "interrupted", "interrupted; what is indexed is kept", ""
 
 
 def print_error(problem: BaseException, arguments: Sequence[str]) -> None:
@@ -169,20 +164,17 @@ def print_error(problem: BaseException, arguments: Sequence[str]) -> None:
 
 
 def error_texts(problem: BaseException, arguments: Sequence[str]) -> tuple[str, str]:
-    error = error_answer(problem)
-    stdout = json_text({"error": error}) + "\n" if asks_for_json(arguments) else ""
-    stderr = f"cairn: {error.message}\n"
+    code, message, field = _error_of(problem)
+    # The command line may be one that cannot be parsed.
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    asks_for_json = "--json" in options or arguments[:1] == ["call"]
+    answer = {"error": {"code": code, "message": message, "field": field}}
+    stdout = f"{json_text(answer)}\n" if asks_for_json else ""
+    stderr = f"cairn: {message}\n"
     if isinstance(problem, click.UsageError):
-        context = problem.ctx
-        path = context.command_path if context is not None else "cairn"
+        path = problem.ctx.command_path if problem.ctx is not None else "cairn"
         stderr += f"Run `{path} --help` for its usage.\n"
     return stdout, stderr
-
-
-def asks_for_json(arguments: Sequence[str]) -> bool:
-    """Return whether a command line requests JSON, even if it cannot be parsed."""
-    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    return "--json" in options or arguments[:1] == ["call"]
 
 
 def leave_stdout() -> None:

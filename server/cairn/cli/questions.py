@@ -16,14 +16,11 @@ from cairn.cli.folders import (
     folders_option,
     from_here,
     lines_named,
-    names_lines,
-    names_position,
     no_wait_option,
+    place_in,
     places_named,
     places_option,
-    position_named,
     real_place,
-    require_line,
     unnamed_project,
 )
 from cairn.cli.output import F, WrongUsageError, alternatives, answers
@@ -56,6 +53,7 @@ def _compact_options(command: F) -> F:
     return _max_tokens(_cursor(command))
 
 
+_POSITION = "FILE:LINE or FILE:LINE:COLUMN"
 _collections_option = partial(click.option, multiple=True, shell_complete=collections_like)
 
 
@@ -205,21 +203,19 @@ def discover(
 @answers
 def related(place: str, limit: int, folders: Sequence[Path], **options: Any) -> Question:
     """Show what is related to lines of a file."""
-    at = lines_named(place)
+    _, file, at = place_in(place, folders, "FILE:LINE or FILE:LINE-LINE")
     from cairn.cli import answer_text
 
-    _, file = find_file(at.file, folders)
-    require_line(file, at)
-    start = {"line": at.first, "character": 0}
+    start = {"line": at.first - 1, "character": 0}
     # Whole lines end before the first character of the next line. An empty range means its line.
-    end = start if at.first == at.last else {"line": at.last + 1, "character": 0}
+    end = start if at.first == at.last else {"line": at.last, "character": 0}
     return Question(
         folders=folders,
         method="related",
         data={"textDocument": {"uri": file.as_uri()}, "range": {"start": start, "end": end}, "limit": limit},
         shown=answer_text.print_related,
         tool="related",
-        arguments={"path": f"{file}:{at.first + 1}-{at.last + 1}", "limit": limit},
+        arguments={"path": f"{file}:{at.first}-{at.last}", "limit": limit},
         **options,
     )
 
@@ -241,14 +237,12 @@ def context(
 
     The passages are followed by a context made of them, for a language model.
     """
-    at = position_named(place)
+    _, file, at = place_in(place, folders, _POSITION)
     from cairn.cli import answer_text
 
-    _, file = find_file(at.file, folders)
-    require_line(file, at)
     data = {
         "textDocument": {"uri": file.as_uri()},
-        "position": {"line": at.first, "character": at.column},
+        "position": {"line": at.first - 1, "character": max(0, at.column - 1)},
         "query": query,
         "budget": budget,
         "limit": limit,
@@ -265,25 +259,21 @@ def page(place: str, folders: Sequence[Path], max_tokens: int | None, as_json: b
     """Show a file as it is indexed, or its current numbered lines, or the definition of a name."""
     from cairn.cli import answer_text
 
-    given, lines = place, ""
-    problem: InvalidRequestError | None = None
+    lines = ""
+    file: Path | None = None
     try:
         folder, file = find_file(place, folders)
-    except InvalidRequestError as not_there:
-        problem = not_there
-    if problem is not None and names_lines(place):
-        at = lines_named(place)
-        folder, file = find_file(at.file, folders)
-        require_line(file, at)
-        given, lines, problem = at.file, f":{at.first + 1}-{at.last + 1}", None
-    if problem is not None and ("/" in place or as_json):
-        raise problem
-    data, path = {"path": given}, given
-    if problem is None:
-        inside = real_place(file).relative_to(folder.resolve()).as_posix()
-        shown_folder = Path(folder).absolute().as_uri() if len(folders) > 1 else ""
-        data, path = {"path": inside, "folder": shown_folder}, str(file)
-    is_whole = problem is None and not lines and max_tokens is None
+    except InvalidRequestError:
+        if lines_named(place).first:
+            folder, file, at = place_in(place, folders, "FILE:LINE or FILE:LINE-LINE")
+            lines = f":{at.first}-{at.last}"
+        elif "/" in place or as_json:
+            raise
+    data, path = {"path": place}, place
+    if file is not None:
+        shown_folder = folder.absolute().as_uri() if len(folders) > 1 else ""
+        data, path = {"path": _inside(folder, file), "folder": shown_folder}, str(file)
+    is_whole = file is not None and not lines and max_tokens is None
     return Question(
         folders=folders,
         method="fetchPage",
@@ -373,7 +363,7 @@ def _follow(
     if not name.strip():
         raise WrongUsageError("name", "is empty; give a name, Owner.name or FILE:LINE")
     data = {
-        "symbol": _file_and_line(name, folders) if names_position(name) else name,
+        "symbol": _file_and_line(name, folders) if lines_named(name).first else name,
         "direction": direction,
         "depth": depth,
         "limit": limit,
@@ -391,9 +381,10 @@ def _follow(
 
 def _file_and_line(text: str, folders: Sequence[Path]) -> str:
     """Return `FILE:LINE…` with the file's path as in the protocol."""
-    at = position_named(text)
-    folder, file = find_file(at.file, folders)
-    require_line(file, at)
-    inside = real_place(file).relative_to(folder.resolve()).as_posix()
-    path = str(file) if len(folders) > 1 else inside
-    return f"{path}{text.replace('#L', ':')[len(at.file) :]}"
+    folder, file, at = place_in(text, folders, _POSITION)
+    path = str(file) if len(folders) > 1 else _inside(folder, file)
+    return f"{path}:{at.first}" + (f":{at.column}" if at.column else "")
+
+
+def _inside(folder: Path, file: Path) -> str:
+    return real_place(file).relative_to(folder.resolve()).as_posix()

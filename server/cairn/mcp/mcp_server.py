@@ -24,8 +24,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from cairn import __version__
-from cairn.agents.arguments import WORKSPACE, workspace_of
 from cairn.agents.index_state import without_index_advice
+from cairn.agents.tool_call import WORKSPACE, workspace_of
 from cairn.agents.tools import INSTRUCTIONS, STATUS, Tool, ToolAnswer, listed, tool_named
 from cairn.engine.methods import MCP, Tell
 from cairn.engine.startup_wait import StartupWait

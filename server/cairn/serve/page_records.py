@@ -22,7 +22,7 @@ from cairn.settings.tree import ServeSettings
 from cairn.web.addresses import sign_in_address
 from cairn.web.app import pages_app
 from cairn.web.authentication import Authentication
-from cairn.web.request import Served
+from cairn.web.rendering import Served
 from cairn.web.sessions import Identity, Links, MemorySessions, Sessions, SignedSessions
 
 logger = logging.getLogger(__name__)

@@ -23,15 +23,15 @@ from cairn.http.refusals import CODES, RefusedError, refusal_of
 from cairn.web import addresses
 from cairn.web.authentication import Authentication
 from cairn.web.rendering import (
+    PageRequest,
+    Served,
     fragment,
     plain_page,
     sentence_of,
-    static_file,
     static_files,
     static_version,
     wants_fragment,
 )
-from cairn.web.request import PageRequest, Served
 from cairn.web.views.answer import answer, answer_events
 from cairn.web.views.file import file, file_panel
 from cairn.web.views.index import index
@@ -116,17 +116,11 @@ async def _view(served: Served, authentication: Authentication, view: View, requ
 
 
 async def _static(request: Request) -> Response:
-    """Return a static file from memory, since the browser paints nothing before it has the style sheets."""
     version, _, name = request.path_params["name"].rpartition("/")
     if name not in static_files() or "/" in version:
         raise RefusedError("notFound", "There is no such file.")
-    headers = {"vary": "accept-encoding"}
-    if version == static_version():
-        headers["cache-control"] = _IMMUTABLE
-    file, body = static_file(name), static_file(name).body
-    if "gzip" in request.headers.get("accept-encoding", ""):
-        body, headers["content-encoding"] = file.compressed, "gzip"
-    return Response(body, media_type=mimetypes.guess_type(name)[0], headers=headers)
+    headers = {"cache-control": _IMMUTABLE} if version == static_version() else {}
+    return Response(static_files()[name], media_type=mimetypes.guess_type(name)[0], headers=headers)
 
 
 # --- errors --------------------------------------------------------------------------------------------

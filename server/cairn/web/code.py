@@ -5,12 +5,13 @@ Only this module builds markup without a template. All text passes through `esca
 
 from __future__ import annotations
 
-import functools
 import itertools
 import re
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
+from cachetools import LRUCache
 from markupsafe import Markup, escape
 
 from cairn import protocol
@@ -53,30 +54,22 @@ def _colours() -> Highlighting:
     return current.get(None) or Highlighting()
 
 
-class _Interrupted(Exception):  # noqa: N818 - it carries a result, which is then not cached
-    """The response ended before a text had its tokens."""
-
-    def __init__(self, tokens: tuple[Token, ...]) -> None:
-        super().__init__()
-        self.tokens = tokens
+_cache = LRUCache[Text, tuple[Token, ...]](_CACHED_TEXTS)
+"""The tokens of short texts. Marks are added later, since they change during typing."""
+_cache_lock = threading.Lock()
 
 
 def _short(text: Text) -> tuple[Token, ...]:
-    try:
-        return _cached_tokens(text)
-    except _Interrupted as interrupted:
-        return interrupted.tokens
-
-
-@functools.lru_cache(_CACHED_TEXTS)
-def _cached_tokens(text: Text) -> tuple[Token, ...]:
-    """Return the tokens. Marks are added later, since they change during typing. A text that took its whole
-    time would take it again. Raises _Interrupted if the response ended before."""
-    colours = _colours()
-    tokens = tuple(colours.tokens(text, TEXT_SECONDS))
-    if colours.is_over:
-        raise _Interrupted(tokens)
-    return tokens
+    with _cache_lock:
+        known = _cache.get(text)
+    if known is None:
+        colours = _colours()
+        known = tuple(colours.tokens(text, TEXT_SECONDS))
+        # A text that took its whole time would take it again, but a response may have ended before.
+        if not colours.is_over:
+            with _cache_lock:
+                _cache[text] = known
+    return known
 
 
 def _parts(text: str, tokens: Iterable[Token]) -> Iterator[tuple[str, str]]:

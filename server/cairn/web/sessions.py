@@ -15,13 +15,12 @@ import json
 import logging
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
 
 from attrs import define, field, frozen
+from cachetools import FIFOCache, TTLCache
 
 from cairn.attach.proof import NONCE_LENGTH, PROOF_LENGTH, fresh_nonce, is_equal, proof
 from cairn.operations.tokens import Token
@@ -36,7 +35,6 @@ _MOST_SESSIONS = 10_000
 _MOST_BYTES = 2_000_000
 """The size limit of the file of ended sessions. With the most sessions it has 560,000."""
 
-V = TypeVar("V")
 Clock = Callable[[], float]
 """Returns Unix seconds."""
 
@@ -115,26 +113,23 @@ def _end_of(signed: str) -> int:
     return int(signed.partition(".")[0])
 
 
-@define
 class MemorySessions:
     """Sessions for the tokens of a team's readers, kept in memory. They end with the server."""
 
-    _seconds: float
-    _now: Clock = time.time
-    _sessions: OrderedDict[str, tuple[str, float]] = field(factory=OrderedDict, init=False, repr=False)
-    """The token and the end of each session. The key is the cookie's value."""
+    def __init__(self, seconds: float, now: Clock = time.time) -> None:
+        self._tokens = TTLCache[str, str](_MOST_SESSIONS, seconds, now)
+        """The token of each session, by the cookie's value."""
 
     def begin(self, token: str) -> str:
         cookie = secrets.token_urlsafe(32)
-        _put(self._sessions, cookie, (token, self._now() + self._seconds), _MOST_SESSIONS)
+        self._tokens[cookie] = token
         return cookie
 
     def token(self, cookie: str) -> str | None:
-        token, ends = self._sessions.get(cookie, ("", 0.0))
-        return token if ends > self._now() else None
+        return self._tokens.get(cookie)
 
     def end(self, cookie: str) -> None:
-        self._sessions.pop(cookie, None)
+        self._tokens.pop(cookie, None)
 
 
 Sessions = SignedSessions | MemorySessions
@@ -154,11 +149,11 @@ class Links:
 
     _sessions: Sessions
     _now: Clock = time.time
-    _links: OrderedDict[str, _Link] = field(factory=OrderedDict, init=False, repr=False)
+    _links: FIFOCache[str, _Link] = field(factory=lambda: FIFOCache(_MOST_LINKS), init=False, repr=False)
 
     def make(self, token: str) -> str:
         code = secrets.token_urlsafe(32)
-        _put(self._links, code, _Link(token, self._now() + LINK_SECONDS), _MOST_LINKS)
+        self._links[code] = _Link(token, self._now() + LINK_SECONDS)
         return code
 
     def is_unused(self, code: str) -> bool:
@@ -180,12 +175,6 @@ class Links:
         return cookie
 
 
-def _put(entries: OrderedDict[str, V], key: str, value: V, most: int) -> None:
-    entries[key] = value
-    while len(entries) > most:
-        entries.popitem(last=False)
-
-
 # --- proofs of the token -----------------------------------------------------------------------------
 
 
@@ -203,7 +192,7 @@ class Identity:
 
     _token: Token
     _nonce: str = field(factory=fresh_nonce, init=False)
-    _used: OrderedDict[str, None] = field(factory=OrderedDict, init=False)
+    _used: FIFOCache[str, None] = field(factory=lambda: FIFOCache(_MOST_USED), init=False)
     """The client's nonces that were used in a proof, since each proof is valid once."""
 
     def answer(self, address: Sequence[object], nonce: str) -> str:
@@ -218,8 +207,6 @@ class Identity:
         if not is_equal(given, expected) or nonce in self._used:
             return None
         self._used[nonce] = None
-        if len(self._used) > _MOST_USED:
-            self._used.popitem(last=False)
         return self._token.value
 
 

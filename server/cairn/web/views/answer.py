@@ -28,8 +28,7 @@ from cairn.web.addresses import (
 from cairn.web.code import CodeLine, all_lines
 from cairn.web.highlighting import Highlighting
 from cairn.web.question import Question, chosen
-from cairn.web.rendering import page, rendered, sentence_of, wants_fragment
-from cairn.web.request import PageRequest
+from cairn.web.rendering import PageRequest, page, rendered, sentence_of, wants_fragment
 
 _LEAST, _MOST, _STEP, _DEFAULT = 500, 16_000, 500, 4_000
 """The range and the default of the prompt's budget, in tokens."""

@@ -19,8 +19,7 @@ from cairn.text.counts import counted, duration, sized, took
 from cairn.web import addresses
 from cairn.web.addresses import address, repository_name
 from cairn.web.drawings import Group, Leaf, latency_plot, title_of, treemap
-from cairn.web.rendering import fragment, page, sentence_of, wants_fragment
-from cairn.web.request import PageRequest
+from cairn.web.rendering import PageRequest, fragment, page, sentence_of, wants_fragment
 
 if TYPE_CHECKING:
     from cairn.engine.folders import Folder

@@ -1,0 +1,138 @@
+"""The pages of a team's index, on which readers see only their own repositories."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from attrs import evolve, frozen
+from tests.git_repository import GitRepository
+from tests.postgres import postgres_server
+from tests.serving import Served, wait_for
+from tests.team.git_repositories import harbour, index
+from tests.team.team_server import LIGHTHOUSE, TeamStore, own_store, team_serving
+from tests.web.conftest import HOSTILE, Browser, assert_nothing_foreign, signed_in
+
+from cairn.team.trial import LocalServer
+from cairn.web.addresses import file_address
+
+__all__ = ["postgres_server"]
+
+BERTHS, LAMP = "src/harbour/berths.py", "src/lighthouse/lamp.py"
+
+
+@frozen
+class Town:
+    """A server, its store, and the tokens of two readers."""
+
+    served: Served
+    store: TeamStore
+    ada: str
+    """The token of a reader of the harbour."""
+    bob: str
+    """The token of a reader of the harbour and the lighthouse."""
+
+    def browser(self, token: str) -> Browser:
+        return signed_in(evolve(self.served, token=token))
+
+
+@pytest.fixture(scope="module")
+def town(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+    folder = tmp_path_factory.mktemp("file-town")
+    with own_store(postgres_server, folder) as store:
+        index(store.url, harbour(folder / "harbour", **{f"{HOSTILE}.py": "def lure(): ...\n"}))
+        index(store.url, GitRepository(folder / "lighthouse", LIGHTHOUSE))
+        ada, bob = store.reader("ada", "harbour"), store.reader("bob", everything=True)
+        with team_serving(store.server_url, log=folder / "log") as served:
+            yield Town(served, store, ada, bob)
+
+
+def test_file_of_a_team_has_outline_callers_and_counts(town: Town) -> None:
+    page = town.browser(town.ada).page(f"{file_address(BERTHS, (12, 12))}&panel=1")
+    assert_nothing_foreign(page)
+    for part in (
+        '<span class="k">class</span> <span class="nc">Berth</span>',
+        'title="method Berth.moor_ship"',
+        "Called by",
+        "src/harbour/schedule.py:11</a>",
+        "Commits",
+        "Imported by",
+        "not their subjects",
+    ):
+        assert part in page
+    assert "vscode://" not in page
+    assert "has changed since" not in page
+
+
+def test_links_name_the_repository_if_there_are_several(town: Town) -> None:
+    page = town.browser(town.bob).page(f"{file_address(BERTHS, (12, 12))}&panel=1")
+    repository = "repository=cairn-team%3A%2F%2F%2Fharbour"
+    assert f'href="/ui/file/src/harbour/schedule.py?lines=11&amp;{repository}"' in page
+    assert f"panel=1&amp;{repository}#L12" in page
+
+
+def test_file_is_hidden_from_other_readers(town: Town) -> None:
+    assert "kindle_lamp" in town.browser(town.bob).page(file_address(LAMP))
+    ada = town.browser(town.ada)
+    for repository in ("", "cairn-team:///lighthouse", "lighthouse"):
+        page = file_address(LAMP, None, repository)
+        panel = page.replace("/ui/file/", "/ui/file-panel/")
+        for answer in (ada.ask(page), ada.ask(panel, headers={"Cairn-Fragment": "1"})):
+            assert answer.status in (400, 404)
+            assert b"kindle" not in answer.body
+
+
+def test_answers_are_from_repositories_of_the_reader(town: Town) -> None:
+    ada, bob = town.browser(town.ada), town.browser(town.bob)
+    for path in ("/ui/", "/ui/answer"):
+        question = {"q": "kindle the lamp", "whole": "1"}
+        page = bob.page(path, **question)
+        assert "kindle_lamp" in page
+        assert "vscode:" not in page
+        assert "kindle_lamp" not in ada.page(path, **question)
+        for repository in ("lighthouse", "nowhere"):
+            assert ada.ask(f"{path}?q=kindle&whole=1&repository={repository}").status == 400
+
+
+def test_revoked_access_ends_in_a_session(town: Town) -> None:
+    eve = town.browser(town.store.reader("eve", "lighthouse"))
+    assert "kindle_lamp" in eve.page(file_address(LAMP))
+    town.store.owned.revoke("eve", [])
+    wait_for(lambda: eve.ask(file_address(LAMP)).status == 401)
+
+
+# --- the index -------------------------------------------------------------------------------------------
+
+
+def shown(browser: Browser, **values: str) -> str:
+    def look() -> str | None:
+        page = browser.page("/ui/index", **values)
+        return None if "being counted" in page or "being asked" in page else page
+
+    return str(wait_for(look))
+
+
+def repositories(page: str) -> list[str]:
+    return re.findall(r'<th scope="row"><a href="/ui/index\?repository=[^"]*">([^<]*)</a>', page)
+
+
+def test_readers_see_their_own_repositories_and_the_servers(town: Town) -> None:
+    ada, bob = town.browser(town.ada), town.browser(town.bob)
+    assert repositories(shown(bob)) == ["harbour", "lighthouse"]
+    page = shown(ada)
+    assert repositories(page) == ["harbour"]
+    assert "lighthouse" not in page.lower()
+    assert "primary" in page
+    assert re.search(r"<td>main\b", page)
+    assert "1 repository can be searched" in page
+    assert_nothing_foreign(page)
+    assert ada.ask("/ui/index?repository=lighthouse").status == 400
+    lamp = "src/lighthouse/lamp.py"
+    assert "no rule excludes it" in shown(bob, repository="lighthouse", path=lamp)
+    assert "not there" in shown(ada, path=lamp)
+    page = shown(ada, path=f"{HOSTILE}.py")
+    assert_nothing_foreign(page)
+    assert "no rule excludes it" in page
+    assert "main at " in page
+    assert "a team's index leaves out" in page
