@@ -163,5 +163,5 @@ def open_regular(path: Path) -> Iterator[BinaryIO]:
     flags = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
     with os.fdopen(os.open(path, flags), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(f"{path} is not a regular file")
+            raise PermissionError(f"{path} is not a regular file")
         yield file

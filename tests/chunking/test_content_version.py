@@ -22,7 +22,8 @@ SENTENCES = "The harbour master assigns a berth to each ship that asks for one, 
 FILES = {
     "docs/berths.md": "# Berths\n\nA berth.\n\n```python\ndef moor(): ...\n```\n\n## Fees\n\nDue.\n",
     "docs/rules.md": (
-        f"## Mooring\n\n{SENTENCES}\n\n{SENTENCES}\n\nSo run this command for each of the ships:\n\n~~~sh\n{'moor --all' * 90}\n~~~\n\n"
+        f"## Mooring\n\n{SENTENCES}\n\n{SENTENCES}\n\nSo run this command for each of the ships:\n\n"
+        f"~~~sh\n{'moor --all' * 90}\n~~~\n\n"
         f'- {SENTENCES}\n\n<a name="fees"></a>\n## Fees\n\nDue.\n'
     ),
     "notes.rst": "Tides\n=====\n\nThe tide turns twice a day.\n\n.. note:: It is late in March.\n",

@@ -13,14 +13,14 @@ from functools import cache
 from itertools import islice
 
 from cairn.languages.imports import IN_SIGHT, Module, Places
-from cairn.languages.registry import LANGUAGES
+from cairn.languages.registry import LANGUAGES, facts_of
 
 _CHARACTERS = 200_000
 """The maximum number of characters read: imports are at the top, and generated files are long."""
 _MODULES = 400
 """The maximum number of imports per file."""
 
-_IMPORTS = [each.imports for each in LANGUAGES.values() if each.imports is not None]
+_IMPORTS = [each.imports for each in LANGUAGES.values()]
 _MANIFESTS = {name: reader for each in _IMPORTS for name, reader in each.manifests.items()}
 _RESOLVERS = {tag: resolver for each in _IMPORTS for tag, resolver in each.resolvers.items()}
 _BY_FILE = {tag for each in _IMPORTS for tag in each.by_file}
@@ -29,12 +29,7 @@ _BY_FILE = {tag for each in _IMPORTS for tag in each.by_file}
 def read_imports(path: str, language: str, text: str) -> tuple[str, ...]:
     """Return the file's imports and declarations as strings of `Module`s, in order and without duplicates.
     `path` is relative to the workspace, with `/`."""
-    known = LANGUAGES.get(language)
-    read = _MANIFESTS.get(path.rpartition("/")[2])
-    if read is None and known is not None and known.imports is not None:
-        read = known.imports.modules
-    if read is None:
-        return ()
+    read = _MANIFESTS.get(path.rpartition("/")[2], facts_of(language).imports.modules)
     return tuple(map(str, islice(dict.fromkeys(read("\n" + text[:_CHARACTERS])), _MODULES)))
 
 
