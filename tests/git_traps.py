@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-import subprocess
 from pathlib import Path
+
+from tests.git_repository import GitRepository
 
 HOOKS = """
     applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg
@@ -163,17 +164,11 @@ def snapshot(folder: Path) -> dict[str, tuple[int, int, int, str]]:
 
 def signed_commit(repository: Path, subject: str) -> str:
     """Make a commit of HEAD's tree with a signature, which git checks to show it."""
-
-    def git(*arguments: str, given: str = "") -> str:
-        done = subprocess.run(
-            ("git", *arguments), cwd=repository, input=given, capture_output=True, text=True, check=True
-        )
-        return done.stdout.strip()
-
+    git = GitRepository(repository).git
     who = "Ada <ada@example.org> 1800000000 +0000"
     signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n iQ==\n -----END PGP SIGNATURE-----"
     head, tree = git("rev-parse", "HEAD"), git("rev-parse", "HEAD^{tree}")
     text = f"tree {tree}\nparent {head}\nauthor {who}\ncommitter {who}\n{signature}\n\n{subject}\n"
-    commit = git("hash-object", "-t", "commit", "-w", "--stdin", given=text)
+    commit = git("hash-object", "-t", "commit", "-w", "--stdin", given=text.encode())
     git("update-ref", "HEAD", commit)
     return commit

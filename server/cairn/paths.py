@@ -8,8 +8,10 @@ import re
 import stat
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 
 def data_dir() -> Path:
@@ -145,12 +147,21 @@ def _replace(fresh: Path, path: Path) -> None:
 def read_private(path: Path, most: int, *, is_secret: bool = False) -> bytes:
     """Return at most `most` bytes of a regular file of this user. Raise OSError, also for any other file, and
     for a secret that others may read or write."""
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    with os.fdopen(handle, "rb") as file:
-        status = os.fstat(handle)
-        is_own = sys.platform == "win32" or status.st_uid == os.getuid()
-        if not is_own or not stat.S_ISREG(status.st_mode):
-            raise PermissionError(f"{path} is not a regular file of this user")
+    with open_regular(path) as file:
+        status = os.fstat(file.fileno())
+        if sys.platform != "win32" and status.st_uid != os.getuid():
+            raise PermissionError(f"{path} is not a file of this user")
         if is_secret and sys.platform != "win32" and status.st_mode & 0o077:
             raise PermissionError(f"Others may read or write {path}")
         return file.read(most)
+
+
+@contextmanager
+def open_regular(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to read its bytes. Raise OSError, also for a link and for anything but a regular file."""
+    # It may have become a link or a pipe since it was examined. Opening a pipe would wait for a writer.
+    flags = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise PermissionError(f"{path} is not a regular file")
+        yield file

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,7 +12,7 @@ import pytest
 from answers import plot, report
 from answers.__main__ import results
 from answers.asking import DISCOVER, SEARCH, Retrieved, ask_discover, ask_search, one_text, passages_text
-from answers.baselines import SEMBLE, around, ask_semble, windows
+from answers.baselines import SEMBLE, around, ask_semble
 from answers.citations import Cited, cited_in_answer, cited_in_prompt
 from answers.explained import explained
 from answers.facts import BUDGETS, Fact, FactQuestion, found, plain, read_fact_sets, translated
@@ -23,9 +21,7 @@ from answers.in_process import retrieve as retrieve_in_process
 from answers.measurement import Answers, measure
 from answers.summary import by_question, summary
 from answers.workplaces import Workplace
-from engine.daemon import Daemon, settled
-from engine.index_file import IndexFile, UnavailableError, index_path
-from retrieval.baselines import Ripgrep
+from engine.index_file import UnavailableError
 from retrieval.sets import Repository, SetError
 
 QUAY = Repository("quay", "python", "https://example.org/quay", "abc", ".")
@@ -279,26 +275,6 @@ def test_windows_around_hits_are_merged_and_end_with_the_file() -> None:
     assert around([2, 9, 30], 31) == [(1, 12), (27, 31)]
     assert around([2, 10], 40) == [(1, 5), (7, 13)]
     assert around([], 40) == []
-
-
-@pytest.fixture
-def index(workspace: Path, bare_data_dir: Path) -> Iterator[IndexFile]:
-    with Daemon(workspace, bare_data_dir, {"embedding": {"enabled": False}}) as daemon:
-        daemon.wait_until(settled, 60)
-    made = IndexFile(index_path(bare_data_dir))
-    yield made
-    made.close()
-
-
-@pytest.mark.skipif(shutil.which("rg") is None, reason="there is no ripgrep")
-def test_ripgrep_hands_over_lines_around_the_words_best_file_first(index: IndexFile, workspace: Path) -> None:
-    first, *_ = windows(Ripgrep(index, workspace), workspace, "the tide tables and harmonic constituents")
-    heading, shown = first.split("\n", 1)
-    path, _, lines = heading.partition(":")
-    start, end = map(int, lines.split("-"))
-    assert path == "src/harbour/tides.py"
-    there = (workspace / path).read_text().splitlines()[start - 1 : end]
-    assert shown.startswith("\n".join(there).rstrip())
 
 
 def test_semble_without_an_interpreter_is_not_available(tmp_path: Path) -> None:

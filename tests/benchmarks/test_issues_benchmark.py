@@ -7,12 +7,13 @@ import json
 from pathlib import Path
 
 import pytest
-from engine.place import git
 from issues.indexes import CloneError, Indexes
 from issues.measurement import CAIRN, Found, found
 from issues.report import by_project, rank_of
 from issues.sets import Issue, SetError, is_code, read_issues
 from large.asking import search_settings
+
+from tests.git_repository import GitRepository
 
 
 def issue(changed: set[str], revision: str = "", text: str = "") -> Issue:
@@ -86,9 +87,7 @@ def test_missing_clone_is_reported_with_the_command_to_run(tmp_path: Path) -> No
 
 
 def test_issue_is_searched_in_its_own_revision(tmp_path: Path) -> None:
-    clone = tmp_path / "clones" / "me__port"
-    clone.mkdir(parents=True)
-    git(clone, "init", "--quiet")
+    clone = GitRepository(tmp_path / "clones" / "me__port")
     versions = (
         {"crane.py": "def lift(crate):\n    return crate\n", "ship.py": "def moor(ship):\n    return ship\n"},
         {
@@ -96,13 +95,7 @@ def test_issue_is_searched_in_its_own_revision(tmp_path: Path) -> None:
             "test_crane.py": "def test_lift(): pass\n",
         },
     )
-    revisions = []
-    for files in versions:
-        for name, text in files.items():
-            (clone / name).write_text(text)
-        git(clone, "add", "--all")
-        git(clone, "commit", "--quiet", "--message", "A commit")
-        revisions.append(git(clone, "rev-parse", "HEAD").strip())
+    revisions = [clone.commit("A commit", files) for files in versions]
     own_issue = issue({"crane.py"}, revisions[0], "lift returns the crate itself")
     indexes = Indexes(tmp_path / "clones", tmp_path / "data")
     (_, answer), *_ = found(indexes, [own_issue], search_settings(None), [CAIRN])

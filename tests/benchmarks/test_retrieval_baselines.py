@@ -7,16 +7,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from answers.baselines import windows
 from engine.daemon import Daemon, settled
 from engine.index_file import IndexFile, index_path
 from retrieval.baselines import BM25, Ripgrep, searched_words
 
+from tests.data_folder import create_data_dir
+from tests.harbour import HARBOUR, write_files
 
-@pytest.fixture
-def index(workspace: Path, bare_data_dir: Path) -> Iterator[IndexFile]:
-    with Daemon(workspace, bare_data_dir, {"embedding": {"enabled": False}}) as daemon:
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_files(tmp_path_factory.mktemp("baselines") / "harbour", HARBOUR)
+
+
+@pytest.fixture(scope="module")
+def index(workspace: Path) -> Iterator[IndexFile]:
+    data = create_data_dir(workspace.parent / "data")
+    with Daemon(workspace, data, {"embedding": {"enabled": False}}) as daemon:
         daemon.wait_until(settled, 60)
-    made = IndexFile(index_path(bare_data_dir))
+    made = IndexFile(index_path(data))
     yield made
     made.close()
 
@@ -43,6 +53,17 @@ def test_ripgrep_ranks_by_different_words_then_by_their_number(index: IndexFile,
     assert found[0].start_line is None
     ships = [span.path for span in Ripgrep(index, workspace)("ship")]
     assert ships[0] == max(ships, key=lambda path: (workspace / path).read_text().lower().count("ship"))
+
+
+@pytest.mark.skipif(shutil.which("rg") is None, reason="there is no ripgrep")
+def test_ripgrep_hands_over_lines_around_the_words_best_file_first(index: IndexFile, workspace: Path) -> None:
+    first, *_ = windows(Ripgrep(index, workspace), workspace, "the tide tables and harmonic constituents")
+    heading, shown = first.split("\n", 1)
+    path, _, lines = heading.partition(":")
+    start, end = map(int, lines.split("-"))
+    assert path == "src/harbour/tides.py"
+    there = (workspace / path).read_text().splitlines()[start - 1 : end]
+    assert shown.startswith("\n".join(there).rstrip())
 
 
 def test_short_and_function_words_are_not_searched_for() -> None:

@@ -11,19 +11,15 @@ from retrieval.checkouts import CheckoutError, checkout
 from retrieval.metrics import Span
 from retrieval.sets import Repository, SetError, read_sets
 
+from tests.git_repository import GitRepository
+
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Repository:
     """Return a repository of two commits, pinned at the first."""
-    origin = tmp_path / "origin"
-    (origin / "lib").mkdir(parents=True)
-    git(origin, "init", "--quiet")
-    for text in ("one\n", "two\n"):
-        (origin / "lib" / "a.py").write_text(text)
-        git(origin, "add", "--all")
-        git(origin, "commit", "--quiet", "--message", text.strip())
-    first = git(origin, "rev-parse", "HEAD~1").strip()
-    return Repository("quay", "python", str(origin), first, "lib")
+    origin = GitRepository(tmp_path / "origin", {"lib/a.py": "one\n"})
+    origin.commit("two", {"lib/a.py": "two\n"})
+    return Repository("quay", "python", str(origin.folder), origin.git("rev-parse", "HEAD~1"), "lib")
 
 
 def test_a_missing_repository_is_cloned_at_its_revision_and_found_again(

@@ -1,7 +1,7 @@
 """Code is cut into described chunks, in every language with a grammar."""
 
 import pytest
-from tests.chunking.samples import Sample, read_samples
+from tests.chunking.samples import CLASSES, LargeClass, Sample, read_samples
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import Chunk
@@ -20,113 +20,26 @@ def test_definitions_are_found_and_described(sample: Sample) -> None:
     assert chunk.signature in " ".join(chunk.text.split())
 
 
-# A class with methods of about 600 characters each: head, methods, and a function after it.
-_LARGE_CLASSES = {
-    "python": (
-        "ships.py",
-        'class Ship(Vessel):\n    """A ship."""\n\n    length = 1\n\n{0}\n{1}\n{2}\ndef moor(ship):\n{filler}',  # noqa: E501
-        "    # Says {0}.\n    @log\n    def {0}(self):\n{filler}",
-        "        self.remember(self.position, 'a word')\n",
-        "Ship.{0}",
-    ),
-    "typescript": (
-        "ships.ts",
-        "/** A ship. */\nexport class Ship {{\n  length = 1;\n\n{0}\n{1}\n{2}}}\n\nfunction moor(ship: Ship) {{\n{filler}}}\n",  # noqa: E501
-        "  // Says {0}.\n  {0}(): void {{\n{filler}  }}\n",
-        "    this.remember(this.position, 'a word');\n",
-        "Ship.{0}",
-    ),
-    "java": (
-        "Ship.java",
-        "/** A ship. */\npublic class Ship {{\n  int length = 1;\n\n{0}\n{1}\n{2}}}\n",
-        "  /** Says {0}. */\n  @Override\n  public void {0}() {{\n{filler}  }}\n",
-        '    this.remember(this.position, "a word");\n',
-        "Ship.{0}",
-    ),
-    "rust": (
-        "ship.rs",
-        "/// A ship.\npub struct Ship;\n\nimpl Ship {{\n{0}\n{1}\n{2}}}\n\nfn moor(ship: Ship) {{\n{filler}}}\n",  # noqa: E501
-        "    /// Says {0}.\n    #[inline]\n    pub fn {0}(&self) {{\n{filler}    }}\n",
-        "        self.remember(self.position, 1);\n",
-        "Ship::{0}",
-    ),
-    "ruby": (
-        "ship.rb",
-        "# A ship.\nclass Ship\n  attr_reader :length\n\n{0}\n{1}\n{2}end\n",
-        "  # Says {0}.\n  def {0}\n{filler}  end\n",
-        "    remember(position, 'a word')\n",
-        "Ship::{0}",
-    ),
-    "cpp": (
-        "ship.cpp",
-        "// A ship.\nclass Ship {{\n public:\n  int length;\n\n{0}\n{1}\n{2}}};\n",
-        "  // Says {0}.\n  void {0}() {{\n{filler}  }}\n",
-        "    this->remember(this->position, 1);\n",
-        "Ship::{0}",
-    ),
-    "swift": (
-        "Ship.swift",
-        "/// A ship.\npublic class Ship {{\n  var length = 1\n\n{0}\n{1}\n{2}}}\n",
-        "  /// Says {0}.\n  @discardableResult\n  func {0}() {{\n{filler}  }}\n",
-        "    self.remember(self.position, 1)\n",
-        "Ship.{0}",
-    ),
-    "dart": (
-        "ship.dart",
-        "/// A ship.\nclass Ship {{\n  int length = 1;\n\n{0}\n{1}\n{2}}}\n",
-        "  /// Says {0}.\n  @override\n  void {0}() {{\n{filler}  }}\n",
-        "    this.remember(this.position, 1);\n",
-        "Ship.{0}",
-    ),
-    "elixir": (
-        "ship.ex",
-        "defmodule Ship do\n  use Vessel\n\n{0}\n{1}\n{2}end\n",
-        '  @doc """\n  Says {0}.\n  """\n  def {0}(ship) do\n{filler}  end\n',
-        "    remember(ship.position, :word)\n",
-        "Ship.{0}",
-    ),
-}
-
-
-def _large_class(template: str, method: str, filler: str, lines: int = 20) -> str:
-    methods = [method.format(name, filler=filler * lines) for name in ("sail", "dock", "sink")]
-    return template.format(*methods, filler=filler * lines)
-
-
-_large_classes = pytest.mark.parametrize(
-    ("path", "template", "method", "filler", "title"), _LARGE_CLASSES.values(), ids=_LARGE_CLASSES
-)
-
-
-@_large_classes
-def test_large_class_is_cut_at_its_members(
-    path: str, template: str, method: str, filler: str, title: str
-) -> None:
-    text = _large_class(template, method, filler)
-    chunks = {chunk.symbol: chunk for chunk in chunk_text(path, text)}
+@pytest.mark.parametrize("large", CLASSES.values(), ids=CLASSES)
+def test_large_class_is_cut_at_its_members(large: LargeClass) -> None:
+    chunks = {chunk.symbol: chunk for chunk in chunk_text(large.path, large.text())}
     sink = chunks["sink"]
-    assert sink.title == title.format("sink")
-    assert (sink.parent, sink.header_path) == ("Ship", "Ship > sink")
-    assert sink.comment == "Says sink."
+    assert sink.title in ("Ship.sink", "Ship::sink")
+    assert (sink.parent, sink.header_path, sink.comment) == ("Ship", "Ship > sink", "Says sink.")
     # The chunk has the comment, the decorators and the whole body.
-    assert method.format("sink", filler=filler * 20) in sink.text
+    assert large.methods(20)[-1] in sink.text
 
 
-@_large_classes
-def test_giant_function_keeps_its_name_in_every_part(
-    path: str, template: str, method: str, filler: str, title: str
-) -> None:
+@pytest.mark.parametrize("large", CLASSES.values(), ids=CLASSES)
+def test_giant_function_keeps_its_name_in_every_part(large: LargeClass) -> None:
     chunks = [
-        chunk
-        for chunk in chunk_text(path, _large_class(template, method, filler, lines=120))
-        if chunk.title == title.format("dock")
+        chunk for chunk in chunk_text(large.path, large.text(120)) if chunk.header_path == "Ship > dock"
     ]
     assert len(chunks) > 2
     assert {chunk.symbol for chunk in chunks} == {"dock"}
     assert [chunk.defines for chunk in chunks] == [("dock",), *[()] * (len(chunks) - 1)]
-    assert all(not chunk.signature for chunk in chunks[1:])
     assert all(len(chunk.text) <= MAXIMUM + 250 for chunk in chunks)
-    assert all(chunk.text.startswith(filler) for chunk in chunks[1:])
+    assert all(chunk.text.startswith(large.line) and not chunk.signature for chunk in chunks[1:])
 
 
 def test_small_neighbours_share_a_chunk() -> None:
@@ -195,7 +108,7 @@ def test_broken_code_keeps_readable_definitions() -> None:
 
 @pytest.mark.parametrize("end", ["\r", "\r\n"])
 def test_other_line_ends_change_nothing_but_the_text(end: str) -> None:
-    text = _large_class(*_LARGE_CLASSES["typescript"][1:4])
+    text = CLASSES["typescript"].text()
     chunks = chunk_text("a.ts", text)
     others = chunk_text("a.ts", text.replace("\n", end))
 

@@ -2,8 +2,6 @@
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.composite import composite_text
-from cairn.chunking.model import Chunk
-from cairn.protocol.places import ChunkType
 
 _SOURCE = '''"""Berths of the port."""
 
@@ -53,8 +51,3 @@ def test_configuration_is_embedded_with_its_text() -> None:
     text = composite_text("deploy/app.toml", "harbour-config", chunk)
     assert text.startswith("Title: app.toml: server\n")
     assert "Type: config\n---\n[server]\nport = 80" in text
-
-
-def test_every_chunk_has_text_to_embed() -> None:
-    chunk = Chunk(position=0, start_line=0, end_line=1, text="}\n", type=ChunkType.CODE)
-    assert composite_text("a.c", "x", chunk).strip()

@@ -9,18 +9,40 @@ from __future__ import annotations
 import hashlib
 import json
 
-from tests.chunking.samples import FOLDER, read_samples
+from tests.chunking.samples import CLASSES, FOLDER, read_samples
 
 from cairn.chunking.chunker import chunk_file
 from cairn.chunking.composite import composite_text
 from cairn.index.store.schema import CONTENT_VERSION
 
 RECORDED = FOLDER / "recorded.json"
-PROSE = {
+LONG = 6_000
+"""The number of characters from which a file has several chunks."""
+SENTENCES = "The harbour master assigns a berth to each ship that asks for one, and notes it. " * 8
+FILES = {
     "docs/berths.md": "# Berths\n\nA berth.\n\n```python\ndef moor(): ...\n```\n\n## Fees\n\nDue.\n",
+    "docs/rules.md": (
+        f"## Mooring\n\n{SENTENCES}\n\n{SENTENCES}\n\nSo run this command for each of the ships:\n\n"
+        f"~~~sh\n{'moor --all' * 90}\n~~~\n\n"
+        f'- {SENTENCES}\n\n<a name="fees"></a>\n## Fees\n\nDue.\n'
+    ),
     "notes.rst": "Tides\n=====\n\nThe tide turns twice a day.\n\n.. note:: It is late in March.\n",
+    "rules.adoc": f"== Mooring\n\n{SENTENCES}\n\n----\nmoor\n----\n\n=== Fees\n\n{SENTENCES}\n",
     "port.toml": 'name = "port"\n\n[berths]\ncount = 3\n',
-    "crane.ipynb": '{"cells": [{"cell_type": "code", "source": ["x = 1\\n"]}], "nbformat": 4}',
+    "port.yaml": "berths:\n  - north\n" + "tides:\n" + "  - hour: 3\n    height: 4.5\n" * 40,
+    "port.json": '{\n  "berths": [\n' + '    {\n      "length": 30\n    },\n' * 90 + "    {}\n  ]\n}\n",
+    "port.nim": "# Moors.\nproc moor(ship: Ship) =\n" + "  ship.tie(1)\n" * 40,
+    "port.html": '<script lang="ts">\n' + "function moor(ship: Ship) {\n  tie(ship);\n}\n" * 30 + "</script>\n",  # noqa: E501
+    "src/port/north/berths/plan.py": (
+        "".join(f"from port.part_{number} import thing_{number}\n" for number in range(8))
+        + f"def moor(ship):\n    {[*range(200)]}\n"
+        + "".join(f"# {number}: {SENTENCES[:110]}\n" for number in range(6))
+        + "def leave(ship):\n" + "    ship.untie(1)\n" * 100
+    ),
+    "crane.ipynb": (
+        '{"cells": [{"cell_type": "code", "source": ["%timeit lift()\\n", "def lift():\\n", "  return 1\\n"]},'  # noqa: E501
+        ' {"cell_type": "markdown", "source": ["# Cranes"]}], "nbformat": 4}'
+    ),
 }  # fmt: skip
 
 
@@ -28,12 +50,23 @@ def _digest(content: object) -> str:
     return hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
+def corpus() -> list[tuple[str, str]]:
+    """Return the paths and texts of small files, of the same repeated until they are cut, and of classes with
+    long methods."""
+    samples = (*read_samples("definitions.txt").values(), *read_samples("references.txt").values())
+    small = [*FILES.items(), *((sample.path, sample.text) for sample in samples)]
+    long = [(path, text * (1 + LONG // len(text))) for path, text in small]
+    return [
+        *small,
+        *long,
+        *((each.path, each.text(lines)) for each in CLASSES.values() for lines in (20, 90)),
+    ]
+
+
 def chunks_of_the_corpus() -> dict[str, str]:
     """Return a digest of the chunks, the embedded texts and the symbols of each file, by that of the file."""
-    samples = (*read_samples("definitions.txt").values(), *read_samples("references.txt").values())
-    files = [*PROSE.items(), *((sample.path, sample.text) for sample in samples)]
     found = {}
-    for path, text in files:
+    for path, text in corpus():
         chunks, symbols = chunk_file(path, text)
         embedded = [composite_text(path, "port-source", chunk) for chunk in chunks]
         found[_digest((path, text))] = _digest((chunks, embedded, symbols))

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.outline import MINIMUM
-from cairn.chunking.sections import FENCE_LIMIT, MAXIMUM
 
 
 def _python(name: str, rows: int) -> str:
@@ -86,29 +85,3 @@ def test_most_shared_chunks_survive_an_edit(path: str, write: Callable[[str, int
         elsewhere = [chunk for chunk in chunks if not chunk.start_line <= at < chunk.end_line]
         shares.append(sum(chunk.text in after for chunk in elsewhere) / len(elsewhere))
     assert sum(shares) / len(shares) > 0.9
-
-
-_CODE_LINES = ["x = 1\n", "\n", "    y = [\n", "# no heading\n", "]\n", "word " * 30 + "\n"]
-_CODE = st.lists(st.sampled_from(_CODE_LINES), max_size=60)
-_FENCE_MARKS = st.sampled_from([("```", ""), ("~~~", ""), ("````", ""), ("```", "  "), ("```", "> ")])
-_PROSE = st.sampled_from(
-    ["# Title\n", "## Part\n\n", "word " * 80 + "\n\n", "- item\n", "| a | b |\n" * 40, "\n", "Lead:\n\n"]
-)
-
-
-@settings(max_examples=300)
-@given(st.lists(st.tuples(_PROSE, _PROSE, _FENCE_MARKS, _CODE), min_size=1, max_size=12))
-def test_fence_of_allowed_length_is_in_one_chunk(
-    parts: list[tuple[str, str, tuple[str, str], list[str]]],
-) -> None:
-    text, fences = "", []
-    for number, (before, between, (marks, indent), code) in enumerate(parts):
-        lines = [f"{marks}python {number}\n", *code, f"{marks}\n"]
-        fence = "".join(indent + line for line in lines)
-        text += f"{before}{between}\n{fence}\n"
-        fences.append(fence)
-    chunks = [chunk.text for chunk in chunk_text("a.md", text)]
-    assert "".join(chunks) == text
-    for fence in fences:
-        if len(fence) <= MAXIMUM < FENCE_LIMIT:
-            assert sum(fence in chunk for chunk in chunks) == 1

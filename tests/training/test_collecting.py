@@ -11,7 +11,7 @@ import collect
 import pytest
 from sources import Source
 
-from tests.training.git_repository import commit
+from tests.git_repository import GitRepository
 from tests.training.licence_texts import GPL, MIT
 
 _GUIDE = """\
@@ -25,7 +25,7 @@ def test_pairs_come_from_permissive_repositories_and_each_is_read_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, licence in (("harbour+free", MIT), ("harbour+bound", GPL)):
-        commit(tmp_path / name, "Found the harbour", {"LICENSE": licence, "README.md": _GUIDE})
+        GitRepository(tmp_path / name).commit("Found the harbour", {"LICENSE": licence, "README.md": _GUIDE})
         bare = tmp_path / "clones" / name
         subprocess.run(["git", "clone", "-q", "--bare", tmp_path / name, bare], check=True)
     wanted = "".join(f"text\tharbour/{name}\n" for name in ("free", "bound", "missing"))

@@ -8,7 +8,7 @@ import pytest
 from licences import LICENCE_FILE, licence_of
 from repositories import open_repository
 
-from tests.training.git_repository import commit
+from tests.git_repository import GitRepository
 from tests.training.licence_texts import APACHE, BSD, GPL, ISC, MIT, MPL, ZLIB
 
 
@@ -74,5 +74,5 @@ def test_names_of_other_files(name: str) -> None:
 def test_a_repository_has_the_licence_of_its_licence_files(
     tmp_path: Path, files: dict[str, str], licence: str | None
 ) -> None:
-    commit(tmp_path, "Found the harbour", {"main.c": "int main(void) { return 0; }\n", **files})
+    GitRepository(tmp_path).commit("Found the harbour", {"main.c": "int main(void) { return 0; }\n", **files})
     assert open_repository("harbour/volume", tmp_path).licence() == licence

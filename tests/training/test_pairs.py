@@ -10,7 +10,7 @@ from pairs import Pair, clean_subject, first_sentence, pairs_of
 from repositories import open_repository
 from sources import Source
 
-from tests.training.git_repository import commit
+from tests.git_repository import GitRepository
 
 # Each definition is long enough to be a chunk, and short enough to be a single one.
 _BODY = "".join(f"    stream.step_{number}(stream.position + {number}, whole=True)\n" for number in range(18))
@@ -61,12 +61,10 @@ The number of usable blocks can be asked for with `free_sectors` at any time.
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> list[Pair]:
     root = tmp_path_factory.mktemp("clone")
     files = {"src/volume.py": _VOLUME, "tests/volume.test.ts": _TEST, "docs/guide.md": _GUIDE}
-    commit(root, "Initial commit", files)
-    commit(
-        root,
-        "fix(volume): begin with sectors in front of a gap (#12)\n\n" + _BELOW,
-        {"src/volume.py": _CHANGED},
-    )
+    repository = GitRepository(root)
+    repository.commit("Initial commit", files)
+    subject = "fix(volume): begin with sectors in front of a gap (#12)\n\n"
+    repository.commit(subject + _BELOW, {"src/volume.py": _CHANGED})
     return list(pairs_of(open_repository("harbour/volume", root)))
 
 
@@ -75,45 +73,61 @@ def only(pairs: list[Pair], source: Source, wanted: str = "") -> Pair:
     return pair
 
 
-def test_a_doc_comment_asks_for_its_definition_which_does_not_hold_it(pairs: list[Pair]) -> None:
-    pair = only(pairs, Source.COMMENT, "damaged")
-    assert pair.query == "Guess how many sectors a damaged volume still holds."
-    assert pair.path == "src/volume.py"
-    assert "def free_sectors(stream)" in pair.text
-    assert "last_sector_written" in pair.body
-    for taken in ("Guess how many", "The guess is low"):
-        assert taken not in pair.text
-        assert taken not in pair.body
+_TITLE = "keeps the sectors of a volume that was cut"
 
 
-def test_only_the_first_sentence_of_a_doc_comment_asks(pairs: list[Pair]) -> None:
-    assert only(pairs, Source.COMMENT, "header").query == "Read what is left of the header."
-
-
-def test_a_comment_inside_asks_for_the_lines_below_it(pairs: list[Pair]) -> None:
-    pair = only(pairs, Source.INLINE)
-    assert pair.query == "Sectors at the very end were never written."
-    assert "last_sector_written" in pair.text
-    assert "never written" not in pair.text
-
-
-def test_a_name_asks_for_its_skeleton_without_the_signature(pairs: list[Pair]) -> None:
-    pair = only(pairs, Source.NAME, "next header")
-    assert "Read what is left" in pair.text
-    assert "def next_header(stream)" not in pair.text
+@pytest.mark.parametrize(
+    ("source", "query", "path", "kept", "taken"),
+    [
+        (
+            Source.COMMENT,
+            "Guess how many sectors a damaged volume still holds.",
+            "src/volume.py",
+            "def free_sectors(stream)|last_sector_written",
+            "Guess how many|The guess is low",
+        ),
+        (Source.COMMENT, "Read what is left of the header.", "src/volume.py", "step_17", "does not move"),
+        (
+            Source.INLINE,
+            "Sectors at the very end were never written.",
+            "src/volume.py",
+            "last_sector_written",
+            "never written",
+        ),
+        (Source.NAME, "next header", "src/volume.py", "Read what is left", "next_header"),
+        (Source.NAME, "free sectors", "src/volume.py", "last_sector_written", "free_sectors"),
+        (
+            Source.COMMIT,
+            "begin with sectors in front of a gap",
+            "src/volume.py",
+            "def free_sectors(stream)|default=stream.first",
+            "gap",
+        ),
+        (Source.TEST, _TITLE, "tests/volume.test.ts", 'open("cut")', _TITLE),
+        (Source.TESTED, _TITLE, "src/volume.py", "def free_sectors(stream)", _TITLE),
+        (Source.HEADING, "Repairing damaged volumes", "docs/guide.md", "copy it block by block", "Repairing"),
+        (
+            Source.SENTENCE,
+            "Unplug the drive before anything else is tried.",
+            "docs/guide.md",
+            "copy it block by block",
+            "Unplug",
+        ),
+    ],
+)
+def test_query_leads_to_its_text_without_the_words_taken_from_it(
+    pairs: list[Pair], source: Source, query: str, path: str, kept: str, taken: str
+) -> None:
+    pair = only(pairs, source, query)
+    assert (pair.query, pair.path) == (query, path)
+    assert all(words in pair.text + pair.body for words in kept.split("|"))
+    assert not any(words in pair.text + pair.body for words in taken.split("|"))
 
 
 def test_a_path_asks_for_a_skeleton_without_it(pairs: list[Pair]) -> None:
     found = [pair for pair in pairs if pair.source is Source.PATH]
     assert {pair.query for pair in found} == {"src volume"}
     assert all("src" not in pair.text and "_" in pair.text for pair in found)
-
-
-def test_a_subject_asks_for_the_definition_that_its_commit_changed(pairs: list[Pair]) -> None:
-    pair = only(pairs, Source.COMMIT)
-    assert pair.query == "begin with sectors in front of a gap"
-    assert "def free_sectors(stream)" in pair.text
-    assert "default=stream.first" in pair.body
 
 
 def test_whole_messages_match_definitions_without_references(pairs: list[Pair]) -> None:
@@ -123,51 +137,18 @@ def test_whole_messages_match_definitions_without_references(pairs: list[Pair]) 
     assert pair.text == only(pairs, Source.COMMIT).text
 
 
-def test_test_titles_match_the_test_and_the_tested_definitions(pairs: list[Pair]) -> None:
-    title = "keeps the sectors of a volume that was cut"
-    test, tested = only(pairs, Source.TEST), only(pairs, Source.TESTED)
-    assert test.query == tested.query == title
-    assert test.path == "tests/volume.test.ts"
-    assert 'open("cut")' in test.text
-    assert title not in test.text
-    assert tested.path == "src/volume.py"
-    assert "def free_sectors(stream)" in tested.text
-
-
-def test_a_heading_asks_for_its_section_without_it(pairs: list[Pair]) -> None:
-    pair = only(pairs, Source.HEADING)
-    assert pair.query == "Repairing damaged volumes"
-    assert "copy it block by block" in pair.text
-    assert "Repairing" not in pair.text
-
-
-def test_the_first_sentence_of_a_section_asks_for_the_rest(pairs: list[Pair]) -> None:
-    pair = only(pairs, Source.SENTENCE)
-    assert pair.query == "Unplug the drive before anything else is tried."
-    assert "copy it block by block" in pair.text
-    assert "Unplug" not in pair.text
-
-
 def test_documentation_matches_the_definition_that_it_names(pairs: list[Pair]) -> None:
-    pair = only(pairs, Source.MENTION)
-    assert "The number of usable blocks can be asked for" in pair.query
+    pair = only(pairs, Source.MENTION, "The number of usable blocks can be asked for")
     assert "free_sectors" not in pair.query
-    assert pair.path == "src/volume.py"
-    assert "def free_sectors(stream)" in pair.text
+    assert (pair.path, "def free_sectors(stream)" in pair.text) == ("src/volume.py", True)
 
 
 def test_a_repository_read_again_gives_the_same_pairs(tmp_path: Path) -> None:
-    commit(tmp_path, "Initial commit", {"src/volume.py": _VOLUME, "docs/guide.md": _GUIDE})
+    GitRepository(tmp_path).commit("Initial commit", {"src/volume.py": _VOLUME, "docs/guide.md": _GUIDE})
     repository = open_repository("harbour/volume", tmp_path)
     first = list(pairs_of(repository))
     assert first
     assert list(pairs_of(repository)) == first
-
-
-def test_names_are_removed_from_the_text_to_find(pairs: list[Pair]) -> None:
-    pair = only(pairs, Source.NAME, "free sectors")
-    assert "free_sectors" not in pair.text + pair.body
-    assert "last_sector_written" in pair.body
 
 
 def test_pairs_of_one_definition_or_section_share_a_place(pairs: list[Pair]) -> None:
@@ -180,8 +161,8 @@ def test_pairs_of_one_definition_or_section_share_a_place(pairs: list[Pair]) -> 
 def test_subjects_match_the_most_similar_definition_of_a_new_file(
     tmp_path: Path,
 ) -> None:
-    commit(tmp_path, "Initial commit", {"README.md": "# Volumes\n"})
-    commit(tmp_path, "Tell how many sectors are free", {"src/volume.py": _VOLUME})
+    repository = GitRepository(tmp_path, {"README.md": "# Volumes\n"})
+    repository.commit("Tell how many sectors are free", {"src/volume.py": _VOLUME})
     found = [pair for pair in pairs_of(open_repository("o/n", tmp_path)) if pair.source is Source.COMMIT]
     assert [(pair.query, "def free_sectors" in pair.text) for pair in found] == [
         ("Tell how many sectors are free", True)
@@ -201,14 +182,14 @@ def test_subjects_match_the_most_similar_definition_of_a_new_file(
 def test_tests_match_the_file_of_their_name(tmp_path: Path, test: str, tested: str) -> None:
     title = "keeps the sectors of a cut volume"
     texts = {test: f'it("{title}", () => 1);\n', tested: _KEEP_SECTORS[Path(tested).suffix]}
-    commit(tmp_path, "Initial commit", texts)
+    GitRepository(tmp_path, texts)
     found = [pair for pair in pairs_of(open_repository("o/n", tmp_path)) if pair.source is Source.TESTED]
     assert [(pair.query, pair.path) for pair in found] == [(title, tested)]
 
 
 def test_test_names_match_the_code_below(tmp_path: Path) -> None:
     text = "def test_sectors_of_a_cut_volume_stay():\n    assert open_volume('cut').sectors == 12\n"
-    commit(tmp_path, "Initial commit", {"tests/test_volume.py": text})
+    GitRepository(tmp_path, {"tests/test_volume.py": text})
     pair = only(list(pairs_of(open_repository("o/n", tmp_path))), Source.TEST)
     assert pair.query == "sectors of a cut volume stay"
     assert "open_volume('cut')" in pair.text
@@ -225,11 +206,8 @@ def test_documentation_matches_by_sentence_for_long_definitions_too(
         "# Volumes\n\nA volume is copied block by block to another drive. What is left of a damaged one can "
         "be asked for with `free_sectors` at any time.\n"
     )
-    commit(
-        tmp_path,
-        "Initial commit",
-        {"src/volume.py": f"def free_sectors(stream):\n{lines}", "docs/guide.md": guide},
-    )
+    volume = f"def free_sectors(stream):\n{lines}"
+    GitRepository(tmp_path, {"src/volume.py": volume, "docs/guide.md": guide})
     pair = only(list(pairs_of(open_repository("o/n", tmp_path))), Source.MENTION)
     assert "What is left of a damaged one" in pair.query
     assert "block by block" not in pair.query
@@ -239,8 +217,8 @@ def test_documentation_matches_by_sentence_for_long_definitions_too(
 @pytest.mark.parametrize("changed", [1, 6, 7])
 def test_commits_of_many_files_give_no_pairs(tmp_path: Path, changed: int) -> None:
     names = [f"src/volume_{number}.py" for number in range(changed)]
-    commit(tmp_path, "Initial commit", dict.fromkeys(names, _VOLUME))
-    commit(tmp_path, "Begin with sectors in front of a gap", dict.fromkeys(names, _CHANGED))
+    repository = GitRepository(tmp_path, dict.fromkeys(names, _VOLUME))
+    repository.commit("Begin with sectors in front of a gap", dict.fromkeys(names, _CHANGED))
     found = [pair for pair in pairs_of(open_repository("o/n", tmp_path)) if pair.source is Source.COMMIT]
     assert sorted(pair.path for pair in found) == (names if changed <= 6 else [])
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.git_repository import GitRepository
+from tests.harbour import write_files
 
 from cairn.settings.tree import IndexSettings
 from cairn.workspace.builtin_rules import decide_content
-from cairn.workspace.scan import FileRules, ScanReport, scan
-
-
-def tree(root: Path, files: dict[str, str]) -> None:
-    for path, text in files.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text)
+from cairn.workspace.scan import FileRules, ScanReport, read_text, scan
 
 
 def scanned(root: Path, settings: IndexSettings | None = None) -> set[str]:
@@ -27,7 +22,7 @@ def scanned(root: Path, settings: IndexSettings | None = None) -> set[str]:
 
 def test_cairnignore_overrules_gitignore(tmp_path: Path) -> None:
     ignore_files = {".gitignore": "docs/\n", ".cairnignore": "!docs/\nsrc/\n"}
-    tree(tmp_path, {**ignore_files, "docs/a.md": "a", "src/b.py": "b"})
+    write_files(tmp_path, {**ignore_files, "docs/a.md": "a", "src/b.py": "b"})
     assert scanned(tmp_path) == {".gitignore", ".cairnignore", "docs/a.md"}
 
 
@@ -40,40 +35,20 @@ def test_cairnignore_overrules_gitignore(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_built_in_rules_exclude_files_without_project_text(tmp_path: Path, path: str) -> None:
-    tree(tmp_path, {path: "text", "a.py": "a"})
+    write_files(tmp_path, {path: "text", "a.py": "a"})
     assert scanned(tmp_path) == {"a.py"}
     assert FileRules(tmp_path, IndexSettings()).decide(path).rule.startswith("built-in")
 
 
-SECRETS = [
-    ".env", ".ENV", ".env.production", ".env_local", ".envrc", "prod.env", "server.pem", "server.KEY",
-    "server.key.bak", "id_rsa", "ID_RSA", "id_ed25519.pub", ".npmrc", ".netrc~", "credentials.json",
-    "Secrets.yaml", "terraform.tfstate", "terraform.tfstate.backup", "prod.tfvars", "my-service-account-1.json",  # noqa: E501
-    "client_secret_7.json", "release.keystore", ".aws/config", "home/.SSH/config",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("path", SECRETS)
-def test_nothing_admits_a_secret(tmp_path: Path, path: str) -> None:
-    tree(tmp_path, {f"conf/{path}": "password", "conf/.cairnignore": "!*\n", ".gitignore": f"!{path}\n!*\n"})
-    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
-    subprocess.run(["git", "add", "-f", "."], cwd=tmp_path, check=True)
-    settings = IndexSettings(include=("*", f"conf/{path}"), exclude=("!*",))
+def test_nothing_admits_a_secret(tmp_path: Path) -> None:
+    secrets = [".env", "server.KEY", "id_rsa", ".npmrc", "Secrets.yaml", ".aws/config", "home/.SSH/config"]
+    admitting = {"conf/.cairnignore": "!*\n", ".gitignore": "".join(f"!{path}\n" for path in (*secrets, "*"))}
+    GitRepository(tmp_path, {f"conf/{path}": "password" for path in secrets} | admitting)
+    settings = IndexSettings(include=("*", *(f"conf/{path}" for path in secrets)), exclude=("!*",))
     assert scanned(tmp_path, settings) == {".gitignore", "conf/.cairnignore"}
-    decision = FileRules(tmp_path, settings).decide(f"conf/{path}")  # as for a newly saved file
-    assert (decision.indexed, decision.rule) == (False, "built-in: may hold secrets")
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        ".env.example", ".env.sample", "example.env", "environment.py", "credentials/token.go", "secrets.py",
-        "keys.md", "env", "src/id.rs", "monkey", "tfstate.md", "service_account.py",
-    ],
-)  # fmt: skip
-def test_file_named_almost_like_a_secret_is_indexed(tmp_path: Path, path: str) -> None:
-    tree(tmp_path, {path: "text"})
-    assert scanned(tmp_path) == {path}
+    for path in secrets:
+        decision = FileRules(tmp_path, settings).decide(f"conf/{path}")  # as for a newly saved file
+        assert (decision.indexed, decision.rule) == (False, "built-in: may hold secrets")
 
 
 @pytest.mark.parametrize(
@@ -90,13 +65,13 @@ def test_file_named_almost_like_a_secret_is_indexed(tmp_path: Path, path: str) -
 def test_include_and_exclude_settings_select_files(
     tmp_path: Path, include: tuple[str, ...], exclude: tuple[str, ...], found: str
 ) -> None:
-    tree(tmp_path, dict.fromkeys("a.py b.md vendor/c.py vendor/d.md vendor/deep/e.py".split(), "text"))
+    write_files(tmp_path, dict.fromkeys("a.py b.md vendor/c.py vendor/d.md vendor/deep/e.py".split(), "text"))
     assert scanned(tmp_path, IndexSettings(include=include, exclude=exclude)) == set(found.split())
 
 
 def test_explanation_names_file_line_and_pattern(tmp_path: Path) -> None:
-    tree(tmp_path, {"docs/.gitignore": "# drafts\n\n*.tmp\n!kept.tmp\n"})
-    tree(tmp_path, dict.fromkeys(("docs/a.tmp", "docs/kept.tmp", "b.log"), ""))
+    write_files(tmp_path, {"docs/.gitignore": "# drafts\n\n*.tmp\n!kept.tmp\n"})
+    write_files(tmp_path, dict.fromkeys(("docs/a.tmp", "docs/kept.tmp", "b.log"), ""))
     rules = FileRules(tmp_path, IndexSettings(exclude=("*.log",)))
     decision = rules.decide("docs/a.tmp")
     assert (decision.rule, decision.detail) == ("ignored by docs/.gitignore", "docs/.gitignore:3: *.tmp")
@@ -107,7 +82,7 @@ def test_explanation_names_file_line_and_pattern(tmp_path: Path) -> None:
 
 
 def test_large_files_are_skipped_with_a_reason(tmp_path: Path) -> None:
-    tree(tmp_path, {"big.py": "x" * 101, "small.py": "x"})
+    write_files(tmp_path, {"big.py": "x" * 101, "small.py": "x"})
     settings = IndexSettings(max_file_bytes=100)
     assert scanned(tmp_path, settings) == {"small.py"}
     decision = FileRules(tmp_path, settings).decide("big.py")
@@ -115,7 +90,7 @@ def test_large_files_are_skipped_with_a_reason(tmp_path: Path) -> None:
 
 
 def test_links_are_not_followed_so_loops_end(tmp_path: Path) -> None:
-    tree(tmp_path, {"src/a.py": "a"})
+    write_files(tmp_path, {"src/a.py": "a"})
     (tmp_path / "src" / "loop").symlink_to(tmp_path, target_is_directory=True)
     (tmp_path / "link.py").symlink_to("src/a.py")
     assert scanned(tmp_path) == {"src/a.py"}
@@ -126,16 +101,35 @@ def test_links_are_not_followed_so_loops_end(tmp_path: Path) -> None:
 
 def test_single_decisions_agree_with_the_scan(tmp_path: Path) -> None:
     files = {"a/b/c.py": "c", "a/x.log": "x", "a/.gitignore": "*.log\nb2/\n", "a/b2/d.py": "d", "e.md": "e"}
-    tree(tmp_path, files)
+    write_files(tmp_path, files)
     rules = FileRules(tmp_path, IndexSettings())
     assert {path for path in files if rules.decide(path).indexed} == scanned(tmp_path)
 
 
 def test_excluded_files_are_counted_by_rule(tmp_path: Path) -> None:
-    tree(tmp_path, {"a.png": "", "b.png": "", "x.log": "", ".gitignore": "*.log\n"})
+    write_files(tmp_path, {"a.png": "", "b.png": "", "x.log": "", ".gitignore": "*.log\n"})
     report = ScanReport()
     list(scan(tmp_path, FileRules(tmp_path, IndexSettings()), report))
     assert report.skipped == {"built-in: binary file type": 2, "ignored by .gitignore": 1}
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"plain\n", "plain\n"),
+        ("naïve 漢字\r\n".encode(), "naïve 漢字\r\n"),
+        (b"\xef\xbb\xbfmarked", "marked"),
+        ("sixteen".encode("utf-16"), "sixteen"),
+        (b"caf\xe9 \xff\n", "café ÿ\n"),
+        (b"", ""),
+        (b"ELF\0\1\2", None),
+    ],
+)
+def test_text_is_read_in_any_encoding_and_binaries_are_not(
+    tmp_path: Path, data: bytes, text: str | None
+) -> None:
+    (tmp_path / "file").write_bytes(data)
+    assert read_text(tmp_path / "file") == text
 
 
 # --- content ---------------------------------------------------------------------------------------

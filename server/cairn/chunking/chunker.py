@@ -13,7 +13,7 @@ from cairn.chunking.plain import plain_chunks
 from cairn.chunking.references.symbol_table import SymbolTable
 from cairn.chunking.sections import section_chunks
 from cairn.languages.language import Category
-from cairn.languages.registry import category, facts_of, language_of
+from cairn.languages.registry import category, language_of
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ def chunk_file(path: str, text: str) -> tuple[list[Chunk], SymbolTable | None]:
         return (cells if cells is not None else plain_chunks(path, "json", lines)), None
     if category(language) is Category.PROSE:
         return section_chunks(path, language, lines, markup_elements(language, lines)), None
-    code = parse_code(language, lines) if language and facts_of(language).is_parsed else None
+    code = parse_code(language, lines)
     if code is None:
         return plain_chunks(path, language, lines), None
     return code_chunks(path, code, lines), _symbols(path, code)

@@ -18,7 +18,7 @@ from cairn.chunking.model import Chunk
 from cairn.chunking.outline import CALLABLE, CONTAINERS, VALUES, Definition, Mark, outline, pack
 from cairn.chunking.references.extraction import symbol_table
 from cairn.chunking.references.symbol_table import SymbolTable
-from cairn.languages.registry import syntax_of
+from cairn.languages.registry import facts_of, syntax_of
 from cairn.languages.syntax import COMMENTS, Syntax, find, text_of
 
 _DOC_COMMENT = re.compile(rb"^([ \t]*)/\*\*(?!/)", re.MULTILINE)
@@ -63,6 +63,8 @@ class Code:
 
 def parse_code(language: str, lines: Lines) -> Code | None:
     """Return the parsed source file, or None if it is minified or cannot be parsed."""
+    if not language or not facts_of(language).is_parsed:
+        return None  # Headings, sections and keys are read line by line.
     if lines.size(0, len(lines)) > _MINIFIED * len(lines):
         return None
     # For the parser, only \n ends a line. \r and \n have equal length, so positions stay the same.

@@ -14,20 +14,8 @@ if TYPE_CHECKING:
     from tree_sitter import Parser, Point, Range, Tree
 
 _log = logging.getLogger(__name__)
-# The grammars of semble-grammars 0.1.2 that are not used, and the reasons.
-UNUSED = {
-    # Its scanner starts with undefined state, and reads `"}\n"` now as a string, now as an error.
-    "jsonnet": "parses one text in different ways",
-    "markdown_inline": "what is inside a paragraph makes no chunk",
-    "php_only": "for texts without `<?php`, which files have",
-    **dict.fromkeys(
-        "asciidoc latex markdown org rst typst".split(), "headings and blocks are read line by line"
-    ),
-    **dict.fromkeys(
-        "dockerfile dtd gitignore ini json json5 jsonc kdl properties toml xml yaml".split(),
-        "sections and keys are read line by line",
-    ),
-}
+_UNUSED = "jsonnet"
+"""A grammar whose scanner starts with undefined state: it reads `"}\\n"` as a string or as an error."""
 
 # A text that is not in the grammar's language can take very long: 64 kB of Ruby take 4 s in the Lua grammar,
 # 300 hostile bytes two minutes in the Kotlin grammar, 3.6 kB of MUMPS four minutes in the Objective-C
@@ -110,7 +98,7 @@ class _SourceSlices:
 
 
 def _load(language: str) -> Parser | None:
-    if language in UNUSED:
+    if language == _UNUSED:
         return None
     # The import is late because a process that only reads the index never parses.
     import semble_grammars

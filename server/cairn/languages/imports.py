@@ -83,6 +83,8 @@ class Imports(NamedTuple):
         return slashed(match[1]) if match else ""
 
 
+NO_IMPORTS = Imports()
+
 # Patterns have a limited length: a text full of beginnings would otherwise take quadratic time.
 
 

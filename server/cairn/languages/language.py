@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from attrs import field, frozen
 
-from cairn.languages.imports import Imports
+from cairn.languages.imports import NO_IMPORTS, Imports
 from cairn.languages.syntax import Syntax
 
 
@@ -101,7 +101,7 @@ class Language:
     """The definitions in a syntax tree. Without it, a general rule finds definitions."""
     queries: tuple[str, ...] = ()
     """Queries for references (see `cairn.chunking.references.patterns`); several if languages share some."""
-    imports: Imports | None = None
+    imports: Imports = NO_IMPORTS
     scoping: Scoping = UNKNOWN_SCOPING
     family: str = field()
     """The family, whose languages can call each other; by default the language alone."""

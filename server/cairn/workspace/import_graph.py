@@ -13,14 +13,14 @@ from functools import cache
 from itertools import islice
 
 from cairn.languages.imports import IN_SIGHT, Module, Places
-from cairn.languages.registry import LANGUAGES
+from cairn.languages.registry import LANGUAGES, facts_of
 
 _CHARACTERS = 200_000
 """The maximum number of characters read: imports are at the top, and generated files are long."""
 _MODULES = 400
 """The maximum number of imports per file."""
 
-_IMPORTS = [each.imports for each in LANGUAGES.values() if each.imports is not None]
+_IMPORTS = [each.imports for each in LANGUAGES.values()]
 _MANIFESTS = {name: reader for each in _IMPORTS for name, reader in each.manifests.items()}
 _RESOLVERS = {tag: resolver for each in _IMPORTS for tag, resolver in each.resolvers.items()}
 _BY_FILE = {tag for each in _IMPORTS for tag in each.by_file}
@@ -29,30 +29,8 @@ _BY_FILE = {tag for each in _IMPORTS for tag in each.by_file}
 def read_imports(path: str, language: str, text: str) -> tuple[str, ...]:
     """Return the file's imports and declarations as strings of `Module`s, in order and without duplicates.
     `path` is relative to the workspace, with `/`."""
-    known = LANGUAGES.get(language)
-    read = _MANIFESTS.get(path.rpartition("/")[2])
-    if read is None and known is not None and known.imports is not None:
-        read = known.imports.modules
-    if read is None:
-        return ()
+    read = _MANIFESTS.get(path.rpartition("/")[2], facts_of(language).imports.modules)
     return tuple(map(str, islice(dict.fromkeys(read("\n" + text[:_CHARACTERS])), _MODULES)))
-
-
-class _Links:
-    """The imports of each file, in both directions."""
-
-    # Tuples and lists, because sets take several times the memory.
-
-    def __init__(self) -> None:
-        self._imported: dict[str, tuple[str, ...]] = {}
-        self.importers: dict[str, list[str]] = defaultdict(list)
-
-    def put(self, path: str, targets: frozenset[str]) -> None:
-        for target in self._imported.get(path, ()):
-            self.importers[target].remove(path)
-        for target in targets:
-            self.importers[target].append(path)
-        self._imported[path] = tuple(targets)
 
 
 class ImportGraph:
@@ -66,7 +44,9 @@ class ImportGraph:
         self._declared = {path: _declarations(specs) for path, specs in imports.items()}
         self._unlinked = dict(imports)
         """The specs of the files that are not in the links yet. Resolving a single spec needs no links."""
-        self._links = _Links()
+        # Tuples and lists, because sets take several times the memory.
+        self._imported: dict[str, tuple[str, ...]] = {}
+        self._importers: dict[str, list[str]] = defaultdict(list)
 
     def changed(self, path: str, specs: Sequence[str]) -> bool:
         """Replace the specs of a file in the graph. Return False if its declarations have changed: other
@@ -76,21 +56,26 @@ class ImportGraph:
         self._unlinked[path] = specs
         return True
 
-    def _linked(self) -> _Links:
-        if self._unlinked:
-            while self._unlinked:
-                path, specs = self._unlinked.popitem()
-                self._links.put(path, self.imported(path, specs))
-            self._resolved.cache_clear()
-        return self._links
+    def _linked(self) -> Mapping[str, Sequence[str]]:
+        """Return the importers of each file, after linking all files."""
+        while self._unlinked:
+            path, specs = self._unlinked.popitem()
+            for target in self._imported.get(path, ()):
+                self._importers[target].remove(path)
+            targets = self._imported[path] = tuple(self.imported(path, specs))
+            for target in targets:
+                self._importers[target].append(path)
+            if not self._unlinked:
+                self._resolved.cache_clear()
+        return self._importers
 
     def in_degrees(self) -> dict[str, int]:
         """Return the number of other files that import each file. Files with zero are left out."""
-        return {path: len(importers) for path, importers in self._linked().importers.items() if importers}
+        return {path: len(importers) for path, importers in self._linked().items() if importers}
 
     def importers(self, path: str) -> tuple[str, ...]:
         """Return the files that import the file at `path`, sorted."""
-        return tuple(sorted(self._linked().importers.get(path, ())))
+        return tuple(sorted(self._linked().get(path, ())))
 
     def imported(self, path: str, specs: Sequence[str]) -> frozenset[str]:
         """Return the other files that `path` imports with these specs. The graph need not contain `path`."""

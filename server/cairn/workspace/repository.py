@@ -19,6 +19,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from cairn.paths import open_regular
 from cairn.workspace.git import Git, GitError, git_folder, is_hash, parts, settings_in
 
 _MOST_BYTES = 1_000_000
@@ -273,13 +274,8 @@ def read_regular(folder: Path, name: str, most: int) -> bytes | None:
             return None
         if not stat.S_ISREG(mode):
             raise _refused(file)
-        flags = ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")  # The file may have become a link or a pipe by now.
-        handle = os.open(file, os.O_RDONLY | sum(getattr(os, flag, 0) for flag in flags))
-        with os.fdopen(handle, "rb") as opened:
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode):
-                raise _refused(file)
-            if status.st_size > most:
+        with open_regular(file) as opened:
+            if os.fstat(opened.fileno()).st_size > most:
                 raise GitError(f"{file} has more than {most:,} bytes, so Cairn does not read it.", final=True)
             return opened.read(most)
     except (FileNotFoundError, NotADirectoryError):

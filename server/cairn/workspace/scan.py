@@ -20,6 +20,7 @@ from pathlib import Path, PureWindowsPath
 
 from attrs import field, frozen
 
+from cairn.paths import open_regular
 from cairn.settings.tree import IndexSettings
 from cairn.text.unicode import well_formed
 from cairn.workspace.builtin_rules import (
@@ -245,10 +246,6 @@ def read_text(path: Path) -> str | None:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the file's content. Raise OSError, also for a link and for anything but a regular file."""
-    # A link may have replaced the file since the rules examined it. Opening a pipe would wait for a writer.
-    flags = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
-    with os.fdopen(os.open(path, flags), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(f"{path} is not a regular file")
+    """Return the file's content. Raise OSError as `open_regular`."""
+    with open_regular(path) as file:
         return file.read()

@@ -131,7 +131,7 @@ class _Extraction:
 
     def _imported(self, statement: str) -> Iterator[Import]:
         """Yield the names that an import statement adds to the file."""
-        for each in self.facts.imports.names(statement) if self.facts.imports is not None else ():
+        for each in self.facts.imports.names(statement):
             if each.name:
                 yield each
             package, dot, _ = each.name.partition(".")
@@ -139,7 +139,7 @@ class _Extraction:
                 yield Import(package, each.module._replace(name=package))
 
     def _namespace(self) -> str:
-        if self.facts.imports is None or not self.facts.imports.namespace:
+        if not self.facts.imports.namespace:
             return ""
         return self.facts.imports.namespace_of(self.source.decode("utf-8", "replace"))
 

@@ -23,9 +23,7 @@ from cairn.index.references.known_symbols import (
 from cairn.languages.imports import DEFAULT, Import, Module
 from cairn.languages.registry import LANGUAGES
 
-_NAMESPACED = {
-    tag for each in LANGUAGES.values() if each.imports is not None for tag in each.imports.namespaced
-}
+_NAMESPACED = {tag for each in LANGUAGES.values() for tag in each.imports.namespaced}
 _LIBRARIES_OF_RUST = frozenset({"std", "core", "alloc"})
 _MOST_IMPORTERS = 400
 _REEXPORTED = 0.45
