@@ -3,7 +3,7 @@
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk
-from cairn.protocol.places import ChunkType
+from cairn.protocol.search_messages import ChunkType
 
 _SOURCE = '''"""Berths of the port."""
 

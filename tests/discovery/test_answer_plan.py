@@ -6,7 +6,7 @@ import pytest
 from tests.discovery.discovery_builders import bullet
 
 from cairn.discovery.render import build_answer_plan
-from cairn.protocol.evidence import AnswerPlan
+from cairn.protocol.discovery_messages import AnswerPlan
 from cairn.settings.discovery import AnswerPlanConfig, BulletCategory, SectionType
 
 TITLES = {

@@ -16,8 +16,15 @@ from cairn.discovery.preparation import expand_queries_baseline, filter_collecti
 from cairn.discovery.render import TokenCounter, build_answer_plan, frame, render_llm_prompt
 from cairn.discovery.searching import Searcher, broad_discovery, merge, promote_readme, semantic_focus
 from cairn.discovery.terms import QueryTerms, content_words
-from cairn.protocol.evidence import AnswerPlan, Bullet, CollectionRef, DiscoveryMetrics, Excerpt, ScoredChunk
-from cairn.protocol.search import Verdict
+from cairn.protocol.discovery_messages import (
+    AnswerPlan,
+    Bullet,
+    CollectionRef,
+    DiscoveryMetrics,
+    Excerpt,
+    ScoredChunk,
+)
+from cairn.protocol.search_messages import Verdict
 from cairn.retrieval.intent import Readme
 from cairn.retrieval.verdict import WEAK, Action
 from cairn.settings.discovery import DiscoveryConfig

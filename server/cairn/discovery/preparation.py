@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from types import MappingProxyType
 
 from cairn.discovery.terms import EDGE_PUNCTUATION, bare_words, content_words
-from cairn.protocol.evidence import CollectionRef
+from cairn.protocol.discovery_messages import CollectionRef
 from cairn.retrieval.languages.translation import in_english
 from cairn.retrieval.question_kinds import is_name
 from cairn.settings.discovery import ExpansionConfig, FilterConfig, ScoringConfig

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cairn.discovery.terms import QueryTerms
 from cairn.index.queries.file_queries import readme_rule
-from cairn.protocol.evidence import CollectionRef, ScoredChunk
+from cairn.protocol.discovery_messages import CollectionRef, ScoredChunk
 from cairn.retrieval.intent import Readme
 from cairn.retrieval.windows import Passage
 from cairn.settings.discovery import BroadDiscoveryConfig, ReadmePromotionConfig, SemanticFocusConfig
