@@ -33,9 +33,9 @@ from retrieval.sets import read_sets
 
 from cairn.embedding.packaged import load_packaged
 from cairn.index.store.database import DATABASE_NAME
-from cairn.retrieval.languages.lexicon import lexicon
-from cairn.retrieval.languages.recognition import sentences
 from cairn.retrieval.meaning import Meaning
+from cairn.retrieval.natural_languages.lexicon import lexicon
+from cairn.retrieval.natural_languages.recognition import sentences
 from cairn.text.identifiers import identifier_words
 
 _WORDS_OF_QUERIES = (1, 2, 3)

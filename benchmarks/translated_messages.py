@@ -22,7 +22,7 @@ from xml.etree import ElementTree
 
 from engine.figures import run_conditions
 
-from cairn.retrieval.languages import lexicon, translation
+from cairn.retrieval.natural_languages import lexicon, translation
 from cairn.text.words import LIGHT_WORDS, STOPWORDS, stem
 
 Pairs = list[tuple[str, str]]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Write server/cairn/retrieval/languages/aligned/CODE.txt: words of programmers with their English meanings,
-learnt from translated messages and documentation.
+"""Write server/cairn/retrieval/natural_languages/aligned/CODE.txt: words of programmers with their English
+meanings, learnt from translated messages and documentation.
 
     python scripts/aligned_words.py SOURCES [CODE ...]
 
@@ -30,8 +30,8 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from cairn.retrieval.languages.lexicon import ALIGNED, BY_HAND, Lexicon, WordMeaning, read_lexicon
-from cairn.retrieval.languages.recognition import UNTRANSLATED
+from cairn.retrieval.natural_languages.lexicon import ALIGNED, BY_HAND, Lexicon, WordMeaning, read_lexicon
+from cairn.retrieval.natural_languages.recognition import UNTRANSLATED
 from cairn.retrieval.wording import is_common
 from cairn.text.words import LIGHT_WORDS, STOPWORDS, stem
 

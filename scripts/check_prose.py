@@ -39,7 +39,7 @@ UNCHECKED = (
     "editor_client/package-lock.json",
     "benchmarks/results/",
     "tests/data/",
-    "server/cairn/retrieval/languages/",
+    "server/cairn/retrieval/natural_languages/",
 )
 
 NAME_PARTS = {

@@ -36,14 +36,13 @@ from cairn.embedding.packaged import load_packaged
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.protocol import Verdict
-from cairn.retrieval.further_passages import passages_of_results
 from cairn.retrieval.matching import term_shares
 from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import JUDGED, WEAK, Action, features, judge
-from cairn.retrieval.window_ranking import Strength, rank_passages
+from cairn.retrieval.window_ranking import Strength, passages_of_results, rank_passages
 from cairn.settings.tree import SearchSettings
 
 _ABSENT = Path(__file__).parent / "sets/absent/questions.json"

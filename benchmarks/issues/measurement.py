@@ -16,15 +16,16 @@ from team.publication import READER, published
 from cairn.embedding.packaged import load_packaged
 from cairn.index.postgres.postgres_reader import PostgresReader
 from cairn.index.postgres.snapshot_catalogue import read_snapshot
+from cairn.index.postgres.snapshots import RequestReads
 from cairn.index.postgres.transactions import Store
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.protocol.search_messages import SearchParams
-from cairn.retrieval.further_passages import by_best_passage, further_passages, passages_of_results
 from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
+from cairn.retrieval.window_ranking import by_best_passage, further_passages, passages_of_results
 from cairn.settings.tree import SearchSettings
 from issues.functions import Definition, changed_definitions
 from issues.indexes import Indexes
@@ -91,8 +92,8 @@ def _by_store(url: str, issue: Issue, folder: Path, query_reader: Callable[[Inde
     try:
         memory = store.read(READER, partial(read_snapshot, key=key))
         assert memory is not None
-        with store.session(READER) as session:
-            return query_reader(PostgresReader.within(session, memory))
+        with RequestReads(store, READER) as session:
+            return query_reader(PostgresReader.of(session, memory))
     finally:
         store.close()
 

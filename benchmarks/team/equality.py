@@ -33,6 +33,7 @@ from cairn.embedding.packaged import load_packaged
 from cairn.embedding.static import StaticTable
 from cairn.index.postgres.postgres_reader import PostgresReader
 from cairn.index.postgres.snapshot_catalogue import read_snapshot
+from cairn.index.postgres.snapshots import RequestReads
 from cairn.index.postgres.transactions import Store
 from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.database import DATABASE_NAME
@@ -78,8 +79,8 @@ def main() -> int:
             *own,
         ]:  # Both take turns, so that other load slows both; the first ones warm up.
             file += here.ranked([question], meaning)
-            with store.session(READER) as session:
-                there = OpenIndex(folder, PostgresReader.within(session, memory))
+            with RequestReads(store, READER) as session:
+                there = OpenIndex(folder, PostgresReader.of(session, memory))
                 database += there.ranked([question], meaning)
         file, database = file[-len(own) :], database[-len(own) :]
         same = [one.results == other.results for one, other in zip(file, database, strict=True)]

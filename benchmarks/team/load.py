@@ -37,6 +37,7 @@ from engine.index_file import index_path
 from cairn.embedding.packaged import load_packaged
 from cairn.index.postgres.postgres_reader import PostgresReader
 from cairn.index.postgres.snapshot_catalogue import SnapshotKey, SnapshotMemory, read_snapshot
+from cairn.index.postgres.snapshots import RequestReads
 from cairn.index.postgres.transactions import Store
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.index_reader import IndexReader
@@ -99,8 +100,8 @@ class Serving:
             assert self.file is not None
             yield self.file
             return
-        with self.store.session(READER) as session:
-            yield PostgresReader.within(session, self.memory)
+        with RequestReads(self.store, READER) as session:
+            yield PostgresReader.of(session, self.memory)
 
     def ask(self, text: str) -> float:
         """Return the seconds that a question takes."""

@@ -12,7 +12,7 @@ import psycopg
 from attrs import frozen
 
 from cairn.index.postgres.access import grant
-from cairn.index.postgres.blocks import Dictionary, unpack_all
+from cairn.index.postgres.blocks import Block
 from cairn.index.postgres.postgres_reader import PostgresReader
 from cairn.index.postgres.segment import NAMES, OPERATORS, WORDS, SegmentColumns
 from cairn.index.postgres.snapshot_catalogue import SnapshotKey, read_snapshot
@@ -140,8 +140,9 @@ def _list_problems(
             "segment = %s",
             (key.shard, key.repository, number),
         ):
-            for each in unpack_all(Dictionary(bytes(dictionary)), bytes(lists)):
-                here = set(each.postings.ids.tolist())
+            block = Block(bytes(dictionary), bytes(lists))
+            for place in range(len(block.terms)):
+                here = set(block.postings(place).ids.tolist())
                 if here - (of_files if kind == NAMES else ids):
                     found.append(f"segment {number} lists missing chunks")
                 if kind in (WORDS, OPERATORS):
@@ -158,7 +159,7 @@ def reader_answers(store: Store, key: SnapshotKey, words: Iterable[str]) -> dict
     """Return a reader's answers from a snapshot, without the ids that differ between two stores."""
     memory = store.read(READER, lambda db: read_snapshot(db, key))
     assert memory is not None
-    reader = PostgresReader.of(store, READER, memory)
+    reader = PostgresReader.of(store.single_reads(READER), memory)
     paths = sorted(each.path for each in memory.files.values())
     pages = {path: reader.page(path) for path in paths}
     place = {stored.id: (path, stored.chunk.position) for path, page in pages.items() for stored in page}

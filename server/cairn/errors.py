@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class CairnError(Exception):
     """The base of all errors whose messages users see."""
+
+
+class MissingExtraError(CairnError):
+    """The libraries of an optional extra are not installed."""
+
+    def __init__(self, *extras: str) -> None:
+        super().__init__(f'This needs more libraries: pip install "cairn-ls[{",".join(extras)}]"')
+
+
+@contextmanager
+def needing(*extras: str) -> Iterator[None]:
+    """Raise MissingExtraError if the block fails to import a library of these extras."""
+    try:
+        yield
+    except ImportError as problem:
+        raise MissingExtraError(*extras) from problem
 
 
 class ModelError(CairnError):

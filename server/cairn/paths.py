@@ -142,12 +142,15 @@ def _replace(fresh: Path, path: Path) -> None:
             time.sleep(_REPLACE_PAUSE_S)
 
 
-def read_private(path: Path, most: int) -> bytes:
-    """Return at most `most` bytes of a regular file of this user. Raise OSError, also for any other file."""
+def read_private(path: Path, most: int, *, is_secret: bool = False) -> bytes:
+    """Return at most `most` bytes of a regular file of this user. Raise OSError, also for any other file, and
+    for a secret that others may read or write."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(handle, "rb") as file:
         status = os.fstat(handle)
         is_own = sys.platform == "win32" or status.st_uid == os.getuid()
         if not is_own or not stat.S_ISREG(status.st_mode):
             raise PermissionError(f"{path} is not a regular file of this user")
+        if is_secret and sys.platform != "win32" and status.st_mode & 0o077:
+            raise PermissionError(f"Others may read or write {path}")
         return file.read(most)

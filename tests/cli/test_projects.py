@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.command_line import run_cairn, without_progress
-from tests.engine.engines import indexed, write_files
-from tests.index.index_builders import Repository
+from tests.engine.engines import indexed
+from tests.git_repository import GitRepository
+from tests.harbour import write_files
 
 from cairn.operations.places import project_of
 from cairn.paths import workspace_dir
@@ -52,22 +53,22 @@ def test_a_path_in_a_subfolder_is_relative_to_the_subfolder(project: Path) -> No
 
 
 def test_a_folder_of_a_git_tree_belongs_to_its_top(tmp_path: Path) -> None:
-    repository = Repository(tmp_path / "harbour")
+    repository = GitRepository(tmp_path / "harbour")
     repository.commit("Begin", FILES)
-    assert project_of(repository.root / "src") == repository.root
+    assert project_of(repository.folder / "src") == repository.folder
 
 
 def test_a_folder_that_the_project_excludes_is_a_project(tmp_path: Path) -> None:
-    repository = Repository(tmp_path / "harbour")
+    repository = GitRepository(tmp_path / "harbour")
     repository.commit("Begin", {**FILES, "node_modules/crane/index.js": "export const lift = 1\n"})
-    package = repository.root / "node_modules" / "crane"
+    package = repository.folder / "node_modules" / "crane"
     assert project_of(package) == package
 
 
 def test_a_git_tree_below_an_indexed_folder_is_a_project(project: Path) -> None:
-    repository = Repository(project / "cranes")
+    repository = GitRepository(project / "cranes")
     repository.commit("Begin", FILES)
-    assert project_of(repository.root / "src") == repository.root
+    assert project_of(repository.folder / "src") == repository.folder
 
 
 @pytest.mark.parametrize("arguments", [(), ("--in", "piers"), ("--in", "piers/piers.py")])
@@ -100,8 +101,8 @@ def test_an_index_of_the_home_folder_takes_no_project(project: Path, monkeypatch
 def test_a_home_folder_in_git_is_not_the_project_of_its_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = Repository(tmp_path / "home")
+    home = GitRepository(tmp_path / "home")
     home.commit("Dotfiles", {"notes/harbour.md": "# Harbour\n"})
     for variable in ("HOME", "USERPROFILE"):
-        monkeypatch.setenv(variable, str(home.root))
-    assert project_of(home.root / "notes") == home.root / "notes"
+        monkeypatch.setenv(variable, str(home.folder))
+    assert project_of(home.folder / "notes") == home.folder / "notes"

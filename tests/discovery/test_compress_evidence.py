@@ -43,12 +43,14 @@ def test_short_sentences_are_joined():
 def test_bullets_cite_their_lines():
     content = (
         "# Title\n\n- The first item of the list\n  goes on over two lines.\n\n"
-        "One. The second sentence starts in the\nmiddle of a line. Two."
+        "The first sentence has the whole line for itself.\n"
+        "The second one starts in the\nmiddle of a text. Two."
     )
     found = {b.text: b.citation for b in run([chunk(content)])}
     assert found == {
         "The first item of the list goes on over two lines.": "docs/guide.md#L13-L14",
-        "The second sentence starts in the middle of a line.": "docs/guide.md#L16-L17",
+        "The first sentence has the whole line for itself.": "docs/guide.md#L16-L16",
+        "The second one starts in the middle of a text.": "docs/guide.md#L17-L18",
     }
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.discovery.discovery_builders import FixedSearcher, chunk, collection
 
 from cairn.discovery.pipeline import Discovery
-from cairn.discovery.terms import QueryTerms
+from cairn.discovery.preparation import QueryTerms
 from cairn.errors import QueryCancelledError
 from cairn.protocol import Verdict
 from cairn.protocol.discovery_messages import DiscoveryMetrics

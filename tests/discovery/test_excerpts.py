@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from textwrap import indent
 
@@ -11,18 +11,20 @@ import pytest
 from attrs import evolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.retrieval.passages.conftest import FolderOf, folder_of
-from tests.retrieval.passages.folder_with_passages import FolderWithPassages
+from tests.retrieval.conftest import folder_of
+from tests.retrieval.passages.conftest import folder_class
+from tests.retrieval.passages.folder_with_passages import FolderOf, FolderWithPassages
 
 from cairn.discovery.pipeline import NO_PLAN
 from cairn.discovery.render import EXCERPT_INSTRUCTIONS, fence_for, frame, render_llm_prompt, shown_excerpt
 from cairn.embedding.shared import estimate_tokens
 from cairn.protocol.discovery_messages import Excerpt
 from cairn.retrieval.verdict import WEAK
+from cairn.retrieval.windows import Passage
 from cairn.settings.discovery import FormatStyle, PromptRenderConfig
 from cairn.text.verbatim import lines_of
 
-__all__ = ["folder_of"]
+__all__ = ["folder_class", "folder_of"]
 QUESTION = "where is a ship moored at a berth"
 MOORING = '''def moor_ship(harbour, ship):
     """Moor the ship at the first berth that is long enough."""
@@ -63,6 +65,12 @@ def stands(folder: FolderWithPassages, excerpt: Excerpt) -> bool:
 def port(tmp_path_factory: pytest.TempPathFactory) -> FolderWithPassages:
     """A folder for the tests that do not change it."""
     return FolderWithPassages(tmp_path_factory.mktemp("port"), PORT)
+
+
+@pytest.fixture(scope="module")
+def every(port: FolderWithPassages) -> Sequence[Passage]:
+    """The passages of the folder that answer the question, best first."""
+    return port.passages(QUESTION)
 
 
 # --- each line once ---------------------------------------------------------------------------------
@@ -237,9 +245,14 @@ def test_excerpts_fill_the_prompt_within_its_budget(
     style=st.sampled_from(FormatStyle),
 )
 def test_any_passages_fit_any_budget(
-    port: FolderWithPassages, order: list[int], scores: list[float], budget: int, style: FormatStyle
+    port: FolderWithPassages,
+    every: Sequence[Passage],
+    order: list[int],
+    scores: list[float],
+    budget: int,
+    style: FormatStyle,
 ) -> None:
-    every, config = port.passages(QUESTION), PromptRenderConfig(format_style=style)
+    config = PromptRenderConfig(format_style=style)
     passages = [
         evolve(every[number % len(every)], score=scores[place % len(scores)])
         for place, number in enumerate(order)

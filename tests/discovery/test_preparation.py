@@ -10,12 +10,13 @@ import pytest
 from tests.discovery.discovery_builders import collection
 
 from cairn.discovery.preparation import (
+    QueryTerms,
+    content_words,
     expand_queries_baseline,
     filter_collections,
     main_term,
     score_collections,
 )
-from cairn.discovery.terms import QueryTerms, content_words
 from cairn.settings.discovery import ExpansionConfig, FilterConfig, ScoringConfig
 
 NAMES = (

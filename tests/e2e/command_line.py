@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -47,7 +48,7 @@ def run_cairn(
             (*prefix, sys.executable, "-m", "cairn", *arguments), cwd, stdin, encoding, environment
         )
     else:
-        ended, ran = _called(arguments, cwd, stdin, environment)
+        ended, ran = call_main(arguments, cwd, stdin, environment)
     assert code in (ended, None), ran.stderr
     assert "Traceback" not in ran.stderr
     return ran
@@ -75,9 +76,13 @@ def _process(
     return done.returncode, Ran(done.stdout, done.stderr)
 
 
-def _called(
-    arguments: Sequence[str], cwd: Path | None, stdin: str | None, environment: Mapping[str, str]
+def call_main(
+    arguments: Sequence[str],
+    cwd: Path | None = None,
+    stdin: str | None = None,
+    environment: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[object, Ran]:
+    """Call `cairn` in this process, and return the exit code and what was printed."""
     streams = {name: TextIOWrapper(BytesIO(), "utf-8", write_through=True) for name in ("stdout", "stderr")}
     given = TextIOWrapper(BytesIO((stdin or "").encode()), "utf-8")
     with pytest.MonkeyPatch.context() as patch:
@@ -105,5 +110,5 @@ def run_cairn_json(*arguments: str, **options: Any) -> Any:
 
 
 async def run_cairn_beside(*arguments: str, **options: Any) -> Ran:
-    """Run `cairn` while the event loop serves other clients."""
-    return await asyncio.to_thread(run_cairn, *arguments, is_process=True, **options)
+    """Call `cairn` while the event loop serves other clients."""
+    return await asyncio.to_thread(run_cairn, *arguments, **options)

@@ -28,9 +28,10 @@ DATA: Any = {"cairn/structured": True}
 
 @asynccontextmanager
 async def run_agent(
-    *arguments: Path | str, era: str = "auto", cwd: Path | None = None, **options: Any
+    *arguments: Path | str, era: str = "auto", cwd: Path | None = None, script: str = "", **options: Any
 ) -> AsyncIterator[Client]:
-    command = ["-m", "cairn", "mcp", *map(str, arguments)]
+    """Run `cairn mcp`, or a script that calls it, and yield its client."""
+    command = [*(("-c", script) if script else ("-m", "cairn")), "mcp", *map(str, arguments)]
     server = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ), cwd=cwd)
     async with asyncio.timeout(2 * PATIENCE_SECONDS), Client(server, mode=era, **options) as client:
         yield client

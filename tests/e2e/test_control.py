@@ -26,10 +26,10 @@ SHOWS_PROGRESS = types.ClientCapabilities(window=types.WindowClientCapabilities(
 
 @pytest.fixture
 def library(tmp_path: Path) -> Path:
-    """Some hundred real files."""
+    """A hundred real files."""
     installed = Path(sysconfig.get_paths()["purelib"])
     root = tmp_path / "library"
-    for package in ("pygls", "rich", "click", "lsprotocol"):
+    for package in ("rich", "click"):
         shutil.copytree(
             installed / package, root / package, ignore=shutil.ignore_patterns("__pycache__", "*.so")
         )

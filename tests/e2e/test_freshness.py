@@ -20,6 +20,7 @@ from cairn.index.indexing.folder_state import Intervals
 from cairn.protocol import SearchParams
 from cairn.settings.tree import EmbeddingSettings
 from tests.conftest import ask
+from tests.git_repository import GitRepository
 from tests.index.index_builders import file_touches
 
 from . import daemon
@@ -39,27 +40,12 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="uses features o
 without_model = pytest.mark.usefixtures("bare_data_dir")
 
 
-def git(folder: Path, *arguments: str) -> None:
-    """Run git without the developer's settings."""
-    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    person = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main")
-    done = subprocess.run(
-        ["git", *person, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.fixture
-def repository(workspace: Path) -> Path:
+def repository(workspace: Path) -> GitRepository:
     """The workspace with one commit."""
-    git(workspace, "init")
-    commit(workspace, "Begin the harbour")
-    return workspace
-
-
-def commit(repository: Path, subject: str) -> None:
-    git(repository, "add", "--all")
-    git(repository, "commit", "-m", subject)
+    made = GitRepository(workspace)
+    made.commit("Begin the harbour")
+    return made
 
 
 async def equals_fresh_index(data: Path, workspace: Path, fresh: Path) -> None:
@@ -220,41 +206,42 @@ async def test_an_unreported_change_is_found(workspace: Path, bare_data_dir: Pat
 
 @without_model
 async def test_a_rebase_of_many_commits_and_a_stash_are_followed(
-    repository: Path, bare_data_dir: Path, tmp_path: Path
+    repository: GitRepository, bare_data_dir: Path, tmp_path: Path
 ) -> None:
-    git(repository, "checkout", "-b", "crew")
+    folder = repository.folder
+    repository.git("checkout", "-b", "crew")
     for number in range(20):
-        write_function(repository / f"crew{number}.py", f"embark_pilot_{number}")
-        commit(repository, f"Embark pilot {number}")
-    git(repository, "checkout", "main")
-    write_function(repository / "tugs.py", "dispatch_tugboat")
-    commit(repository, "Dispatch tugs")
-    git(repository, "checkout", "crew")
-    async with run_daemon(repository, options=NO_MODEL) as cairn:
+        write_function(folder / f"crew{number}.py", f"embark_pilot_{number}")
+        repository.commit(f"Embark pilot {number}")
+    repository.git("checkout", "main")
+    write_function(folder / "tugs.py", "dispatch_tugboat")
+    repository.commit("Dispatch tugs")
+    repository.git("checkout", "crew")
+    async with run_daemon(folder, options=NO_MODEL) as cairn:
         await cairn.settled()
-        git(repository, "rebase", "main")
+        repository.git("rebase", "main")
         await cairn.found("dispatch_tugboat", "tugs.py")
         await cairn.found("embark_pilot_19", "crew19.py")
-        write_function(repository / "crew0.py", "disembark_navigator")
+        write_function(folder / "crew0.py", "disembark_navigator")
         await cairn.found("disembark_navigator", "crew0.py")
-        git(repository, "stash")
+        repository.git("stash")
         await cairn.found("disembark_navigator", None)
-        git(repository, "stash", "pop")
+        repository.git("stash", "pop")
         await cairn.found("disembark_navigator", "crew0.py")
-        await equals_fresh_index(bare_data_dir, repository, tmp_path / "fresh")
+        await equals_fresh_index(bare_data_dir, folder, tmp_path / "fresh")
 
 
 @without_model
 @pytest.mark.parametrize("place", ["whole", "subfolder", "worktree"])
 async def test_commits_and_checkouts_refresh_the_history(
-    repository: Path, bare_data_dir: Path, tmp_path: Path, place: str
+    repository: GitRepository, bare_data_dir: Path, tmp_path: Path, place: str
 ) -> None:
-    folder, below = repository, "src/harbour/berths.py"
+    folder, below = repository.folder, "src/harbour/berths.py"
     if place == "subfolder":
-        folder, below = repository / "src", "harbour/berths.py"
+        folder, below = repository.folder / "src", "harbour/berths.py"
     elif place == "worktree":
         folder = tmp_path / "side"
-        git(repository, "worktree", "add", "-b", "side", str(folder))
+        repository.git("worktree", "add", "-b", "side", str(folder))
 
     def subjects() -> list[str]:
         with opened(index_path(bare_data_dir)) as db:
@@ -270,12 +257,12 @@ async def test_commits_and_checkouts_refresh_the_history(
             file.write("\n\ndef unmoor_ship(berth):\n    berth.ship = None\n")
         await cairn.found("unmoor_ship", below)
         # From here on no file changes, only its history.
-        git(folder, "commit", "--all", "-m", "Let ships leave")
+        repository.git("-C", str(folder), "commit", "--all", "-m", "Let ships leave")
         await subjects_are("Let ships leave", "Begin the harbour")
-        git(folder, "commit", "--amend", "-m", "Unmoor ships")
+        repository.git("-C", str(folder), "commit", "--amend", "-m", "Unmoor ships")
         await subjects_are("Unmoor ships", "Begin the harbour")
-        git(folder, "checkout", "-b", "elsewhere")
-        git(folder, "reset", "--soft", "HEAD~1")
+        repository.git("-C", str(folder), "checkout", "-b", "elsewhere")
+        repository.git("-C", str(folder), "reset", "--soft", "HEAD~1")
         await subjects_are("Begin the harbour")
 
 

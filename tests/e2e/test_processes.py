@@ -6,7 +6,6 @@ import asyncio
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -24,8 +23,8 @@ without_model = pytest.mark.usefixtures("bare_data_dir")
 
 
 @without_model
-@pytest.mark.parametrize("settings", [NO_MODEL, {**NO_MODEL, **UNWATCHED}], ids=["watched", "not watched"])
-async def test_each_editor_finds_the_saves_of_the_other(workspace: Path, settings: dict[str, Any]) -> None:
+async def test_each_editor_finds_the_saves_of_the_other(workspace: Path) -> None:
+    settings = {**NO_MODEL, **UNWATCHED}
     async with run_daemon(workspace, options=settings) as one:
         await one.settled()
         async with run_daemon(workspace, options=settings) as other:
@@ -104,7 +103,7 @@ async def test_killed_and_closed_editors_leave_no_process_behind(workspace: Path
 
 @without_model
 async def test_queries_go_on_while_another_process_writes(workspace: Path) -> None:
-    write_notes(workspace, 500)
+    write_notes(workspace, 200)
     async with run_daemon(workspace, options=NO_MODEL) as writer:
         await writer.settled()
         async with run_daemon(workspace, options=NO_MODEL) as reader:
@@ -118,6 +117,6 @@ async def test_queries_go_on_while_another_process_writes(workspace: Path) -> No
                     assert answer["results"][0]["path"] == "src/harbour/berths.py"
                     meanwhile += now["state"] == "indexing"
                     now = await reader.status()
-            # More than a hundred were counted; a search that waits for the writer would be the only one.
+            # Dozens were counted; a search that waits for the writer would be the only one.
             assert meanwhile > 5
             assert (await reader.settled())["chunks"] == before["chunks"]

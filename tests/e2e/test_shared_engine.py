@@ -32,7 +32,7 @@ from cairn.attach.engine_records import (
 )
 from tests.serving import PATIENCE_SECONDS, serving
 
-from .command_line import without_progress
+from .command_line import call_main, without_progress
 from .daemon import run_daemon, wait_until
 from .mcp_agent import QUESTION, call_for_text, roots_of, run_agent
 from .test_cli import BAD
@@ -82,7 +82,7 @@ async def test_agents_share_an_engine_that_ends_with_the_last_of_them(workspace:
 async def test_a_killed_engine_fails_no_answer(workspace: Path) -> None:
     async with agent(workspace) as one, agent(workspace) as other:
         await asyncio.gather(found(one), found(other))
-        for _ in range(3):
+        for _ in range(2):
             record = await recorded(workspace, lambda record: psutil.pid_exists(record.process_id))
             asking = [asyncio.create_task(found(client)) for client in (one, other, one)]
             psutil.Process(record.process_id).kill()
@@ -189,9 +189,24 @@ async def test_a_process_has_its_own_engine_where_none_can_be_shared(
     assert read_record(workspace) is None
 
 
+HASTY = """
+import sys
+import cairn.__main__, cairn.attach.finding, cairn.attach.relay
+
+cairn.attach.finding._ANSWER_SECONDS = 1.0
+cairn.attach.relay._SILENT_SECONDS = cairn.attach.relay._GREETING_SECONDS = 1.0
+sys.argv[0] = "cairn"
+cairn.__main__.main()
+"""
+"""A relay that waits a second instead of ten for an engine."""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a process cannot be suspended there")
-async def test_a_suspended_editor_does_not_stop_agents_or_commands(workspace: Path) -> None:
-    async with run_daemon(workspace) as editor, agent(workspace) as client:
+async def test_a_suspended_editor_does_not_stop_agents_or_commands(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cairn.attach.answered_commands._ANSWER_SECONDS", 1.0)
+    async with run_daemon(workspace) as editor, agent(workspace, script=HASTY) as client:
         await editor.ready()
         await recorded_as(workspace, EDITOR)
         await found(client)
@@ -199,7 +214,7 @@ async def test_a_suspended_editor_does_not_stop_agents_or_commands(workspace: Pa
         stopped.suspend()
         try:
             await found(client)
-            code, text, _ = await asyncio.to_thread(run, "search", "moor_ship", cwd=workspace)
+            code, text, _ = run("search", "moor_ship", cwd=workspace)
             assert (code, text.partition(":")[0]) == (0, "src/harbour/berths.py")
         finally:
             stopped.resume()
@@ -224,13 +239,10 @@ COMMANDS = (
 ATTACHING = {"search", "discover", "callers", "callees", "page", "related"}
 
 
-def run(*arguments: str, cwd: Path) -> tuple[int, str, str]:
-    """Run a command, and return its exit code, its answer without times, and its stderr without progress."""
-    command = [sys.executable, "-m", "cairn", *arguments]
-    done = subprocess.run(
-        command, cwd=cwd, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
-    )
-    return done.returncode, without_times(done.stdout), without_progress(done.stderr)
+def run(*arguments: str, cwd: Path) -> tuple[object, str, str]:
+    """Call a command, and return its exit code, its answer without times, and its stderr without progress."""
+    code, ran = call_main(arguments, cwd)
+    return code, without_times(ran.stdout), without_progress(ran.stderr)
 
 
 def without_times(text: str) -> str:
@@ -247,13 +259,13 @@ async def test_commands_print_the_same_with_an_engine_that_runs(workspace: Path)
     (workspace / "logo.png").write_bytes(b"\x89PNG\0")
     bad = [arguments for arguments, *_ in BAD if arguments[0] in ATTACHING]
     every = [*COMMANDS, *bad[::4]]
-    alone = [await asyncio.to_thread(run, *arguments, cwd=workspace) for arguments in every]
+    alone = [run(*arguments, cwd=workspace) for arguments in every]
     async with agent(workspace) as client:
         await found(client)
         while "Index incomplete" in await call_for_text(client, "status"):
             await asyncio.sleep(0.05)
         for arguments, expected in zip(every, alone, strict=True):
-            assert await asyncio.to_thread(run, *arguments, cwd=workspace) == expected, arguments
+            assert run(*arguments, cwd=workspace) == expected, arguments
 
 
 async def test_a_command_with_an_engine_imports_no_heavy_module(workspace: Path) -> None:
@@ -283,6 +295,6 @@ async def test_a_command_for_people_uses_the_running_engine(workspace: Path) -> 
     async with run_daemon(workspace) as editor:
         await editor.ready()
         await recorded_as(workspace, EDITOR)
-        seen = await asyncio.to_thread(run, "search", "moor_ship", "--color", "always", cwd=workspace)
+        seen = run("search", "moor_ship", "--color", "always", cwd=workspace)
         assert seen[0] == 0
         assert "moor_ship" in seen[1]

@@ -10,7 +10,7 @@ from cairn.engine.engine import Engine
 from cairn.engine.status import status_of
 from cairn.index.indexing import links
 from tests.conftest import ask
-from tests.index.index_builders import Repository
+from tests.git_repository import GitRepository
 from tests.serving import wait_for
 
 from .command_line import run_cairn, run_cairn_json
@@ -33,7 +33,7 @@ def ignored(tmp_path: Path) -> Path:
 async def test_a_ready_daemon_has_counted_history_and_imports(tmp_path: Path) -> None:
     folder = tmp_path / "port"
     files = {"port.py": "SIZE = 1\n", **{f"ship{n}.py": f"import port\nNUMBER = {n}\n" for n in range(5)}}
-    Repository(folder).commit("Build the port", files)
+    GitRepository(folder).commit("Build the port", files)
     async with run_daemon(folder) as cairn:
         status = await cairn.ready()
         assert status["remaining"] == []

@@ -23,12 +23,6 @@ from cairn.errors import ModelError
 from cairn.settings.tree import EmbeddingSettings
 
 TEXTS = ["red green", "blue", "green", "", "red unknown words", "blue green red " * 200]
-LOAD = (
-    "import sys\n"
-    "from pathlib import Path\n"
-    "from cairn.embedding.onnx_model import find_model, load_embedder\n"
-    "embedder = load_embedder(find_model(Path(sys.argv[1])))\n"
-)
 
 
 @pytest.fixture(scope="module")
@@ -186,27 +180,26 @@ def test_importing_the_package_loads_no_model_library() -> None:
     assert not {"onnxruntime", "tokenizers", "onnx"} & set(loaded.split())
 
 
-def test_embedding_starts_no_threads(folder: Path) -> None:
-    before, after = run_python(
-        "import psutil, onnxruntime, tokenizers\nbefore = psutil.Process().num_threads()\n"
-        f"{LOAD}embedder.embed(['some text'] * 40, 32)\nprint(before, psutil.Process().num_threads())",
-        folder,
-    ).split()
-    assert before == after
-
-
-def test_model_needs_no_network(folder: Path) -> None:
-    refuse = "import socket\ndef refuse(*args, **kwargs): raise AssertionError('network')\n"
-    refuse += "socket.socket = socket.create_connection = socket.getaddrinfo = refuse\n"
-    assert run_python(f"{refuse}{LOAD}print(embedder.embed(['tea'], 16).shape)", folder).strip() == "(1, 3)"
-
-
-def test_loading_a_model_reports_and_stores_nothing_about_the_user(folder: Path, tmp_path: Path) -> None:
+def test_a_model_needs_no_network_threads_or_files_of_the_user(folder: Path, tmp_path: Path) -> None:
     """Without settings, onnxruntime reports usage and first writes to the user's folders."""
+    code = (
+        "import socket, sys\n"
+        "from pathlib import Path\n"
+        "def refuse(*args, **kwargs): raise AssertionError('network')\n"
+        "socket.socket = socket.create_connection = socket.getaddrinfo = refuse\n"
+        "from cairn.embedding.onnx_model import _runtime, find_model, load_embedder\n"
+        "_runtime()\n"
+        "import psutil, tokenizers\n"
+        "before = psutil.Process().num_threads()\n"
+        "embedder = load_embedder(find_model(Path(sys.argv[1])))\n"
+        "print(embedder.embed(['some text'] * 40, 32).shape, psutil.Process().num_threads() - before)\n"
+    )
     unset = ("ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME")
     variables = {name: value for name, value in os.environ.items() if name not in unset}
     variables |= dict.fromkeys(("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA"), str(tmp_path))
-    subprocess.run([sys.executable, "-c", LOAD, str(folder)], env=variables, check=True)
+    command = [sys.executable, "-c", code, str(folder)]
+    printed = subprocess.run(command, env=variables, check=True, capture_output=True, text=True).stdout
+    assert printed.strip() == "(40, 3) 0"
     assert list(tmp_path.iterdir()) == []
 
 

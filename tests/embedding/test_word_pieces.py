@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,12 +36,6 @@ def test_word_is_itself_or_its_longest_pieces_from_the_left(text: str, pieces: l
     assert pieces_of(text) == pieces
 
 
-def test_cached_word_has_the_same_pieces() -> None:
-    vocabulary = WordPieces(PIECES)
-    assert vocabulary.ids("unloader unloader", 10) == [2, 5, 2, 5]
-    assert vocabulary.ids("unloader", 10) == [2, 5]
-
-
 def test_ids_end_at_the_limit_and_unknown_words_do_not_count() -> None:
     assert pieces_of("server http server", 2) == ["server", "http"]
     assert pieces_of("unload", 1) == ["un"]
@@ -62,15 +54,6 @@ def test_cached_words_are_bounded() -> None:
     assert [vocabulary.ids(text, 10) for text in texts * 2] == [[2, 3]] * 20
     vocabulary.ids("un" + "load" * 1000, 10)
     assert vocabulary._pieces_of.cache_info().currsize <= 3
-
-
-def test_threads_get_the_same_answers() -> None:
-    texts = [f"un{'load' * (number % 7)}er HTTPServer{number}" for number in range(300)]
-    expected = [WordPieces(PIECES).ids(text, 20) for text in texts]
-    vocabulary = WordPieces(PIECES, most_remembered=5)
-    with ThreadPoolExecutor(3) as pool:
-        results = pool.map(lambda _: [vocabulary.ids(text, 20) for text in texts], range(9))
-        assert all(ids == expected for ids in results)
 
 
 def test_words_beside_non_ascii_letters_are_split_alike() -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.data_folder import create_data_dir
-from tests.engine.engines import write_files
-from tests.harbour import HARBOUR
+from tests.harbour import HARBOUR, write_files
 
 
 @pytest.fixture(scope="module")

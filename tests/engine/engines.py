@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from tests.serving import wait_for
 
 from cairn.engine.engine import Engine
 from cairn.engine.host import Host
@@ -14,20 +15,6 @@ from cairn.engine.host import Host
 NO_VECTORS: dict[str, Any] = {"embedding": {"enabled": False}}
 PATIENT: dict[str, Any] = {"search": {"legDeadlineMs": 60_000}}
 """Settings with which no leg of a search times out on a busy machine."""
-
-
-def wait_for(condition: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < deadline, "the condition did not become true"
-        time.sleep(0.02)
-
-
-def write_files(folder: Path, files: Mapping[str, str]) -> Path:
-    for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, encoding="utf-8")
-    return folder
 
 
 def new_engine(*folders: Path, host: Host | None = None, **settings: Any) -> Engine:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.engine.engines import indexed
 from tests.engine.test_references import PORT
+from tests.git_repository import GitRepository
 
 from cairn.engine.engine import Engine
 from cairn.engine.file_outline import innermost, outline_of_text
@@ -31,25 +30,14 @@ BERTHS, SCHEDULE, PORT_PATH = "src/harbour/berths.py", "src/harbour/schedule.py"
 HOSTILE = 'Moor <script>alert(1)</script> & "ships"'
 
 
-def commit(root: Path, subject: str, day: int) -> None:
-    """Commit everything, on a day of January 2024."""
-    date = f"2024-01-{day:02}T12:00:00 +0000"
-    environment = {**os.environ, "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
-    identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false")
-    for arguments in (("add", "-A"), (*identity, "commit", "-qm", subject)):
-        subprocess.run(("git", "-C", str(root), *arguments), check=True, env=environment)
-
-
 @pytest.fixture(scope="module")
 def engine(harbour: Path) -> Iterator[Engine]:
     """The harbour with a port and three commits, indexed."""
-    (harbour / PORT_PATH).write_text(PORT, encoding="utf-8")
-    subprocess.run(("git", "init", "-q", str(harbour)), check=True)
-    commit(harbour, "Begin the harbour", 1)
-    for day, subject in ((2, HOSTILE), (3, "Deepen the berths")):
-        for path in (BERTHS, SCHEDULE):
-            (harbour / path).write_text((harbour / path).read_text() + f"# {day}\n", encoding="utf-8")
-        commit(harbour, subject, day)
+    repository = GitRepository(harbour)
+    repository.commit("Begin the harbour", {PORT_PATH: PORT})
+    for subject in (HOSTILE, "Deepen the berths"):
+        texts = {path: (harbour / path).read_text() + "# deeper\n" for path in (BERTHS, SCHEDULE)}
+        repository.commit(subject, texts)
     with indexed(harbour) as engine:
         yield engine
 
@@ -214,18 +202,17 @@ def test_page_asks_which_of_two_folders_is_meant(engine: Engine, harbour: Path, 
 
 def test_history_has_the_latest_commits_first(engine: Engine) -> None:
     found = history(engine, BERTHS)
-    assert [(c.subject, c.files) for c in found.commits] == [
+    assert [(each.commit.subject, each.files) for each in found.commits.touches] == [
         ("Deepen the berths", 2), (HOSTILE, 2), ("Begin the harbour", 7),
     ]  # fmt: skip
-    assert found.commit_count == 3
-    assert found.last_time == found.commits[0].time == 1704283200
-    assert all(len(commit.hash) == 40 for commit in found.commits)
+    assert found.commits.count == 3
+    assert found.commits.last_time == found.commits.touches[0].commit.time == 1_700_000_003
+    assert all(len(each.commit.hash) == 40 for each in found.commits.touches)
 
 
 def test_history_names_files_that_change_together(engine: Engine) -> None:
     found = history(engine, BERTHS)
-    assert found.changed_with[0].path == SCHEDULE
-    assert found.changed_with[0].likeness == pytest.approx(1.0)
+    assert found.changed_with[0] == (SCHEDULE, pytest.approx(1.0))
 
 
 def test_history_names_importers_and_imports(engine: Engine) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import ask
-from tests.engine.engines import NO_VECTORS, indexed, new_engine, wait_for
+from tests.engine.engines import NO_VECTORS, indexed, new_engine
+from tests.serving import wait_for
 
 from cairn import protocol
 from cairn.engine.engine import Engine

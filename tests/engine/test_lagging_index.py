@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import ask
-from tests.engine.engines import NO_VECTORS, indexed, wait_for, write_files
-from tests.index.index_builders import Repository
-from tests.serving import PATIENCE_SECONDS
+from tests.engine.engines import NO_VECTORS, indexed
+from tests.git_repository import GitRepository
+from tests.harbour import write_files
+from tests.serving import PATIENCE_SECONDS, wait_for
 
 from cairn.engine.engine import Engine
 from cairn.index.store.coordination import note_holder, writer_lock
@@ -21,9 +22,9 @@ from cairn.protocol import SearchAnswer, SearchParams
 
 
 @pytest.fixture
-def repository(tmp_path: Path) -> Repository:
+def repository(tmp_path: Path) -> GitRepository:
     """A repository with two branches, of which `main` is checked out."""
-    made = Repository(tmp_path / "harbour")
+    made = GitRepository(tmp_path / "harbour")
     made.commit("Moor", {"berths.py": "def moor_ship(ship):\n    return ship\n"})
     made.git("checkout", "-qb", "other")
     made.commit("Guide", {"pilots.py": "def guide_vessel(vessel):\n    return vessel\n"})
@@ -32,8 +33,8 @@ def repository(tmp_path: Path) -> Repository:
 
 
 @pytest.fixture
-def harbour(repository: Repository) -> Path:
-    return repository.root
+def harbour(repository: GitRepository) -> Path:
+    return repository.folder
 
 
 def found(engine: Engine, query: str) -> SearchAnswer:
@@ -41,8 +42,8 @@ def found(engine: Engine, query: str) -> SearchAnswer:
     return answer
 
 
-def test_an_answer_after_a_checkout_says_that_changes_are_missing(repository: Repository) -> None:
-    with indexed(repository.root, **NO_VECTORS) as engine:
+def test_an_answer_after_a_checkout_says_that_changes_are_missing(repository: GitRepository) -> None:
+    with indexed(repository.folder, **NO_VECTORS) as engine:
         assert "guide_vessel" not in str(found(engine, "guide_vessel").results)
         engine.folders[0].indexer.queue.paused = True  # The comparison of the folder does not begin.
         repository.git("checkout", "-q", "other")
@@ -52,8 +53,8 @@ def test_an_answer_after_a_checkout_says_that_changes_are_missing(repository: Re
         assert answer.index.note.startswith("The folder has changed")
 
 
-def test_a_question_after_an_unreported_checkout_begins_its_indexing(repository: Repository) -> None:
-    with indexed(repository.root, **NO_VECTORS) as engine:
+def test_a_question_after_an_unreported_checkout_begins_its_indexing(repository: GitRepository) -> None:
+    with indexed(repository.folder, **NO_VECTORS) as engine:
         repository.git("checkout", "-q", "other")
         assert not engine.progress().scanned
         found(engine, "guide_vessel")
@@ -62,8 +63,8 @@ def test_a_question_after_an_unreported_checkout_begins_its_indexing(repository:
         assert (answer.results[0].path, answer.index.note) == ("pilots.py", "")
 
 
-def test_a_commit_of_indexed_files_leaves_the_index_complete(repository: Repository) -> None:
-    with indexed(repository.root, **NO_VECTORS) as engine:
+def test_a_commit_of_indexed_files_leaves_the_index_complete(repository: GitRepository) -> None:
+    with indexed(repository.folder, **NO_VECTORS) as engine:
         repository.commit("Nothing")
         found(engine, "moor_ship")
         wait_for(lambda: engine.progress().complete)

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import ask
-from tests.engine.engines import NO_VECTORS, indexed, new_engine, wait_for, write_files
-from tests.harbour import HARBOUR
+from tests.engine.engines import NO_VECTORS, indexed, new_engine
+from tests.harbour import HARBOUR, write_files
+from tests.serving import wait_for
 
 from cairn import protocol
 from cairn.engine.engine import Engine

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.conftest import ask
-from tests.engine.engines import PATIENT, indexed, new_engine, wait_for, write_files
+from tests.engine.engines import PATIENT, indexed, new_engine
+from tests.harbour import write_files
+from tests.serving import wait_for
 
 from cairn.engine.engine import Engine
 from cairn.engine.scope import within
@@ -166,7 +168,7 @@ def test_a_link_in_the_workspace_means_its_target(engine: Engine, port: Path) ->
 PLACES = ["harbour", "harbour/deep", "cranes/lift.py", "docs", "*.md", "many/berth1*.py", "!many", "!*.md"]
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     places=st.lists(st.sampled_from(PLACES), min_size=1, max_size=3, unique=True).filter(
         lambda places: not all(each.startswith("!") for each in places)

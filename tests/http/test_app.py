@@ -16,7 +16,6 @@ from cairn.http.admission import MAX_IN_FLIGHT
 from cairn.http.guard import Guard, resolved
 from cairn.http.refusals import RefusedError
 from cairn.http.web_server import HEAD_BYTES
-from cairn.operations.metrics import IndexFigures
 from cairn.operations.presence import Presence
 from cairn.settings.tree import ServeSettings
 
@@ -57,6 +56,12 @@ async def test_wrong_request_is_refused(changes: dict[str, Any], refusal: tuple[
         assert code(await front.ask(**changes)) == refusal
         assert front.runner.calls == []
         assert (await front.ask())[0] == 200
+
+
+async def test_unknown_method_is_refused_with_a_similar_one() -> None:
+    async with running() as front:
+        _, answer = await front.ask(path="/api/v1/serach")
+        assert "did you mean 'search'?" in answer["error"]["message"]
 
 
 async def test_loopback_hosts_and_origins_are_accepted() -> None:
@@ -334,7 +339,7 @@ async def test_health_checks_do_not_end_idle_time() -> None:
 
 async def test_metrics_contain_those_of_front_and_engine() -> None:
     async with running() as front:
-        front.metrics.show_figures(IndexFigures)
+        front.metrics.show_figures(dict)
         front.metrics.request("search", "lsp", 0.1, "ok")
         await front.ask()
         text = front.metrics.text().decode()

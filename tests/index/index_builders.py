@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import struct
-import subprocess
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -135,38 +133,6 @@ def _is_sound(db: apsw.Connection) -> bool:
     except apsw.CorruptError:
         return False
     return True
-
-
-class Repository:
-    """A folder with a git repository whose commits are a second apart."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        root.mkdir(parents=True, exist_ok=True)
-        self._seconds = 1_700_000_000
-        self.git("init", "--quiet", "--initial-branch=main")
-
-    def git(self, *arguments: str) -> None:
-        stamp = f"{self._seconds} +0000"
-        identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgsign=false")
-        subprocess.run(
-            ("git", *identity, *arguments),
-            cwd=self.root,
-            env=os.environ | {"GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp},
-            capture_output=True,
-            check=True,
-        )
-
-    def commit(self, subject: str, texts: dict[str, str] | None = None, gone: Iterable[str] = ()) -> None:
-        """Write and remove files, and commit all changes."""
-        for path, text in (texts or {}).items():
-            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
-            (self.root / path).write_text(text, encoding="utf-8")
-        for path in gone:
-            (self.root / path).unlink()
-        self._seconds += 1
-        self.git("add", "--all")
-        self.git("commit", "--quiet", "--allow-empty", "-m", subject)
 
 
 _TOUCH = struct.Struct("<IB")

@@ -139,15 +139,6 @@ def test_a_model_that_the_settings_switch_off_is_a_note(harbour: Path, config_di
     assert "model" not in found
 
 
-def test_the_bundled_model_suffices(harbour: Path) -> None:
-    index(harbour)
-    found = checks(harbour)
-    assert {found[name].level for name in ("code model", "vectors")} == {Level.OK}
-    assert "model" not in found
-    assert re.search(r"intact, loaded in \d+ ms, a sentence in [\d.]+ ms", found["code model"].message)
-    assert re.match(r"(\d+) of \1 chunks, cairn-code@", found["vectors"].message)
-
-
 def test_a_missing_extra_is_named_with_what_needs_it(harbour: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "mcp" else find(name))

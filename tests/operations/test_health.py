@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import datetime
+import math
 from typing import Any
 
 import pytest
 from attrs import evolve
 
 from cairn import protocol
-from cairn.engine.overview import TeamOverview, TeamRepository, TeamServer
-from cairn.operations.health import health_of, team_health
-from cairn.operations.recent_queries import QueryLine, Timings
+from cairn.index.postgres.postgres_server import ServerState
+from cairn.index.postgres.shards import OtherServer
+from cairn.index.postgres.snapshots import VisibleRepository
+from cairn.operations.health import TeamOverview, health_of, team_health
+from cairn.operations.query_log import QueryLine
+from cairn.operations.recent_queries import Timings
 
 NOW = datetime.datetime(2026, 3, 5, tzinfo=datetime.UTC)
 PHASE = protocol.PhaseState(3, 3, False, True, "", NOW.isoformat(), None, None, 0.0, 0.0, 0)
@@ -54,7 +58,7 @@ HEALTH: list[tuple[dict[str, Any], str, str]] = [
     ({"state": "starting"}, "busy", "is being opened"),
     ({"state": "starting", "last_error": "Run `cairn index`."}, "bad", "Run `cairn index`."),
     ({"state": "indexing", "remaining": ("files",), "activity": "reading", "files": counts(900, 120)},
-     "busy", "files are being read, 120 of 900 files can be found"),
+     "busy", "reading files, 120 of 900 files can be found"),
     ({"state": "indexing", "remaining": ("vectors",), "activity": "embedding", "queued": 300,
       "seconds_left": 95},
      "busy", "300 of 1,288 passages not yet by meaning, about 2 min left"),
@@ -82,14 +86,14 @@ def test_health_names_the_worst_problem(given: dict[str, Any], level: str, words
     assert words in found.text
 
 
-def repository(name: str, days: int, answers: bool = True) -> TeamRepository:
-    at, part = NOW - datetime.timedelta(days=days), "" if answers else "north"
-    uri = f"cairn-team:///{name}"
-    return TeamRepository(name, uri, "main", "a" * 40, at, at, 10, 100, 1, "", at, part, answers)
+def repository(name: str, days: int, answers: bool = True) -> VisibleRepository:
+    at, server = NOW - datetime.timedelta(days=days), OtherServer("north")
+    server._retry_at = -math.inf if answers else math.inf
+    return VisibleRepository(name, "main", "a" * 40, at, at, 10, 100, 1, 1, "main", at, server)
 
 
-def server(name: str, answers: bool) -> TeamServer:
-    return TeamServer(name, "replica", answers, None, "")
+def server(name: str, answers: bool) -> ServerState:
+    return ServerState(name, answers, "replica")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import threading
 import time
 from pathlib import Path
@@ -55,22 +54,6 @@ def test_the_file_is_read_once_for_each_change(tmp_path: Path) -> None:
     first = reader.read()
     assert first.phase == 2
     assert all(reader.read() is first for _ in range(10))
-
-
-def _set_in_another_process(data: str) -> None:
-    write_override(Path(data), 1, by="a test")
-
-
-def test_another_process_sets_the_phase(tmp_path: Path) -> None:
-    write_override(tmp_path, 3, by="a test")
-    reader = OverrideReader(tmp_path)
-    assert reader.read().phase == 3
-    spawn = multiprocessing.get_context("spawn")
-    process = spawn.Process(target=_set_in_another_process, args=(str(tmp_path),))
-    process.start()
-    process.join()
-    assert process.exitcode == 0
-    assert reader.read().phase == 1
 
 
 def test_a_reader_finds_the_whole_old_or_new_file(tmp_path: Path) -> None:

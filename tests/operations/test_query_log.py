@@ -21,13 +21,13 @@ from tests.operations.answers import discover_answer, search_answer, verdict
 
 from cairn import protocol
 from cairn.operations.kill_switch import PhaseChange
-from cairn.operations.query_log import LoggedQuery, QueryLog
-from cairn.operations.recent_queries import read_recent
+from cairn.operations.query_log import Answer, QueryLine, QueryLog
+from cairn.operations.recent_queries import logged_timings
 from cairn.settings.tree import LogSettings
 
-PROCESSES, LINES = 4, 2_000
+PROCESSES, LINES = 3, 500
 
-QUERY = LoggedQuery("search", "Where do the walruses moor?", 12.3456)
+TEXT = "Where do the walruses moor?"
 ANSWER = search_answer(("src/harbour.py", 0.9, ("moor", "walruses")), ("docs/ships.md", 0.5, ()))
 
 
@@ -38,6 +38,22 @@ def in_phase(phase: int, wanted: int = 3, fallback: str = "") -> protocol.Search
 def log_of(data: Path, **settings: Any) -> QueryLog:
     log_settings = LogSettings(**settings)
     return QueryLog(data, lambda: log_settings)
+
+
+def add(
+    log: QueryLog,
+    answer: Answer = ANSWER,
+    ms: float = 12.3456,
+    text: str = TEXT,
+    *,
+    method: str = "search",
+    **how: Any,
+) -> None:
+    log.add(QueryLine.of(method, answer, ms, **how), text, answer)
+
+
+def read_recent(data: Path, now: datetime.datetime | None = None) -> protocol.RecentQueries:
+    return logged_timings([data]).figures(now or datetime.datetime.now(datetime.UTC))
 
 
 def lines(data: Path) -> list[dict[str, Any]]:
@@ -55,7 +71,7 @@ def change(at: datetime.datetime, after: int = 2) -> PhaseChange:
 
 
 def test_a_line_describes_the_query_without_its_text(tmp_path: Path) -> None:
-    log_of(tmp_path / "made").add(QUERY, ANSWER)
+    add(log_of(tmp_path / "made"))
     (line,) = lines(tmp_path / "made")
     assert datetime.datetime.fromisoformat(line.pop("at")).tzinfo is not None
     assert line.pop("version")
@@ -72,28 +88,28 @@ def test_a_line_describes_the_query_without_its_text(tmp_path: Path) -> None:
 
 
 def test_the_text_is_logged_only_if_the_settings_say_so(tmp_path: Path) -> None:
-    log_of(tmp_path / "without").add(QUERY, ANSWER)
-    log_of(tmp_path / "with", query_text=True).add(QUERY, ANSWER)
+    add(log_of(tmp_path / "without"))
+    add(log_of(tmp_path / "with", query_text=True))
     without, with_text = ((tmp_path / name / "queries.jsonl").read_text() for name in ("without", "with"))
     for word in ("walrus", "moor", "Where"):
         assert word not in without
         assert word in with_text
     (line,) = lines(tmp_path / "with")
-    assert line["query"] == QUERY.text
+    assert line["query"] == TEXT
     assert line["terms"] == ["walruses", "moor"]
     assert line["results"][0]["matchedTerms"] == ["moor", "walruses"]
 
 
 def test_a_log_that_is_off_writes_nothing(tmp_path: Path) -> None:
     log = log_of(tmp_path / "data", queries=False)
-    log.add(QUERY, ANSWER)
+    add(log)
     log.add_phase_change(change(datetime.datetime.now(datetime.UTC)))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_line_has_five_results_but_matches_of_all(tmp_path: Path) -> None:
     results = (*((f"{n}.py", 0.1, ()) for n in range(9)), ("last.py", 0.1, ("moor",)))
-    log_of(tmp_path).add(QUERY, search_answer(*results))
+    add(log_of(tmp_path), search_answer(*results))
     (line,) = lines(tmp_path)
     assert [result["path"] for result in line["results"]] == [f"{n}.py" for n in range(5)]
     assert (line["resultCount"], line["keywordMatch"]) == (10, True)
@@ -102,7 +118,7 @@ def test_a_line_has_five_results_but_matches_of_all(tmp_path: Path) -> None:
 def test_any_text_stays_on_one_line_of_bounded_length(tmp_path: Path) -> None:
     log = log_of(tmp_path, query_text=True)
     for text in ("a\nb\r\u2028c", "half \ud800 of a pair", "ship " * 100_000):
-        log.add(evolve(QUERY, text=text), search_answer(terms=tuple(text.split())))
+        add(log, search_answer(terms=tuple(text.split())), text=text)
     first, second, third = lines(tmp_path)
     assert first["query"] == "a\nb\r\u2028c"
     assert second["query"] == "half \ud800 of a pair"
@@ -112,7 +128,7 @@ def test_any_text_stays_on_one_line_of_bounded_length(tmp_path: Path) -> None:
 
 def test_a_discovery_is_logged_by_the_passages_of_its_evidence(tmp_path: Path) -> None:
     answer = discover_answer(("src/harbour.py", 0.9, ("moor",)))
-    log_of(tmp_path, query_text=True).add(evolve(QUERY, method="discover"), answer)
+    add(log_of(tmp_path, query_text=True), answer, method="discover")
     (line,) = lines(tmp_path)
     assert (line["method"], line["type"], line["termCount"], line["terms"]) == ("discover", "", 0, [])
     assert line["results"] == [{"path": "src/harbour.py", "score": 0.9, "matchedTerms": ["moor"]}]
@@ -120,7 +136,7 @@ def test_a_discovery_is_logged_by_the_passages_of_its_evidence(tmp_path: Path) -
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
 def test_only_the_owner_may_read_the_log(tmp_path: Path) -> None:
-    log_of(tmp_path).add(QUERY, ANSWER)
+    add(log_of(tmp_path))
     assert stat.S_IMODE((tmp_path / "queries.jsonl").stat().st_mode) == 0o600
 
 
@@ -128,12 +144,12 @@ def test_only_the_owner_may_read_the_log(tmp_path: Path) -> None:
 
 
 def test_a_full_log_replaces_the_older_file(tmp_path: Path) -> None:
-    log_of(tmp_path).add(QUERY, ANSWER)
+    add(log_of(tmp_path))
     size = (tmp_path / "queries.jsonl").stat().st_size
     (tmp_path / "queries.jsonl").unlink()
     log = log_of(tmp_path, max_bytes=3 * size + 100)
     for number in range(8):
-        log.add(QUERY, in_phase(number))
+        add(log, in_phase(number))
     assert [line["phase"] for line in lines(tmp_path)] == [3, 4, 5, 6, 7]
     for name in ("queries.jsonl", "queries.1.jsonl"):
         assert (tmp_path / name).stat().st_size <= 3 * size + 100
@@ -142,20 +158,20 @@ def test_a_full_log_replaces_the_older_file(tmp_path: Path) -> None:
 def test_a_line_larger_than_the_limit_is_logged(tmp_path: Path) -> None:
     log = log_of(tmp_path, max_bytes=0)
     for number in range(3):
-        log.add(QUERY, in_phase(number))
+        add(log, in_phase(number))
     assert [line["phase"] for line in lines(tmp_path)] == [1, 2]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="on Windows, appending waits for the same lock")
 def test_lines_are_appended_while_another_process_rotates(tmp_path: Path) -> None:
     log = log_of(tmp_path, max_bytes=1)
-    log.add(QUERY, ANSWER)
+    add(log)
     with filelock.FileLock(tmp_path / "queries.lock"):
-        log.add(QUERY, ANSWER)
-        log.add(QUERY, ANSWER)
+        add(log)
+        add(log)
         assert not (tmp_path / "queries.1.jsonl").exists()
     assert len(lines(tmp_path)) == 3
-    log.add(QUERY, ANSWER)
+    add(log)
     assert len((tmp_path / "queries.1.jsonl").read_text().splitlines()) == 3
 
 
@@ -166,13 +182,13 @@ def test_a_failed_rotation_is_retried_and_loses_no_line(
         raise PermissionError("another process reads it")
 
     log = log_of(tmp_path, max_bytes=1)
-    log.add(QUERY, ANSWER)
+    add(log)
     with monkeypatch.context() as patched:
         patched.setattr(Path, "replace", refuse)
-        log.add(QUERY, ANSWER)
+        add(log)
     assert log.failures == 0
     assert len((tmp_path / "queries.jsonl").read_text().splitlines()) == 2
-    log.add(QUERY, ANSWER)
+    add(log)
     assert len((tmp_path / "queries.1.jsonl").read_text().splitlines()) == 2
 
 
@@ -182,13 +198,13 @@ def test_failures_are_counted_and_logged_once(tmp_path: Path, caplog: pytest.Log
     data.write_text("a file in place of the folder")
     log = log_of(data)
     for _ in range(3):
-        log.add(QUERY, ANSWER)
+        add(log)
     log.add_phase_change(change(datetime.datetime.now(datetime.UTC)))
     assert log.failures == 4
     assert log.problem is not None
     assert len(caplog.records) == 1
     data.unlink()
-    log.add(QUERY, ANSWER)
+    add(log)
     assert (log.failures, log.problem) == (4, None)
     assert len(lines(data)) == 1
 
@@ -198,22 +214,22 @@ def test_a_partly_written_line_is_a_failure(tmp_path: Path, monkeypatch: pytest.
     log = log_of(tmp_path)
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", lambda file, line: write(file, line[:10]))
-        log.add(QUERY, ANSWER)
+        add(log)
     assert log.failures == 1
-    log.add(QUERY, ANSWER)
-    log.add(QUERY, ANSWER)
+    add(log)
+    add(log)
     assert read_recent(tmp_path).queries == 2
 
 
 def _append(data: str, number: int, max_bytes: int) -> None:
     log = log_of(Path(data), max_bytes=max_bytes)
     for line in range(LINES):
-        log.add(QUERY, in_phase(number, wanted=line))
+        add(log, in_phase(number, wanted=line))
     assert log.failures == 0
 
 
 def test_processes_that_rotate_one_log_lose_and_mix_no_line(tmp_path: Path) -> None:
-    log_of(tmp_path / "one").add(QUERY, ANSWER)
+    add(log_of(tmp_path / "one"))
     size = (tmp_path / "one" / "queries.jsonl").stat().st_size + 20
     max_bytes = (
         size * PROCESSES * LINES * 2 // 3
@@ -236,9 +252,7 @@ def test_processes_that_rotate_one_log_lose_and_mix_no_line(tmp_path: Path) -> N
 
 def test_threads_that_rotate_often_leave_whole_lines(tmp_path: Path) -> None:
     log = log_of(tmp_path, max_bytes=5_000)
-    threads = [
-        threading.Thread(target=lambda: [log.add(QUERY, ANSWER) for _ in range(300)]) for _ in range(4)
-    ]
+    threads = [threading.Thread(target=lambda: [add(log, ANSWER) for _ in range(300)]) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -259,11 +273,11 @@ def test_a_missing_log_has_no_figures(tmp_path: Path) -> None:
 def test_the_shares_are_those_of_the_logged_queries(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     for ms in range(1, 17):
-        log.add(evolve(QUERY, ms=float(ms)), ANSWER)
-    log.add(evolve(QUERY, ms=900.0, cached=True), evolve(ANSWER, verdict=verdict("clarify")))
-    log.add(evolve(QUERY, ms=16.0), search_answer(action="noMatch", phase=2))
-    log.add(evolve(QUERY, ms=16.0), in_phase(3, fallback="keywords"))
-    log.add(evolve(QUERY, ms=5_000.0, error="IndexUnavailableError"), search_answer(action="noMatch"))
+        add(log, ms=float(ms))
+    add(log, evolve(ANSWER, verdict=verdict("clarify")), ms=900.0, cached=True)
+    add(log, search_answer(action="noMatch", phase=2), ms=16.0)
+    add(log, in_phase(3, fallback="keywords"), ms=16.0)
+    add(log, search_answer(action="noMatch"), ms=5_000.0, error="IndexUnavailableError")
     recent = read_recent(tmp_path)
     assert recent.queries == 20
     assert (recent.p50_ms, recent.p95_ms) == (9.0, 16.0)
@@ -276,19 +290,18 @@ def test_the_shares_are_those_of_the_logged_queries(tmp_path: Path) -> None:
 def test_the_latest_queries_of_both_files_count(tmp_path: Path) -> None:
     log = log_of(tmp_path, max_bytes=40_000)
     for number in range(100):
-        log.add(evolve(QUERY, ms=float(number)), ANSWER)
+        add(log, ms=float(number))
     assert (tmp_path / "queries.1.jsonl").exists()
     assert len((tmp_path / "queries.jsonl").read_text().splitlines()) < 70
-    recent = read_recent(tmp_path, limit=70)
-    assert (recent.queries, recent.p50_ms, recent.p95_ms) == (70, 64.0, 96.0)
-    assert read_recent(tmp_path, limit=1).p50_ms == 99.0
+    recent = read_recent(tmp_path)
+    assert (recent.queries, recent.p50_ms, recent.p95_ms) == (100, 49.0, 94.0)
 
 
 def test_long_lines_are_read(tmp_path: Path) -> None:
     log = log_of(tmp_path, max_bytes=10_000_000)
     long_path = "x" * 15_000
     for number in range(20):
-        log.add(evolve(QUERY, ms=float(number)), search_answer(*[(long_path, 0.5, ())] * 5))
+        add(log, search_answer(*[(long_path, 0.5, ())] * 5), ms=float(number))
     assert read_recent(tmp_path).queries == 20
 
 
@@ -315,10 +328,10 @@ BROKEN = [
 @pytest.mark.parametrize("broken", BROKEN, ids=range(len(BROKEN)))
 def test_broken_lines_are_ignored(tmp_path: Path, broken: bytes) -> None:
     log = log_of(tmp_path)
-    log.add(QUERY, ANSWER)
+    add(log)
     with (tmp_path / "queries.jsonl").open("ab") as file:
         file.write(broken + b"\n")
-    log.add(QUERY, ANSWER)
+    add(log)
     recent = read_recent(tmp_path)
     assert (recent.queries, recent.phase_changes) == (2, ())
 
@@ -328,7 +341,7 @@ def test_phase_changes_say_whether_their_process_lives(tmp_path: Path) -> None:
     now = datetime.datetime.now(datetime.UTC)
     log.add_phase_change(change(now))
     for _ in range(600):
-        log.add(QUERY, ANSWER)
+        add(log)
     ended = lines(tmp_path)[0] | {"pid": _ended_process(), "after": 1, "until": None}
     with (tmp_path / "queries.jsonl").open("a") as file:
         file.write(json.dumps(ended, separators=(",", ":")) + "\n")

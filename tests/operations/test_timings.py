@@ -11,7 +11,7 @@ from tests.operations.answers import search_answer
 
 from cairn import protocol
 from cairn.operations.kill_switch import PhaseChange
-from cairn.operations.query_log import LoggedQuery, QueryLog
+from cairn.operations.query_log import Answer, QueryLine, QueryLog
 from cairn.operations.recent_queries import MOST_QUERIES, TimingMemory, logged_timings
 from cairn.settings.tree import LogSettings
 
@@ -23,17 +23,21 @@ def log_of(data: Path) -> QueryLog:
     return QueryLog(data, lambda: LogSettings(queries=True))
 
 
-def query(ms: float, **more: Any) -> LoggedQuery:
-    return LoggedQuery("search", "Where do ships moor?", ms, **more)
+def query(ms: float, answer: Answer = ANSWER, **how: Any) -> QueryLine:
+    return QueryLine.of("search", answer, ms, **how)
+
+
+def add(log: QueryLog, ms: float, answer: Answer = ANSWER, **how: Any) -> None:
+    log.add(query(ms, answer, **how), "Where do ships moor?", answer)
 
 
 def test_the_log_gives_queries_and_phase_changes_in_order(tmp_path: Path) -> None:
     log = log_of(tmp_path)
-    log.add(query(12.5), ANSWER)
-    log.add(query(0.25, cached=True), ANSWER)
+    add(log, 12.5)
+    add(log, 0.25, cached=True)
     log.add_phase_change(LOWERED)
     off = protocol.AnsweredIn(0, 3, "generic", "x")
-    log.add(query(30, error="ModelError"), evolve(ANSWER, retrieval=off))
+    add(log, 30, evolve(ANSWER, retrieval=off), error="ModelError")
     found = logged_timings([tmp_path])
     assert [(each.ms, each.phase, each.cached, each.failed) for each in found.questions] == [
         (12.5, 3, False, False),
@@ -48,8 +52,8 @@ def test_the_log_gives_queries_and_phase_changes_in_order(tmp_path: Path) -> Non
 def test_a_query_in_the_logs_of_two_folders_counts_once(tmp_path: Path) -> None:
     first, second = log_of(tmp_path / "first"), log_of(tmp_path / "second")
     for log in (first, second):
-        log.add(query(12.345), ANSWER)
-    second.add(query(99), ANSWER)
+        add(log, 12.345)
+    add(second, 99)
     found = logged_timings([tmp_path / "first", tmp_path / "second"])
     assert sorted(each.ms for each in found.questions) == [12.345, 99.0]
 
@@ -57,8 +61,8 @@ def test_a_query_in_the_logs_of_two_folders_counts_once(tmp_path: Path) -> None:
 def test_the_memory_keeps_the_latest_without_their_text() -> None:
     memory = TimingMemory()
     for ms in range(MOST_QUERIES + 3):
-        memory.add(query(float(ms)), protocol.AnsweredIn(2, 3))
-    memory.add_step(LOWERED)
+        memory.questions.append(query(float(ms)))
+    memory.steps.append(LOWERED)
     found = memory.timings()
     assert len(found.questions) == MOST_QUERIES
     assert (found.questions[0].ms, found.questions[-1].ms) == (3.0, MOST_QUERIES + 2)

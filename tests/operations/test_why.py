@@ -8,27 +8,16 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from tests.conftest import IDLE
 
 from cairn.commands import cli
 from cairn.errors import InvalidRequestError
 from cairn.operations.why import IndexedFiles, why
-from cairn.settings.layers import Layers
-from cairn.settings.tree import Settings
 
 
 @pytest.fixture(autouse=True)
 def no_indexes(bare_data_dir: Path) -> Path:
     """A data folder without indexes."""
     return bare_data_dir
-
-
-@pytest.fixture(autouse=True)
-def config_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty settings folder."""
-    folder = tmp_path_factory.mktemp("config")
-    monkeypatch.setenv("CAIRN_CONFIG_DIR", str(folder))
-    return folder
 
 
 @pytest.fixture
@@ -124,6 +113,12 @@ def test_a_path_that_cannot_be_explained_is_a_clear_error(
         why(tmp_path / path, tmp_path / folder)
 
 
+def test_warnings_about_settings_are_shown(project: Path) -> None:
+    (project / ".cairn.toml").write_text("[index]\nexclud = []\n")
+    (warning,) = why(project / "a.py", project).warnings
+    assert "did you mean exclude?" in warning
+
+
 # --- what the index has ----------------------------------------------------------------------------
 
 
@@ -191,38 +186,6 @@ def test_a_damaged_index_does_not_hide_the_rule(project: Path, no_indexes: Path)
     assert answer.indexed
     assert answer.in_index is None
     assert "cairn doctor" in answer.state
-
-
-# --- the user's own settings -----------------------------------------------------------------------
-
-
-def test_workspace_settings_override_the_users_but_exclusions_add_up(project: Path, config_dir: Path) -> None:
-    (config_dir / "config.toml").write_text(
-        "[index]\nexclude = ['*.csv2']\ninclude = ['*.py']\nmaxFileBytes = 7\n[search]\ncandidates = 5\n"
-    )
-    (project / ".cairn.toml").write_text("[index]\nexclude = ['*.csv']\ninclude = ['*.md', '*.csv*']\n")
-    laid = Layers().of(project)
-    settings = laid.settings
-    assert laid.warnings == ()
-    assert settings.index.exclude == ("*.csv2", "*.csv")
-    assert settings.index.include == ("*.md", "*.csv*")
-    assert (settings.index.max_file_bytes, settings.search.candidates) == (7, 5)
-    assert why(project / "mine.csv2", project).detail == "*.csv2"
-    assert why(project / "t.csv", project).detail == "*.csv"
-
-
-def test_a_bad_settings_file_of_the_user_only_warns(
-    project: Path, config_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv(IDLE)
-    assert Layers().without_workspace().settings == Settings()
-    (config_dir / "config.toml").write_text("[index]\nexclud = ['a']\n")
-    laid = Layers().without_workspace()
-    (warning,) = laid.texts()
-    assert laid.settings == Settings()
-    assert str(config_dir) in warning
-    assert "did you mean exclude?" in warning
-    assert why(project / "a.py", project).warnings == (warning,)
 
 
 def test_a_copy_names_its_original(project: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.git_repository import GitRepository
 from tests.page.browsing import CANARY
-from tests.team.git_repositories import GitRepository
 
 IMAGE = f"<img src=x onerror={CANARY}()>"
 SCRIPT = f"</script><script>{CANARY}()</script>"

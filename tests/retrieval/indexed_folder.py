@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from tests.index.index_builders import MadeUpModels
@@ -16,6 +17,7 @@ from cairn.index.indexing.intake import Intake
 from cairn.index.indexing.links import count_links, store_links
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
+from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.vector_intake import VectorIntake
@@ -86,3 +88,7 @@ class IndexedFolder:
 
 
 FolderOf = Callable[[Mapping[str, str]], IndexedFolder]
+
+
+class ReaderOf(Protocol):
+    def __call__(self, files: Mapping[str, str], name: str = "port") -> IndexReader: ...

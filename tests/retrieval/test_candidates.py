@@ -3,18 +3,12 @@ query's words counts its chunks and its name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from tests.index.index_builders import indexed
-from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
+from tests.retrieval.indexed_folder import FolderOf, IndexedFolder, ReaderOf
 from tests.retrieval.searching import search
 
 from cairn.index.queries.found_words import find_words
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.sqlite.sqlite_reader import SqliteReader
-from cairn.index.store.writer import IndexWriter
 from cairn.retrieval import candidates as module
 from cairn.retrieval.candidates import Pool, shortlist
 
@@ -23,11 +17,8 @@ FILES["src/best.py"] = "def moor_ship():\n    # a ship is moored: ship, ship\n  
 
 
 @pytest.fixture
-def reader(tmp_path: Path) -> Iterator[IndexReader]:
-    writer = IndexWriter(tmp_path)
-    writer.write([indexed(path, text) for path, text in FILES.items()], ())
-    yield SqliteReader(tmp_path)
-    writer.close()
+def reader(reader_of: ReaderOf) -> IndexReader:
+    return reader_of(FILES)
 
 
 def pool_of(reader: IndexReader) -> Pool:

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from cairn.chunking.model import Chunk
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol.search_messages import ChunkType
-from cairn.retrieval.diversity import diversify
-from cairn.retrieval.scores import Ranked
+from cairn.retrieval.scores import Ranked, diversify
 from cairn.settings.tree import DiversitySettings
 
 DAMPED = DiversitySettings(file=0.85)

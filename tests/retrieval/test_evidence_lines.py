@@ -211,12 +211,12 @@ PIECES = [
 @pytest.mark.parametrize("piece", PIECES)
 @pytest.mark.parametrize("before", ["", " " * 30, "a =", "from ", '"'])
 def test_minified_code_is_read_in_linear_time(before: str, piece: str) -> None:
-    line = before + piece * (20_000 // len(piece))
+    line = before + piece * (10_000 // len(piece))
     began = time.process_time()
     for read in READERS:
         read(line)
-    # This takes 0.05 s of CPU time; one pattern took over 10 s when it was quadratic.
-    assert time.process_time() - began < 2
+    # One pattern took over 2.5 s of CPU time when it was quadratic.
+    assert time.process_time() - began < 1
 
 
 @given(st.text())

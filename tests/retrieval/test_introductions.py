@@ -4,15 +4,11 @@ indexed project chooses nothing, unless it means a part."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
-from tests.index.index_builders import indexed
+from tests.retrieval.indexed_folder import ReaderOf
 
 from cairn.index.queries.known_words import IndexVocabulary
-from cairn.index.sqlite.sqlite_reader import SqliteReader
-from cairn.index.store.writer import IndexWriter
 from cairn.retrieval.intent import Readme, readme_of
 from cairn.retrieval.introductions import (
     OverviewSubject,
@@ -129,22 +125,14 @@ def test_a_subject_owns_its_introductions_and_the_top_of_its_documents(
     assert not subject("harbour").owns(path, "port-docs", line)
 
 
-def vocabulary_of(base: Path, name: str, files: Mapping[str, str]) -> IndexVocabulary:
-    base.mkdir()
-    writer = IndexWriter(base)
-    writer.write([indexed(path, text) for path, text in files.items()], ())
-    writer.close()
-    return IndexVocabulary([SqliteReader(base, root=f"/src/{name}")])
-
-
 @pytest.fixture(scope="module")
-def harbour(tmp_path_factory: pytest.TempPathFactory) -> IndexVocabulary:
+def harbour(reader_of: ReaderOf) -> IndexVocabulary:
     files = {
         "package.json": json.dumps({"name": "@Moorings/monorepo"}, indent=2),
         "README.md": "# Port Planner\n\nIt plans.\n",
         "packages/harbour/dock.js": "export class Harbour {}\n",
     }
-    return vocabulary_of(tmp_path_factory.mktemp("named") / "index", "harbour", files)
+    return IndexVocabulary([reader_of(files, "harbour")])
 
 
 @pytest.mark.parametrize(
@@ -190,21 +178,20 @@ def test_a_name_that_may_mean_a_part_stays(harbour: IndexVocabulary, question: s
     assert without_project_name(question, harbour) == question
 
 
-def test_a_common_word_stays_after_an_article(tmp_path: Path) -> None:
-    clicks = vocabulary_of(tmp_path / "index", "click", {"click.py": "def click(): ...\n"})
+def test_a_common_word_stays_after_an_article(reader_of: ReaderOf) -> None:
+    clicks = IndexVocabulary([reader_of({"click.py": "def click(): ...\n"}, "click")])
     assert without_project_name("how does click read prompts", clicks) == "how does read prompts"
     assert without_project_name("how is a click sent twice", clicks) == "how is a click sent twice"
 
 
-def test_a_generic_folder_name_is_not_a_project(tmp_path: Path) -> None:
-    server = vocabulary_of(tmp_path / "index", "server", {"main.py": "def run(): ...\n"})
+def test_a_generic_folder_name_is_not_a_project(reader_of: ReaderOf) -> None:
+    server = IndexVocabulary([reader_of({"main.py": "def run(): ...\n"}, "server")])
     question = "how does server handle long timeouts"
     assert without_project_name(question, server) == question
 
 
-def test_one_of_several_projects_stays(harbour: IndexVocabulary, tmp_path: Path) -> None:
-    (other,) = vocabulary_of(tmp_path / "index", "ferry", {"ferry.py": "def run(): ...\n"}).readers
-    both = IndexVocabulary([*harbour.readers, other])
+def test_one_of_several_projects_stays(harbour: IndexVocabulary, reader_of: ReaderOf) -> None:
+    both = IndexVocabulary([*harbour.readers, reader_of({"ferry.py": "def run(): ...\n"}, "ferry")])
     assert without_project_name("how does harbour moor a large ship", both).startswith("how does harbour")
 
 

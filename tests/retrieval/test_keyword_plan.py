@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 import apsw
 import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.index.index_builders import indexed
+from tests.retrieval.indexed_folder import ReaderOf
 from tests.retrieval.searching import search
 
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights, KeywordCounts
-from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.schema import SCHEMA
-from cairn.index.store.writer import IndexWriter
 from cairn.retrieval.keyword_plan import Count, plan_keywords, quoted_word
 from cairn.retrieval.query import Query, understand
 from cairn.settings.tree import SearchSettings
@@ -164,17 +160,11 @@ def test_any_text_has_a_valid_and_complete_plan(table: apsw.Connection, text: st
     assert found(table, plan_keywords(query, count, budget).match) <= everything
 
 
-@pytest.fixture
-def reader(tmp_path: Path) -> Iterator[IndexReader]:
-    writer = IndexWriter(tmp_path)
+def test_a_search_finds_the_best_within_its_row_limit(reader_of: ReaderOf) -> None:
     files = {f"src/a{n}.md": f"# Part {n}\n\nThe ship and its rope {n}.\n" for n in range(30)}
     files |= {"src/rare.md": "# Barnacles\n\nA ship.\n", "src/odd.md": "# Odd\n\nA rope.\n"}
-    writer.write([indexed(path, text) for path, text in files.items()], ())
-    yield SqliteReader(tmp_path)
-    writer.close()
+    reader = reader_of(files)
 
-
-def test_a_search_finds_the_best_within_its_row_limit(reader: IndexReader) -> None:
     def paths(text: str, rows: int) -> set[str]:
         settings = SearchSettings(keyword_rows=rows)
         return {r.stored.path for r in search([reader], text, settings=settings, limit=50)}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from attrs import evolve
-from tests.index.index_builders import indexed
+from tests.retrieval.indexed_folder import FolderOf, ReaderOf
+from tests.retrieval.searching import search
 
 from cairn.embedding.packaged import load_packaged
 from cairn.errors import ModelError, QueryCancelledError
@@ -19,9 +19,8 @@ from cairn.index.queries.found_words import FoundWords, find_words
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.sqlite_reader import SqliteReader
-from cairn.index.store.writer import IndexWriter
 from cairn.retrieval import legs
-from cairn.retrieval.legs import Legs, literals
+from cairn.retrieval.legs import Legs, literals, reexports
 from cairn.retrieval.meaning import Meaning, QueryVector
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import Ranking, rank, wait_for_meaning
@@ -36,11 +35,8 @@ FILES = {
 
 
 @pytest.fixture
-def readers(tmp_path: Path) -> Iterator[list[IndexReader]]:
-    writer = IndexWriter(tmp_path)
-    writer.write([indexed(path, text) for path, text in FILES.items()], ())
-    yield [SqliteReader(tmp_path)]
-    writer.close()
+def readers(reader_of: ReaderOf) -> list[IndexReader]:
+    return [reader_of(FILES)]
 
 
 def ask(
@@ -69,7 +65,7 @@ HURRIED = SearchSettings(leg_deadline_ms=0.0)
 def test_each_result_contains_the_quoted_text(readers: list[IndexReader], quoted: str) -> None:
     found = ask(readers, f"ship {quoted}")
     assert sources(found) == [("src/errors.py", "exact"), ("src/late.py", "exact")]
-    assert found.remark == ""
+    assert found.legs.remark == ""
     (reason,) = (each for each in results(found)[0].reasons if each.signal == "contains the literal text")
     assert reason.value == 1.0
     assert "exact" in found.timings
@@ -85,30 +81,27 @@ def test_text_in_backticks_ranks_first_beside_others(readers: list[IndexReader])
 def test_several_quotes_have_to_be_in_one_file(readers: list[IndexReader]) -> None:
     both = ask(readers, '"may not leave" "print("')
     assert {path for path, _ in sources(both)} == {"src/errors.py"}
-    assert "No searched file contains “late” and “print(”." in ask(readers, '"late" "print("').remark
+    assert "No searched file contains “late” and “print(”." in ask(readers, '"late" "print("').legs.remark
 
 
-def test_a_common_quote_is_found_beside_a_rare_one(tmp_path: Path) -> None:
+def test_a_common_quote_is_found_beside_a_rare_one(reader_of: ReaderOf) -> None:
     body = "    hoist('the next load of cargo onto the quay')\n" * 40
     rare, common = (
         f"def of(ship):\n    return '{text}'\n{body}" for text in ("floating crane", "tide table")
     )
     both = f"{rare}\n\n{common}"
     others = {f"src/a{n}.py": "def tide():\n    return 'tide table'\n" for n in range(20)}
-    writer = IndexWriter(tmp_path)
-    writer.write([indexed(path, text) for path, text in {**others, "src/z.py": both}.items()], ())
-    writer.close()
-    found = ask(
-        [SqliteReader(tmp_path)], '"tide table" "floating crane"', settings=SearchSettings(candidates=2)
-    )
+    reader = reader_of({**others, "src/z.py": both})
+    found = ask([reader], '"tide table" "floating crane"', settings=SearchSettings(candidates=2))
     assert {path for path, _ in sources(found)} == {"src/z.py"}
-    assert found.remark == ""
+    assert found.legs.remark == ""
 
 
 def test_a_quote_that_occurs_nowhere_is_named(readers: list[IndexReader]) -> None:
     found = ask(readers, 'ship "may not leave: 17"')
     assert (
-        found.remark == "No searched file contains “may not leave: 17”. The results only match parts of it."
+        found.legs.remark
+        == "No searched file contains “may not leave: 17”. The results only match parts of it."
     )
     assert ("src/dock.py", "keyword") in sources(found)
 
@@ -173,6 +166,51 @@ def test_keywords_ignore_the_deadline_when_all_legs_time_out(readers: list[Index
 def test_several_indexes_are_searched(readers: list[IndexReader]) -> None:
     found = results(ask([*readers, *readers], "where is the dock"))
     assert {each.folder for each in found if each.stored.path == "src/dock.py"} == {0, 1}
+
+
+# --- re-exports, where the definition is missing ------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("lib.rs", "pub use port::Berth;", True),
+        ("lib.rs", "pub(crate) use port::{\n    Anchor,\n    Berth as Mooring,\n};", True),
+        ("index.ts", "export { Anchor, Berth } from './port'", True),
+        ("index.ts", "export type { Berth } from './port'", True),
+        ("port.hpp", "using harbour::Berth;", True),
+        ("port/__init__.py", "from .berths import Berth as Berth", True),
+        ("port/__init__.py", "from .berths import (\n    Anchor,\n    Berth,\n)", True),
+        ("lib.rs", "use port::Berth;", False),
+        ("lib.rs", "pub use port::Berths;", False),
+        ("lib.rs", "pub use port::Anchor;\nfn moor(berth: Berth) {}", False),
+        ("index.ts", "import { Berth } from './port'", False),
+        ("index.ts", "export { Anchor } from './port'\nconst a = new Berth()", False),
+        ("port.hpp", "using Berth = int;", False),
+        ("port/berths.py", "from .ports import Berth", False),
+        ("port/__init__.py", "from .berths import Anchor\n\nberth = Berth()", False),
+    ],
+)
+def test_a_reexport_differs_from_a_use(path: str, text: str, expected: bool) -> None:
+    assert reexports("Berth", path, f"// A port.\n{text}\n") is expected
+
+
+def test_a_reexport_comes_first_where_the_definition_is_missing(folder_of: FolderOf) -> None:
+    uses = "use port_core::Berth;\n\nimpl Berth for Ship {\n    fn moor(&self) -> Berth { Berth }\n}\n"
+    files = {
+        "src/ship.rs": uses,
+        "src/boat.rs": uses.replace("Ship", "Boat"),
+        "src/port/mod.rs": "pub use port_core::Berth;\n",
+    }
+    folder = folder_of(files)
+
+    def first() -> tuple[str, str]:
+        best = search([folder.reader], "Berth")[0]
+        return best.stored.path, best.source
+
+    assert first() == ("src/port/mod.rs", "exact")
+    folder.type("src/core.rs", "pub trait Berth {\n    fn moor(&self);\n}\n")
+    assert first() == ("src/core.rs", "exact")
 
 
 # --- words and meaning in parallel ---------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -78,15 +77,13 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("read", [question_kinds, message_of, message_fragments])
 @pytest.mark.parametrize("before", ["", "error: ", '"'])
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_a_hostile_question_is_read_in_linear_time(
-    read: Callable[[str], object], before: str, piece: str
-) -> None:
+def test_a_hostile_question_is_read_in_linear_time(before: str, piece: str) -> None:
     text = before + piece * (12_000 // len(piece))
     began = time.process_time()
-    read(text)
+    question_kinds(text)
+    message_fragments(text)
     # This takes 0.05 s of CPU time; it took over 5 s when it was quadratic.
     assert time.process_time() - began < 1.5
 

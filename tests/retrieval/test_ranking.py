@@ -15,7 +15,7 @@ from cairn.engine.engine import Engine
 from cairn.engine.status import status_of
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.query import understand
-from cairn.retrieval.scores import Signal, SignalInputs
+from cairn.retrieval.scores import Family, Signal, SignalInputs
 from cairn.retrieval.signals import SIGNALS, weight_warnings, weighted
 from cairn.settings.tree import SearchSettings
 
@@ -156,6 +156,44 @@ def test_a_name_defined_only_in_tests_or_examples_is_found(kind: str) -> None:
     elsewhere = file("src/c.py", symbol=1, defines=("moor_at_dawn",))
     assert order("moor_at_dawn", contains_words, defines, elsewhere)[::2] == ["src/c.py", kind]
     assert order("where do ships moor at dawn", contains_words, defines)[0] == "src/a.py"
+
+
+# --- scores ---------------------------------------------------------------------------------------
+
+
+def test_alpha_moves_the_balance_between_words_and_meaning() -> None:
+    words, meaning = file("src/a.py", keyword=1.0), file("src/b.py", keyword=0.0, similarity=0.5)
+    assert order("x y", words, meaning, alpha=0.0)[0] == "src/a.py"
+    assert order("x y", words, meaning, alpha=1.0)[0] == "src/b.py"
+
+
+@pytest.mark.parametrize("similarity", [0.4, 0.0])
+def test_a_score_is_the_share_of_the_best_possible_sum(similarity: float) -> None:
+    files = [file("src/session.py", keyword=3, similarity=similarity), file("src/a.py", keyword=0.1)]
+    possible = sum(
+        signal.weight
+        for signal in SIGNALS
+        if signal.weight > 0 and signal.always and (similarity or signal.family is not Family.VECTOR)
+    )
+    for scored in scores(understand("session cookie"), files):
+        total = sum(reason.value * reason.weight for reason in scored.reasons)
+        assert scored.score == pytest.approx(total / possible) or scored.score < 0.05
+
+
+def test_a_literal_without_matches_changes_no_score() -> None:
+    files = [file("src/a.py", keyword=3), file("src/b.py", keyword=2, similarity=0.5)]
+    others = [signal for signal in SIGNALS if signal.title != "contains the literal text"]
+    query = understand("x y")
+    assert scores(query, files) == scores(query, files, others)
+
+
+def test_files_that_are_all_penalised_keep_their_order() -> None:
+    tests = [file(f"tests/test_{name}.py", keyword=weight) for name, weight in (("a", 1), ("b", 3), ("c", 2))]
+    assert order("where is it parsed", *tests) == ["tests/test_b.py", "tests/test_c.py", "tests/test_a.py"]
+
+
+def test_no_files_have_no_scores() -> None:
+    assert scores(understand("x"), []) == []
 
 
 # --- floors and weights ----------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 from tests.index.index_builders import indexed, small_table
+from tests.retrieval.indexed_folder import ReaderOf
 from tests.retrieval.searching import search
 
 from cairn.index.sqlite.sqlite_reader import SqliteReader
@@ -55,16 +56,12 @@ def test_a_failed_leg_is_reported_and_the_others_answer(writer: IndexWriter, tmp
     "query",
     ["moor_ship", "moorShip", "moor-ship", "MoorShip", "moor ship", "Berth::moor_ship()", "berths.moorShip"],
 )
-def test_a_definition_is_found_in_every_spelling_of_its_name(tmp_path: Path, query: str) -> None:
-    writer = IndexWriter(tmp_path)
-    writer.write([indexed("src/a.py", "def moor_ship(berth):\n    return berth\n")], ())
-    writer.close()
-    found = search([SqliteReader(tmp_path)], query)
+def test_a_definition_is_found_in_every_spelling_of_its_name(reader_of: ReaderOf, query: str) -> None:
+    found = search([reader_of({"src/a.py": "def moor_ship(berth):\n    return berth\n"})], query)
     assert [(result.stored.path, result.source) for result in found] == [("src/a.py", "exact")]
 
 
-def test_each_result_of_a_defined_name_contains_it(tmp_path: Path) -> None:
-    writer = IndexWriter(tmp_path)
+def test_each_result_of_a_defined_name_contains_it(reader_of: ReaderOf) -> None:
     files = {
         "src/berths.py": "def moor_ship(berth):\n    return berth\n",
         "docs/mooring.md": "# Mooring\n\nCall `moor_ship` for each ship.\n",
@@ -72,8 +69,6 @@ def test_each_result_of_a_defined_name_contains_it(tmp_path: Path) -> None:
         "tests/test_berths.py": "def test_mooring():\n    assert moor_ship(1) == 1\n",
     }
     longer = {"src/unmoor.py": "def unmoor_ship_twice(ship, berth):\n    return moor, ship, berth\n"}
-    writer.write([indexed(path, text) for path, text in (files | longer).items()], ())
-    writer.close()
-    found = [result.stored.path for result in search([SqliteReader(tmp_path)], "moor_ship")]
+    found = [result.stored.path for result in search([reader_of(files | longer)], "moor_ship")]
     assert found[0] == "src/berths.py"
     assert set(found) == {path for path, text in files.items() if "moor_ship" in text}

@@ -15,7 +15,7 @@ from cairn.protocol import Verdict
 from cairn.protocol.search_messages import ChunkType
 from cairn.retrieval.query import understand
 from cairn.retrieval.scores import Ranked
-from cairn.retrieval.verdict import NOTHING_MATCHES, WEAK, evidence, judge, likelihood
+from cairn.retrieval.verdict import NOTHING_MATCHES, WEAK, WHICH_FIRST, evidence, judge, likelihood
 from cairn.retrieval.window_ranking import Strength
 from cairn.settings.tree import VerdictSettings
 
@@ -150,10 +150,15 @@ def test_a_name_of_several_words_is_not_two_questions() -> None:
     assert verdict.action == "answer"
 
 
+def test_one_result_does_not_answer_two_questions() -> None:
+    both = passage("Workspace home", "The first page.", "docs/both.md")
+    assert judged("workspace or home", both).message != WHICH_FIRST
+
+
 def test_a_phrase_in_the_title_has_the_most_points() -> None:
     links = passage("Quick links", "One click away.", "docs/other.md")
     # 5 for the phrase, 3 for each term in the title and 2 for each in the headings.
-    assert evidence(understand("quick links"), links, (0.5, 0.5)).score == pytest.approx(5 + 2 * 3 + 2 * 2)
+    assert evidence(understand("quick links"), links).score == pytest.approx(5 + 2 * 3 + 2 * 2)
 
 
 # --- by the best passages --------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def is_valid(settings: Any) -> bool:
     )
 
 
-@hypothesis_settings(max_examples=300)
+@hypothesis_settings(max_examples=100)
 @given(trees())
 def test_any_values_give_valid_settings(values: dict[str, Any]) -> None:
     settings, warnings = overlay(Settings(), values, "cairn")
@@ -65,7 +65,7 @@ def test_any_values_give_valid_settings(values: dict[str, Any]) -> None:
     hash(settings)
 
 
-@hypothesis_settings(max_examples=200)
+@hypothesis_settings(max_examples=100)
 @given(st.dictionaries(
     st.lists(st.sampled_from([*NAMES, "x", ""]), min_size=1, max_size=4).map(lambda k: "CAIRN_" + "__".join(k)),  # noqa: E501
     st.text(st.characters(codec=None), max_size=20) | st.sampled_from(["[[[", "{a=1}", "1e999", "-1", "nan", "['a']"]),  # noqa: E501

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.git_repository import GitRepository
 from tests.postgres import postgres, postgres_server, prepared_postgres, server_folder
-from tests.team.git_repositories import GitRepository, harbour
+from tests.team.git_repositories import harbour
 from tests.team.shared_town import town
 
 __all__ = ["postgres", "postgres_server", "prepared_postgres", "server_folder", "town"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 import numpy as np
 import psycopg
 from attrs import evolve, frozen
+from tests.git_repository import GitRepository
 from tests.harbour import HARBOUR
 
 from cairn.embedding.shared import SharedModel
@@ -44,46 +43,6 @@ _TABLES = {
 
 _SUBJECTS = """SELECT f.path FROM subjects_fts s JOIN files f ON f.id = s.rowid
     WHERE subjects_fts MATCH 'berths'"""
-
-
-class GitRepository:
-    """A repository with a working tree, whose commits are a minute apart."""
-
-    def __init__(self, folder: Path, files: Mapping[str, str] | None = None) -> None:
-        self.folder = folder
-        self._minute = 0
-        if files is not None:
-            folder.mkdir(parents=True)
-            self.git("init", "--quiet", "--initial-branch=main")
-            self.write(files)
-            self.commit("First berths")
-
-    def git(self, *arguments: str) -> str:
-        when = f"{1_700_000_000 + 60 * self._minute} +0000"
-        dates = {"GIT_AUTHOR_DATE": when, "GIT_COMMITTER_DATE": when, "GIT_CONFIG_GLOBAL": os.devnull}
-        settings = "-c user.name=Ada -c user.email=ada@example.org -c protocol.file.allow=always".split()
-        command = ("git", *settings, *arguments)
-        done = subprocess.run(
-            command, cwd=self.folder, env=os.environ | dates, capture_output=True, check=True
-        )
-        return done.stdout.decode().strip()
-
-    def write(self, files: Mapping[str, str | bytes]) -> None:
-        for path, content in files.items():
-            (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (self.folder / path).write_bytes(content.encode() if isinstance(content, str) else content)
-
-    def commit(self, subject: str) -> str:
-        self._minute += 1
-        self.git("add", "--all", "--force")
-        self.git("commit", "--quiet", "--allow-empty", "-m", subject)
-        return self.git("rev-parse", "HEAD")
-
-    def clone(self, folder: Path) -> GitRepository:
-        self.git("clone", "--quiet", str(self.folder), str(folder))
-        found = GitRepository(folder)
-        found._minute = self._minute + 100
-        return found
 
 
 def many_files(count: int, folder: str = "src/fleet") -> dict[str, str]:
@@ -137,7 +96,7 @@ def try_open_snapshot(url: str, store: Store, name: str, ref: str) -> PostgresRe
         key = SnapshotKey(*row)
         grant(owner, reader, [key.repository])
     memory = store.read(reader, lambda db: read_snapshot(db, key))
-    return PostgresReader.of(store, reader, memory) if memory is not None else None
+    return PostgresReader.of(store.single_reads(reader), memory) if memory is not None else None
 
 
 @frozen

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from attrs import frozen
+from tests.git_repository import GitRepository
 from tests.postgres import new_database
 from tests.serving import Answer, Served
-from tests.team.git_repositories import GitRepository, harbour, index
+from tests.team.git_repositories import harbour, index
 from tests.team.team_server import LIGHTHOUSE, TeamStore, machine, on_machine, team_serving
 
 from cairn.index.postgres.team_schema import prepare

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from tests.conftest import ask
+from tests.git_repository import GitRepository
 from tests.serving import wait_for
-from tests.team.git_repositories import GitRepository
 from tests.team.shared_town import Town
 from tests.team.team_server import team_serving
 
@@ -471,7 +471,7 @@ def test_folder_without_an_indexed_commit_is_indexed_here(
 ) -> None:
     shutil.rmtree(clone.folder / ".git")
     if git == "above":
-        GitRepository(clone.folder.parent).git("init", "--quiet")
+        GitRepository(clone.folder.parent)
     elif git != "none":
         clone.git("init", "--quiet")
     if git == "unknown commit":

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from attrs import frozen
 from click.testing import CliRunner
+from tests.git_repository import GitRepository
 from tests.harbour import HARBOUR
 from tests.postgres import execute
-from tests.team.git_repositories import GitRepository, index, many_files
+from tests.team.git_repositories import index, many_files
 from tests.team.shared_town import still
 from tests.team.team_server import own_store
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import ask
+from tests.git_repository import GitRepository
 from tests.git_traps import ATTRIBUTES, Traps, signed_commit, snapshot
 from tests.serving import wait_for
-from tests.team.git_repositories import GitRepository, harbour
+from tests.team.git_repositories import harbour
 from tests.team.shared_town import Town
 from tests.team.test_clone import matched, opened, shared
 

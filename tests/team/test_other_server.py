@@ -12,17 +12,11 @@ from typing import cast
 
 import pytest
 from psycopg.conninfo import make_conninfo
+from tests.git_repository import GitRepository
 from tests.killable_server import KillableServer
 from tests.postgres import QUICK_SETTINGS, execute
 from tests.serving import wait_for
-from tests.team.git_repositories import (
-    GitRepository,
-    assert_equal_to_checkout,
-    harbour,
-    index,
-    many_files,
-    snapshot_reader,
-)
+from tests.team.git_repositories import assert_equal_to_checkout, harbour, index, many_files, snapshot_reader
 from tests.team.team_server import LIGHTHOUSE, TeamStore
 
 from cairn import protocol

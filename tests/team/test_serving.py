@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.git_repository import GitRepository
 from tests.killable_server import KillableServer
 from tests.postgres import QUICK_SETTINGS, execute
 from tests.serving import Answer, wait_for
-from tests.team.git_repositories import GitRepository, harbour, index
+from tests.team.git_repositories import harbour, index
 from tests.team.shared_town import BERTHS, PLACE, QUERIES, Town, comparable
 from tests.team.team_server import LIGHTHOUSE, PASSWORD, TeamStore, machine, team_serving
 from tests.web.conftest import Browser
@@ -374,7 +375,7 @@ def test_folders_are_not_served_beside_a_store(tmp_path: Path) -> None:
 def refused(store: str) -> str:
     """The error of a store that cannot be used, without its password."""
     with pytest.raises(StoreUnavailableError) as raised:
-        team_store.TeamStore.at([store])
+        team_store.connect([store])
     assert PASSWORD not in str(raised.value)
     return str(raised.value)
 

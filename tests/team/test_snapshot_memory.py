@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 from weakref import ref
 
-from tests.team.git_repositories import GitRepository, index, snapshot_reader
+from tests.git_repository import GitRepository
+from tests.team.git_repositories import index, snapshot_reader
 
 from cairn.embedding.packaged import load_packaged
 from cairn.index.queries.known_words import IndexVocabulary

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from attrs import frozen
-from tests.team.git_repositories import GitRepository
+from tests.git_repository import GitRepository
 from tests.team.team_server import LOGIN, PASSWORD, TeamStore, team_serving
 
 import cairn.index.postgres

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from tests.git_repository import GitRepository
 from tests.team.git_repositories import (
-    GitRepository,
     assert_equal_to_checkout,
     bulk_counts,
     count,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Queue
@@ -10,9 +9,9 @@ from typing import Any
 
 import psycopg
 import pytest
+from tests.git_repository import GitRepository
 from tests.harbour import HARBOUR
 from tests.team.git_repositories import (
-    GitRepository,
     assert_equal_to_checkout,
     bulk_counts,
     count,
@@ -44,6 +43,7 @@ def test_first_index_equals_that_of_a_checkout(store: str, repository: GitReposi
             "empty.py": "",
         }
     )
+    repository.git("add", "--force", "ignored/kept.py")
     repository.commit("More berths of all kinds")
     found = index(store, repository)
     assert (found.ref, found.files, found.files_read) == ("main", 14, 14)
@@ -231,12 +231,8 @@ def test_shallow_clone_has_no_root_commits(store: str, repository: GitRepository
 
 
 def test_repository_of_long_hashes_is_indexed(store: str, tmp_path: Path) -> None:
-    folder = tmp_path / "harbour"
-    folder.mkdir()
-    repository = GitRepository(folder)
-    repository.git("init", "--quiet", "--initial-branch=main", "--object-format=sha256")
-    repository.write(HARBOUR)
-    assert len(repository.commit("First berths")) == 64
+    repository = GitRepository(tmp_path / "harbour", options=["--object-format=sha256"])
+    assert len(repository.commit("First berths", HARBOUR)) == 64
     assert index(store, repository).files_read == 6
     repository.write({"a.py": "A = 1\n"})
     repository.commit("More berths")
@@ -323,7 +319,7 @@ def test_repository_without_commits_says_so(store: str, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(InvalidRequestError, match="git init"):
         index(store, tmp_path / "empty")
-    GitRepository(tmp_path / "empty").git("init", "--quiet")
+    GitRepository(tmp_path / "empty")
     with pytest.raises(InvalidRequestError, match="no branch yet"):
         index(store, tmp_path / "empty")
 
@@ -338,14 +334,8 @@ def test_links_submodules_and_hostile_names_are_left_out(
     listed = repository.git("ls-tree", repository.git("write-tree"))
     names = ("..", ".GIT", r'"\377.md"', r"back\slash.md", "git~1")
     hostile = [f"100644 blob {blob}\t{name}" for name in names]
-    made = subprocess.run(
-        ("git", "mktree"),
-        cwd=repository.folder,
-        input="\n".join([listed, *hostile, ""]).encode(),
-        capture_output=True,
-        check=True,
-    )
-    commit = repository.git("commit-tree", made.stdout.decode().strip(), "-p", "HEAD", "-m", "Hostile")
+    made = repository.git("mktree", given="\n".join([listed, *hostile, ""]).encode())
+    commit = repository.git("commit-tree", made, "-p", "HEAD", "-m", "Hostile")
     repository.git("update-ref", "refs/heads/hostile", commit)
     found = index(store, repository, "hostile")
     assert found.files == 7

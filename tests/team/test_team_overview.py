@@ -75,8 +75,8 @@ def test_repository_has_its_commit_age_and_size(engine: StoredEngine) -> None:
     assert seen.team is not None
     (found,) = seen.team.repositories
     (folder,) = seen.folders
-    assert (found.ref, found.refs, found.newer_ref) == ("main", 2, "pier")
-    assert found.newer_at - found.committed_at == datetime.timedelta(minutes=1)
+    assert (found.ref, found.refs, found.newest_ref) == ("main", 2, "pier")
+    assert found.newest_at - found.committed_at == datetime.timedelta(minutes=1)
     assert found.commit == (folder.revision.commit if folder.revision else "")
     assert (found.files, found.chunks) == (folder.files, folder.chunks)
     assert folder.shares is not None

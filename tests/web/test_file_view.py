@@ -213,7 +213,7 @@ def test_links_to_a_hostile_name_lead_to_it(browser: Browser) -> None:
         ("src/harbour/nowhere.py", "There is no"),
         (".env", "such files are never shown"),
         ("dredging.log", "is left out of the index by the rule"),
-        ("src/harbour", "is a folder"),
+        ("src/harbour", "is a directory"),
         ("../../etc/passwd", "outside of the workspace"),
         ("/etc/passwd", "outside of the workspace"),
         (f"{HOSTILE}<script>alert(9)</script>", "There is no"),

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.operations.recent_queries import PhaseLine, QueryLine, Timings
+from cairn.operations.kill_switch import PhaseChange
+from cairn.operations.query_log import QueryLine
+from cairn.operations.recent_queries import Timings
 from cairn.web.drawings import Plot, latency_plot
 
 BEGAN = datetime.datetime(2026, 3, 1, 10, tzinfo=datetime.UTC)
@@ -20,7 +22,7 @@ def timing(seconds: float, ms: float, *, cached: bool = False, failed: bool = Fa
     return QueryLine(at, 7, "search", ms, 3, 3, "", cached, error, "", keyword_match=False)
 
 
-def plotted(*questions: QueryLine, steps: tuple[PhaseLine, ...] = ()) -> Plot:
+def plotted(*questions: QueryLine, steps: tuple[PhaseChange, ...] = ()) -> Plot:
     found = latency_plot(Timings(questions, steps), 1_000, 250)
     assert found is not None
     return found
@@ -68,9 +70,9 @@ def test_all_points_and_ticks_are_inside_the_plot(
 
 
 def test_phase_changes_are_lines_with_their_reasons() -> None:
-    def step(seconds: float, before: int, after: int) -> PhaseLine:
+    def step(seconds: float, before: int, after: int) -> PhaseChange:
         at = (BEGAN + datetime.timedelta(seconds=seconds)).isoformat()
-        return PhaseLine(at, before, after, f"Reason {after}.", None, 7)
+        return PhaseChange(at, before, after, f"Reason {after}.", None, 7)
 
     plot = plotted(timing(0, 10), timing(100, 10), steps=(step(-50, 3, 1), step(50, 3, 2), step(51, 2, 3)))
     # There is no room for the label 3.

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 from attrs import evolve, frozen
+from tests.git_repository import GitRepository
 from tests.postgres import postgres_server
 from tests.serving import Served, wait_for
-from tests.team.git_repositories import GitRepository, harbour, index
+from tests.team.git_repositories import harbour, index
 from tests.team.team_server import LIGHTHOUSE, TeamStore, own_store, team_serving
 from tests.web.conftest import HOSTILE, Browser, assert_nothing_foreign, signed_in
 

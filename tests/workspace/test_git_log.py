@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.git_repository import GitRepository
 
 from cairn.workspace import git_log
 from cairn.workspace.git import Git, git_folder
@@ -29,44 +30,6 @@ from cairn.workspace.repository import locate
 LINES = "".join(f"line {number}\n" for number in range(50))
 
 
-class Project:
-    """A repository in which each commit is a second younger than the previous one."""
-
-    def __init__(self, root: Path, *options: str) -> None:
-        self.root = root
-        root.mkdir(parents=True, exist_ok=True)
-        self._seconds = 1_700_000_000
-        self.git("init", "--quiet", "--initial-branch=main", *options)
-
-    def git(self, *arguments: str, data: bytes | None = None) -> str:
-        stamp = f"{self._seconds} +0000"
-        environment = os.environ | {"GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp}
-        identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgsign=false")
-        command = ("git", *identity, *arguments)
-        done = subprocess.run(
-            command, cwd=self.root, input=data, env=environment, capture_output=True, check=True
-        )
-        return done.stdout.decode("utf-8", "replace").strip()
-
-    def commit(self, subject: str | bytes, **texts: str) -> str:
-        """Write the files (`__` in a name is a `.`) and commit all changes."""
-        for name, text in texts.items():
-            self.write(name.replace("__", "."), text)
-        return self.record(subject)
-
-    def write(self, path: str, text: str) -> None:
-        file = self.root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-
-    def record(self, subject: str | bytes) -> str:
-        self._seconds += 1
-        self.git("add", "--all")
-        message = subject.encode() if isinstance(subject, str) else subject
-        self.git("commit", "--quiet", "--allow-empty", "--file=-", data=message)
-        return self.git("rev-parse", "HEAD")
-
-
 @pytest.fixture(autouse=True)
 def _no_configuration_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
@@ -75,8 +38,8 @@ def _no_configuration_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path / "project")
+def project(tmp_path: Path) -> GitRepository:
+    return GitRepository(tmp_path / "project")
 
 
 def histories(root: Path, *present: str) -> dict[str, list[str]]:
@@ -91,53 +54,53 @@ def histories(root: Path, *present: str) -> dict[str, list[str]]:
 
 
 class TestReading:
-    def test_commits_have_subject_time_and_changes_newest_first(self, project: Project) -> None:
+    def test_commits_have_subject_time_and_changes_newest_first(self, project: GitRepository) -> None:
         first = project.commit("Add the parser", parser__py=LINES)
         second = project.commit("Fix the parser\n\nAt length.", parser__py=LINES + "x", lexer__py="y")
 
-        reading = read_commits(project.root, ())
+        reading = read_commits(project.folder, ())
 
         assert reading.hashes == (second, first)
         assert list(reading) == [
-            Commit(second, 1_700_000_002, "Fix the parser", (Change("lexer.py"), Change("parser.py"))),
-            Commit(first, 1_700_000_001, "Add the parser", (Change("parser.py"),)),
+            Commit(second, 1_700_000_120, "Fix the parser", (Change("lexer.py"), Change("parser.py"))),
+            Commit(first, 1_700_000_060, "Add the parser", (Change("parser.py"),)),
         ]
         assert reading.problem == ""
 
-    def test_renames_name_the_old_path_and_deletions_are_marked(self, project: Project) -> None:
+    def test_renames_name_the_old_path_and_deletions_are_marked(self, project: GitRepository) -> None:
         project.commit("Add", old__py=LINES, gone__py="z")
         project.git("mv", "old.py", "new.py")
         project.git("rm", "--quiet", "gone.py")
         project.commit("Move", new__py=LINES + "x\n")
 
-        assert next(iter(read_commits(project.root, ()))).changes == (
+        assert next(iter(read_commits(project.folder, ()))).changes == (
             Change("gone.py", deleted=True),
             Change("new.py", before="old.py"),
         )
 
-    def test_known_commits_are_listed_but_not_read_again(self, project: Project) -> None:
+    def test_known_commits_are_listed_but_not_read_again(self, project: GitRepository) -> None:
         known = [project.commit("One", a="1"), project.commit("Two", a="2")]
         new = project.commit("Three", a="3")
 
-        reading = read_commits(project.root, known)
+        reading = read_commits(project.folder, known)
 
         assert reading.hashes == (new, known[1], known[0])
         assert [commit.hash for commit in reading] == [new]
 
-    def test_other_branch_adds_only_its_own_commits(self, project: Project) -> None:
+    def test_other_branch_adds_only_its_own_commits(self, project: GitRepository) -> None:
         base = project.commit("Base", a="1")
         project.git("checkout", "--quiet", "-b", "topic")
         project.commit("Topic", a="2")
         project.git("checkout", "--quiet", "main")
         other = project.commit("Main", b="1")
 
-        assert read_commits(project.root, (base,)).hashes == (other, base)
+        assert read_commits(project.folder, (base,)).hashes == (other, base)
 
-    def test_commits_without_changes_are_read(self, project: Project) -> None:
-        project.record("Empty")
-        assert [commit.changes for commit in read_commits(project.root, ())] == [()]
+    def test_commits_without_changes_are_read(self, project: GitRepository) -> None:
+        project.commit("Empty")
+        assert [commit.changes for commit in read_commits(project.folder, ())] == [()]
 
-    def test_merges_are_left_out(self, project: Project) -> None:
+    def test_merges_are_left_out(self, project: GitRepository) -> None:
         project.commit("Base", a="1")
         project.git("checkout", "--quiet", "-b", "topic")
         project.commit("Topic", b="1")
@@ -145,36 +108,37 @@ class TestReading:
         project.commit("Main", c="1")
         project.git("merge", "--quiet", "--no-edit", "topic")
 
-        assert [commit.subject for commit in read_commits(project.root, ())] == ["Main", "Topic", "Base"]
+        assert [commit.subject for commit in read_commits(project.folder, ())] == ["Main", "Topic", "Base"]
 
-    def test_number_of_commits_is_limited(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_number_of_commits_is_limited(
+        self, project: GitRepository, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         hashes = [project.commit(f"Number {n}", a=str(n)) for n in range(3)]
         monkeypatch.setattr(git_log, "_COMMITS", 2)
-        assert read_commits(project.root, ()).hashes == (hashes[2], hashes[1])
+        assert read_commits(project.folder, ()).hashes == (hashes[2], hashes[1])
 
     @pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
-    def test_any_file_name_and_subject_encoding_is_read(self, project: Project) -> None:
-        project.write("tab\there\nand there.py", "1")
-        project.write("größe 日本.py", "2")
+    def test_any_file_name_and_subject_encoding_is_read(self, project: GitRepository) -> None:
+        project.write({"tab\there\nand there.py": "1", "größe 日本.py": "2"})
         project.git("config", "i18n.commitEncoding", "ISO-8859-1")
-        project.record("Größe".encode("latin-1"))
+        project.commit("Größe".encode("latin-1"))
         project.git("config", "i18n.commitEncoding", "UTF-8")
-        project.write("a", "1")
-        project.record(b"broken \xff\xfe bytes")
+        project.write({"a": "1"})
+        project.commit(b"broken \xff\xfe bytes")
 
-        newest, oldest = read_commits(project.root, ())
+        newest, oldest = read_commits(project.folder, ())
 
         assert newest.subject.startswith("broken ")
         assert oldest.subject == "Größe"
         assert {change.path for change in oldest.changes} == {"tab\there\nand there.py", "größe 日本.py"}
 
     def test_user_settings_of_git_have_no_effect(
-        self, project: Project, monkeypatch: pytest.MonkeyPatch
+        self, project: GitRepository, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         project.commit("Add", old__py=LINES, copied__py="".join(reversed(LINES)))
         project.git("mv", "old.py", "new.py")
         project.commit("Move", copied__py="x", copy__py="".join(reversed(LINES)))
-        expected = list(read_commits(project.root, ()))
+        expected = list(read_commits(project.folder, ()))
         settings = """
             diff.renames=false diff.noprefix=true color.ui=always core.quotePath=true log.date=relative
             log.showSignature=true diff.external=false i18n.logOutputEncoding=UTF-16 core.pager=false
@@ -185,21 +149,21 @@ class TestReading:
         monkeypatch.setenv("GIT_DIR", "/nowhere")
         monkeypatch.setenv("GIT_INDEX_FILE", "/nowhere")
 
-        reading = read_commits(project.root, ())
+        reading = read_commits(project.folder, ())
 
         assert list(reading) == expected
         assert reading.problem == ""
 
-    def test_subfolder_sees_only_changes_below_it(self, project: Project) -> None:
-        project.write("elsewhere/moved.py", LINES)
-        project.record("Outside")
+    def test_subfolder_sees_only_changes_below_it(self, project: GitRepository) -> None:
+        project.write({"elsewhere/moved.py": LINES})
+        project.commit("Outside")
         project.git("mv", "elsewhere", "app")
-        project.record("Move in")
+        project.commit("Move in")
         project.git("mv", "app/moved.py", "app/renamed.py")
-        project.write("README", "1")
-        project.record("Rename")
+        project.write({"README": "1"})
+        project.commit("Rename")
 
-        commits = list(read_commits(project.root / "app", ()))
+        commits = list(read_commits(project.folder / "app", ()))
 
         assert [(commit.subject, commit.changes) for commit in commits] == [
             ("Rename", (Change("renamed.py", before="moved.py"),)),
@@ -215,24 +179,26 @@ class TestProblems:
         assert head(tmp_path) is None
         assert watched_files(tmp_path) == []
 
-    def test_repository_without_commits_reports_a_problem(self, project: Project) -> None:
-        reading = read_commits(project.root, ())
+    def test_repository_without_commits_reports_a_problem(self, project: GitRepository) -> None:
+        reading = read_commits(project.folder, ())
         assert list(reading) == []
         assert "no commit yet" in reading.problem
-        assert head(project.root) is None
+        assert head(project.folder) is None
 
-    def test_missing_git_reports_a_remedy(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_missing_git_reports_a_remedy(
+        self, project: GitRepository, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         commit = project.commit("One", a="1")
         monkeypatch.setenv("PATH", "")
-        reading = read_commits(project.root, ())
+        reading = read_commits(project.folder, ())
         assert list(reading) == []
         assert "install it" in reading.problem
-        assert head(project.root) == commit
+        assert head(project.folder) == commit
 
-    def test_broken_repository_reports_a_problem(self, project: Project) -> None:
+    def test_broken_repository_reports_a_problem(self, project: GitRepository) -> None:
         commit = project.commit("One", a="1")
-        shutil.rmtree(project.root / ".git" / "objects" / commit[:2])
-        reading = read_commits(project.root, ())
+        shutil.rmtree(project.folder / ".git" / "objects" / commit[:2])
+        reading = read_commits(project.folder, ())
         assert list(reading) == []
         assert reading.problem.startswith("git: ")
 
@@ -242,16 +208,16 @@ class TestProblems:
         assert head(tmp_path) is None
         assert read_commits(tmp_path, ()).problem
 
-    def test_missing_text_only_loses_renames_of_its_commit(self, project: Project) -> None:
+    def test_missing_text_only_loses_renames_of_its_commit(self, project: GitRepository) -> None:
         oldest = project.commit("Add", a__py=LINES, b__py=LINES + "b")
         project.git("mv", "b.py", "c.py")
         project.commit("Alike", c__py=LINES + "c")
         blob = project.git("rev-parse", "HEAD:c.py")
         project.git("mv", "a.py", "d.py")
         newest = project.commit("Move", d__py=LINES + "d")
-        (project.root / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+        (project.folder / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
 
-        reading = read_commits(project.root, ())
+        reading = read_commits(project.folder, ())
         commits = list(reading)
 
         assert [commit.hash for commit in commits] == list(reading.hashes)
@@ -259,10 +225,10 @@ class TestProblems:
         assert commits[1].changes == (Change("b.py", deleted=True), Change("c.py"))
         assert reading.problem == ""
 
-    def test_last_commit_of_a_shallow_clone_is_left_out(self, project: Project, tmp_path: Path) -> None:
+    def test_last_commit_of_a_shallow_clone_is_left_out(self, project: GitRepository, tmp_path: Path) -> None:
         for number in range(3):
             project.commit(f"Number {number}", a=str(number))
-        source, clone = f"file://{project.root.as_posix()}", tmp_path / "clone"
+        source, clone = f"file://{project.folder.as_posix()}", tmp_path / "clone"
         project.git("clone", "--quiet", "--depth=2", source, str(clone))
 
         reading = read_commits(clone, ())
@@ -270,13 +236,13 @@ class TestProblems:
         assert [commit.subject for commit in reading] == ["Number 2"]
         assert len(reading.hashes) == 1
 
-    def test_partial_clone_fetches_nothing(self, project: Project, tmp_path: Path) -> None:
+    def test_partial_clone_fetches_nothing(self, project: GitRepository, tmp_path: Path) -> None:
         project.git("config", "uploadpack.allowFilter", "true")
         project.commit("Add", a__py=LINES)
         project.git("mv", "a.py", "b.py")
         project.commit("Move", b__py=LINES + "b")
         project.commit("Change", b__py="other")
-        source, clone = f"file://{project.root.as_posix()}", tmp_path / "clone"
+        source, clone = f"file://{project.folder.as_posix()}", tmp_path / "clone"
         project.git("clone", "--quiet", "--filter=blob:none", source, str(clone))
         before = sorted((clone / ".git" / "objects").rglob("*"))
 
@@ -288,68 +254,72 @@ class TestProblems:
 
 
 class TestStopping:
-    def test_stop_ends_git_and_reports_it(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_stop_ends_git_and_reports_it(
+        self, project: GitRepository, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         project.commit("One", a="1")
         _hang(monkeypatch, project)
-        reading = read_commits(project.root, (), stop=lambda: True)
+        reading = read_commits(project.folder, (), stop=lambda: True)
         assert "stopped" in reading.problem
 
     def test_commits_read_before_the_deadline_are_kept(
-        self, project: Project, monkeypatch: pytest.MonkeyPatch
+        self, project: GitRepository, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         project.commit("One", a="1")
         _hang(monkeypatch, project)
         monkeypatch.setattr(git_log, "_SECONDS", 0.2)
-        reading = read_commits(project.root, ())
+        reading = read_commits(project.folder, ())
         assert len(reading.hashes) == 1
         assert "took too long" in reading.problem
 
-    def test_closing_the_reader_stops_git(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_closing_the_reader_stops_git(
+        self, project: GitRepository, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         project.commit("One", a="1")
         _hang(monkeypatch, project)
         begun = time.monotonic()
         with closing(Git(git_folder(), begun + 300).run(("log",))) as blocks:
-            assert next(blocks).strip().decode() == head(project.root)
+            assert next(blocks).strip().decode() == head(project.folder)
         assert time.monotonic() - begun < 60
         assert not [thread for thread in threading.enumerate() if thread.name == "cairn-git"]
 
 
-def _hang(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+def _hang(monkeypatch: pytest.MonkeyPatch, project: GitRepository) -> None:
     """Put a git on the PATH that lists HEAD and then waits for ever."""
     if os.name == "nt":
         pytest.skip("The fake git is a shell script.")
-    folder = project.root.parent / "bin"
+    folder = project.folder.parent / "bin"
     folder.mkdir()
     script = folder / "git"
-    script.write_text(f"#!/bin/sh\necho {head(project.root)}\nexec sleep 600\n")
+    script.write_text(f"#!/bin/sh\necho {head(project.folder)}\nexec sleep 600\n")
     script.chmod(0o755)
     monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
 
 
 class TestHead:
-    def test_head_is_read_from_packed_references(self, project: Project) -> None:
+    def test_head_is_read_from_packed_references(self, project: GitRepository) -> None:
         commit = project.commit("One", a="1")
         project.git("branch", "main-2")
         project.git("tag", "-a", "-m", "v", "v1")
         project.git("pack-refs", "--all")
-        assert not (project.root / ".git/refs/heads/main").exists()
-        assert head(project.root) == commit
+        assert not (project.folder / ".git/refs/heads/main").exists()
+        assert head(project.folder) == commit
 
-    def test_head_starts_no_process(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_head_starts_no_process(self, project: GitRepository, monkeypatch: pytest.MonkeyPatch) -> None:
         commit = project.commit("One", a="1")
         monkeypatch.setattr(subprocess, "Popen", None)
-        assert head(project.root) == commit
+        assert head(project.folder) == commit
 
-    def test_empty_git_folder_is_not_a_repository(self, project: Project) -> None:
+    def test_empty_git_folder_is_not_a_repository(self, project: GitRepository) -> None:
         commit = project.commit("One", a="1")
-        (project.root / "inner" / ".git").mkdir(parents=True)
-        assert head(project.root / "inner") == commit
-        found = locate(project.root / "inner")
+        (project.folder / "inner" / ".git").mkdir(parents=True)
+        assert head(project.folder / "inner") == commit
+        found = locate(project.folder / "inner")
         assert found is not None
-        assert found.top == project.root.resolve()
+        assert found.top == project.folder.resolve()
 
     def test_watched_file_changes_with_each_commit_and_checkout(
-        self, project: Project, tmp_path: Path
+        self, project: GitRepository, tmp_path: Path
     ) -> None:
         project.commit("One", a="1")
         project.git("worktree", "add", "--quiet", "-b", "other", str(tmp_path / "tree"))
@@ -366,28 +336,31 @@ class TestHead:
 
 
 class TestFollowing:
-    def test_file_continues_under_its_old_names(self, project: Project) -> None:
+    def test_file_continues_under_its_old_names(self, project: GitRepository) -> None:
         project.commit("Add", a=LINES)
         project.git("mv", "a", "b")
         project.commit("First move", b=LINES + "b\n")
         project.commit("Change", b=LINES + "b\nc\n")
         project.git("mv", "b", "c")
-        project.record("Second move")
+        project.commit("Second move")
 
-        assert histories(project.root, "c") == {"c": ["Second move", "Change", "First move", "Add"]}
+        assert histories(project.folder, "c") == {"c": ["Second move", "Change", "First move", "Add"]}
 
-    def test_reused_name_does_not_inherit(self, project: Project) -> None:
+    def test_reused_name_does_not_inherit(self, project: GitRepository) -> None:
         project.commit("Add", a=LINES)
         project.git("mv", "a", "b")
-        project.record("Move away")
+        project.commit("Move away")
         project.commit("Take the name again", a="something else")
 
-        assert histories(project.root, "a", "b") == {"a": ["Take the name again"], "b": ["Move away", "Add"]}
+        assert histories(project.folder, "a", "b") == {
+            "a": ["Take the name again"],
+            "b": ["Move away", "Add"],
+        }
 
         project.git("rm", "--quiet", "b")
-        project.record("Remove")
+        project.commit("Remove")
 
-        assert histories(project.root, "a") == {"a": ["Take the name again"]}
+        assert histories(project.folder, "a") == {"a": ["Take the name again"]}
 
     @pytest.mark.parametrize(
         ("newest_first", "expected"),
@@ -422,10 +395,10 @@ class TestFollowing:
         found = follow(commits, expected)
         assert {name: [touch.hash for touch in found[name].touches] for name in found} == expected
 
-    def test_copy_does_not_inherit(self, project: Project) -> None:
+    def test_copy_does_not_inherit(self, project: GitRepository) -> None:
         project.commit("Add", a=LINES)
         project.commit("Copy", b=LINES)
-        assert histories(project.root, "a", "b") == {"a": ["Add"], "b": ["Copy"]}
+        assert histories(project.folder, "a", "b") == {"a": ["Add"], "b": ["Copy"]}
 
     def test_sweeping_commits_only_rename(self) -> None:
         moved = tuple(Change(f"new/{n}", before=f"old/{n}") for n in range(61))
@@ -450,8 +423,8 @@ class TestFollowing:
         assert follow([Commit("1", 1, "", (Change("a"), Change("b", deleted=True)))], []) == {}
 
 
-def test_a_checkout_has_a_number_for_each_commit(project: Project) -> None:
-    checkout = Checkout(project.root)
+def test_a_checkout_has_a_number_for_each_commit(project: GitRepository) -> None:
+    checkout = Checkout(project.folder)
     assert checkout.number() == 0
     commits = [project.commit(subject, berths__py=f"# {subject}\n") for subject in ("Moor", "Guide")]
     first, second = int(commits[0][:15], 16), int(commits[1][:15], 16)
@@ -461,5 +434,5 @@ def test_a_checkout_has_a_number_for_each_commit(project: Project) -> None:
     project.git("checkout", "--quiet", "main")
     assert checkout.number() == second
     # git writes the log of HEAD before the reference of the branch.
-    (project.root / ".git" / "refs" / "heads" / "main").write_text(f"{commits[0]}\n")
+    (project.folder / ".git" / "refs" / "heads" / "main").write_text(f"{commits[0]}\n")
     assert checkout.number() == first

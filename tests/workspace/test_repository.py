@@ -12,7 +12,7 @@ from copy import copy
 from pathlib import Path
 
 import pytest
-from tests.workspace.test_git_log import Project
+from tests.git_repository import GitRepository
 
 from cairn.workspace.git import GitError, is_hash
 from cairn.workspace.git_log import head, read_commits
@@ -22,26 +22,26 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Links and pipes
 
 
 @pytest.fixture
-def private(tmp_path: Path) -> Project:
+def private(tmp_path: Path) -> GitRepository:
     """A repository that the hostile one wants to be taken for."""
-    project = Project(tmp_path / "home" / "private")
+    project = GitRepository(tmp_path / "home" / "private")
     project.commit("Private", secret="1")
     project.git("worktree", "add", "--quiet", "-b", "side", str(tmp_path / "home" / "side"))
     return project
 
 
 @pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    project = Project(tmp_path_factory.mktemp("original") / "project")
+def original(tmp_path_factory: pytest.TempPathFactory) -> GitRepository:
+    project = GitRepository(tmp_path_factory.mktemp("original") / "project")
     project.commit("Public", public="1")
     return project
 
 
 @pytest.fixture
-def project(original: Project, tmp_path: Path) -> Project:
+def project(original: GitRepository, tmp_path: Path) -> GitRepository:
     found = copy(original)
-    found.root = tmp_path / "project"
-    shutil.copytree(original.root, found.root)
+    found.folder = tmp_path / "project"
+    shutil.copytree(original.folder, found.folder)
     return found
 
 
@@ -58,7 +58,7 @@ def unread(folder: Path) -> str:
 
 @pytest.mark.parametrize("named", ["private/.git", "private/.git/worktrees/side", "side/.git"])
 def test_git_file_cannot_name_a_repository_of_another_folder(
-    private: Project, tmp_path: Path, named: str
+    private: GitRepository, tmp_path: Path, named: str
 ) -> None:
     target = tmp_path / "home" / named
     text = target.read_text() if target.is_file() else f"gitdir: {target}\n"
@@ -70,12 +70,12 @@ def test_git_file_cannot_name_a_repository_of_another_folder(
 
 
 @pytest.mark.parametrize("own", [".git", "elsewhere"])
-def test_commondir_cannot_name_another_repository(private: Project, tmp_path: Path, own: str) -> None:
+def test_commondir_cannot_name_another_repository(private: GitRepository, tmp_path: Path, own: str) -> None:
     archive = tmp_path / "archive"
     folder = archive / own
     folder.mkdir(parents=True)
     (folder / "HEAD").write_text("ref: refs/heads/main\n")
-    (folder / "commondir").write_text(f"{private.root}/.git\n")
+    (folder / "commondir").write_text(f"{private.folder}/.git\n")
     (folder / "gitdir").write_text(f"{archive}/.git\n")
     if own != ".git":
         (archive / ".git").write_text(f"gitdir: {own}\n")
@@ -87,12 +87,14 @@ def test_commondir_cannot_name_another_repository(private: Project, tmp_path: Pa
     "part",
     ["", "HEAD", "objects", "refs", "refs/heads", "refs/heads/main", "packed-refs", "shallow", "config"],
 )
-def test_links_out_of_a_repository_are_not_followed(private: Project, tmp_path: Path, part: str) -> None:
+def test_links_out_of_a_repository_are_not_followed(
+    private: GitRepository, tmp_path: Path, part: str
+) -> None:
     private.git("pack-refs", "--all")
     private.git("update-ref", "refs/heads/main", private.commit("Loose", secret="2"))
     archive = tmp_path / "archive"
-    shutil.copytree(private.root, archive)
-    place, target = archive / ".git" / part, private.root / ".git" / part
+    shutil.copytree(private.folder, archive)
+    place, target = archive / ".git" / part, private.folder / ".git" / part
     target.touch()
     if place.is_dir():
         shutil.rmtree(place)
@@ -105,13 +107,13 @@ def test_links_out_of_a_repository_are_not_followed(private: Project, tmp_path: 
 
 
 @pytest.mark.parametrize("kind", ["folder", "pack", "packs", "object", "commit-graph"])
-def test_linked_objects_are_refused(private: Project, tmp_path: Path, kind: str) -> None:
+def test_linked_objects_are_refused(private: GitRepository, tmp_path: Path, kind: str) -> None:
     archive = tmp_path / "archive"
     if kind in ("pack", "packs"):
         private.git("gc", "--quiet")
-    shutil.copytree(private.root, archive)
+    shutil.copytree(private.folder, archive)
     objects = archive / ".git" / "objects"
-    commit = head(private.root)
+    commit = head(private.folder)
     assert commit
     place = {
         "folder": objects / commit[:2],
@@ -124,51 +126,51 @@ def test_linked_objects_are_refused(private: Project, tmp_path: Path, kind: str)
         shutil.rmtree(place)
     else:
         place.unlink(missing_ok=True)
-    place.symlink_to(private.root / place.relative_to(archive))
+    place.symlink_to(private.folder / place.relative_to(archive))
     assert str(place) in unread(archive)
 
 
-def test_borrowed_objects_are_refused_with_a_remedy(private: Project, tmp_path: Path) -> None:
+def test_borrowed_objects_are_refused_with_a_remedy(private: GitRepository, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
-    private.git("clone", "--quiet", "--shared", str(private.root), str(clone))
-    assert head(clone) == head(private.root)
+    private.git("clone", "--quiet", "--shared", str(private.folder), str(clone))
+    assert head(clone) == head(private.folder)
     assert "git repack -a -d" in unread(clone)
     private.git("-C", str(clone), "repack", "-a", "-d", "--quiet")
     (clone / ".git" / "objects" / "info" / "alternates").unlink()
     assert [commit.subject for commit in read_commits(clone, ())] == ["Private"]
 
 
-def test_index_of_packs_cannot_name_packs_elsewhere(private: Project, project: Project) -> None:
-    commit = head(private.root)
+def test_index_of_packs_cannot_name_packs_elsewhere(private: GitRepository, project: GitRepository) -> None:
+    commit = head(private.folder)
     private.git("repack", "-a", "-d", "--quiet")
-    (pack,) = (private.root / ".git/objects/pack").glob("*.idx")
-    objects = project.root / ".git" / "objects"
+    (pack,) = (private.folder / ".git/objects/pack").glob("*.idx")
+    objects = project.folder / ".git" / "objects"
     up = os.path.relpath(pack, objects / "pack")
     # An index of packs is made where the pack is, and its name replaced by one of the same length.
     inside = objects / "pack" / ("x" * (len(up) - 4) + ".idx")
     shutil.copy(pack, inside)
     shutil.copy(pack.with_suffix(".pack"), inside.with_suffix(".pack"))
-    private.git("-C", str(project.root), "multi-pack-index", "write")
+    private.git("-C", str(project.folder), "multi-pack-index", "write")
     for each in objects.rglob(f"{inside.stem}.*"):
         each.unlink()
     index = objects / "pack" / "multi-pack-index"
     index.chmod(0o644)
     index.write_bytes(index.read_bytes().replace(inside.name.encode(), up.encode()))
-    (project.root / ".git" / "HEAD").write_text(f"{commit}\n")
-    assert head(project.root) == commit
-    unread(project.root)
+    (project.folder / ".git" / "HEAD").write_text(f"{commit}\n")
+    assert head(project.folder) == commit
+    unread(project.folder)
 
 
 # --- what is one's own ----------------------------------------------------------------------------------
 
 
 def test_worktree_and_submodule_belong_to_their_repository(
-    private: Project, project: Project, tmp_path: Path
+    private: GitRepository, project: GitRepository, tmp_path: Path
 ) -> None:
     allowed = ("-c", "protocol.file.allow=always")
-    project.git(*allowed, "submodule", "--quiet", "add", str(private.root), "deep/lib")
-    project.record("Add a library")
-    assert [c.subject for c in read_commits(project.root / "deep" / "lib", ())] == ["Private"]
+    project.git(*allowed, "submodule", "--quiet", "add", str(private.folder), "deep/lib")
+    project.commit("Add a library")
+    assert [c.subject for c in read_commits(project.folder / "deep" / "lib", ())] == ["Private"]
     assert [c.subject for c in read_commits(tmp_path / "home" / "side", ())] == ["Private"]
     # The submodule of a worktree is in the git folder of the worktree.
     tree = tmp_path / "tree"
@@ -178,48 +180,48 @@ def test_worktree_and_submodule_belong_to_their_repository(
 
 
 def test_separate_git_folder_is_read_once_it_names_its_folder(tmp_path: Path) -> None:
-    project = Project(tmp_path / "project")
+    project = GitRepository(tmp_path / "project")
     project.commit("One", a="1")
-    (project.root / ".git").rename(tmp_path / "separate")
-    (project.root / ".git").write_text("gitdir: ../separate\n")
-    assert "git config core.worktree" in unread(project.root)
-    project.git("config", "core.worktree", str(project.root))
-    assert [commit.subject for commit in read_commits(project.root, ())] == ["One"]
+    (project.folder / ".git").rename(tmp_path / "separate")
+    (project.folder / ".git").write_text("gitdir: ../separate\n")
+    assert "git config core.worktree" in unread(project.folder)
+    project.git("config", "core.worktree", str(project.folder))
+    assert [commit.subject for commit in read_commits(project.folder, ())] == ["One"]
 
 
-def test_moved_worktree_is_read_once_it_is_repaired(private: Project, tmp_path: Path) -> None:
+def test_moved_worktree_is_read_once_it_is_repaired(private: GitRepository, tmp_path: Path) -> None:
     (tmp_path / "home" / "side").rename(tmp_path / "moved")
     assert "git worktree repair" in unread(tmp_path / "moved")
     private.git("-C", str(tmp_path / "moved"), "worktree", "repair")
     assert [commit.subject for commit in read_commits(tmp_path / "moved", ())] == ["Private"]
 
 
-def test_old_link_as_head_is_read(project: Project) -> None:
-    commit = head(project.root)
-    (project.root / ".git" / "HEAD").unlink()
-    (project.root / ".git" / "HEAD").symlink_to("refs/heads/main")
-    assert head(project.root) == commit
+def test_old_link_as_head_is_read(project: GitRepository) -> None:
+    commit = head(project.folder)
+    (project.folder / ".git" / "HEAD").unlink()
+    (project.folder / ".git" / "HEAD").symlink_to("refs/heads/main")
+    assert head(project.folder) == commit
 
 
-def test_bare_repository_is_opened_only_by_its_own_path(project: Project, tmp_path: Path) -> None:
+def test_bare_repository_is_opened_only_by_its_own_path(project: GitRepository, tmp_path: Path) -> None:
     project.git("clone", "--quiet", "--bare", ".", str(tmp_path / "bare"))
     bare = open_bare(tmp_path / "bare")
     assert bare is not None
-    assert bare.resolve("HEAD") == head(project.root)
-    assert open_bare(project.root) is None
+    assert bare.resolve("HEAD") == head(project.folder)
+    assert open_bare(project.folder) is None
     with pytest.raises(NoRepositoryError):
         open_repository(tmp_path / "bare")
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="Only root can give files away.")
-def test_repository_of_another_user_counts_only_in_its_own_folder(project: Project) -> None:
-    inner = project.root / "inner"
+def test_repository_of_another_user_counts_only_in_its_own_folder(project: GitRepository) -> None:
+    inner = project.folder / "inner"
     inner.mkdir()
-    os.chown(project.root / ".git", 12345, 12345)
+    os.chown(project.folder / ".git", 12345, 12345)
     assert "another user" in unread(inner)
-    assert [commit.subject for commit in read_commits(project.root, ())] == ["Public"]
+    assert [commit.subject for commit in read_commits(project.folder, ())] == ["Public"]
     os.chown(inner, 12345, 12345)
-    assert head(inner) == head(project.root)
+    assert head(inner) == head(project.folder)
 
 
 # --- files that are no files ------------------------------------------------------------------------------
@@ -244,14 +246,14 @@ def _huge(path: Path) -> None:
     ["HEAD", "refs/heads/main", "packed-refs", "shallow", "config", "index", "objects/info/alternates"],
 )
 def test_special_and_huge_files_do_not_hang(
-    project: Project, part: str, make: Callable[[Path], None]
+    project: GitRepository, part: str, make: Callable[[Path], None]
 ) -> None:
-    place = project.root / ".git" / part
+    place = project.folder / ".git" / part
     place.unlink(missing_ok=True)
     make(place)
     if part == "packed-refs":
-        (project.root / ".git" / "refs" / "heads" / "main").unlink()
-    found, began = open_repository(project.root), time.monotonic()
+        (project.folder / ".git" / "refs" / "heads" / "main").unlink()
+    found, began = open_repository(project.folder), time.monotonic()
 
     def read() -> None:
         found.git(found.resolve("HEAD") or "", began + 60)
@@ -269,8 +271,10 @@ def test_special_git_file_does_not_hang(tmp_path: Path, make: Callable[[Path], N
 
 
 @pytest.mark.parametrize("name", ["commondir", "gitdir"])
-def test_pipe_in_the_folder_of_a_worktree_does_not_hang(private: Project, tmp_path: Path, name: str) -> None:
-    file = private.root / ".git" / "worktrees" / "side" / name
+def test_pipe_in_the_folder_of_a_worktree_does_not_hang(
+    private: GitRepository, tmp_path: Path, name: str
+) -> None:
+    file = private.folder / ".git" / "worktrees" / "side" / name
     file.unlink()
     os.mkfifo(file)
     assert locate(tmp_path / "home" / "side") is None
@@ -288,59 +292,61 @@ def test_pipe_in_the_folder_of_a_worktree_does_not_hang(private: Project, tmp_pa
         "refs/heads/", "refs", "-x", "refs/heads/a:b", "refs/heads/a\\b", "ORIG_HEAD", "refs/heads/a\0",
     ],
 )  # fmt: skip
-def test_impossible_references_are_not_read(project: Project, name: str) -> None:
+def test_impossible_references_are_not_read(project: GitRepository, name: str) -> None:
     commit = project.git("rev-parse", "refs/heads/main")
-    (project.root / ".git" / "HEAD").write_text(f"ref: {name}\n")
+    (project.folder / ".git" / "HEAD").write_text(f"ref: {name}\n")
     for path in ("refs/heads/main.lock", "ORIG_HEAD", "refs/heads/.hidden"):
-        (project.root / ".git" / path).write_text(commit)
-    assert head(project.root) is None
-    assert open_repository(project.root).resolve(name) is None
+        (project.folder / ".git" / path).write_text(commit)
+    assert head(project.folder) is None
+    assert open_repository(project.folder).resolve(name) is None
 
 
-def test_loop_of_references_ends(project: Project) -> None:
-    (project.root / ".git" / "refs" / "heads" / "main").write_text("ref: refs/heads/main\n")
-    assert head(project.root) is None
+def test_loop_of_references_ends(project: GitRepository) -> None:
+    (project.folder / ".git" / "refs" / "heads" / "main").write_text("ref: refs/heads/main\n")
+    assert head(project.folder) is None
 
 
 @pytest.mark.parametrize("commit", ["--output=x", "-h", "HEAD", "abc", "A" * 40, "a" * 41, "a" * 40 + "\n"])
-def test_only_a_full_hash_becomes_a_commit(project: Project, commit: str) -> None:
+def test_only_a_full_hash_becomes_a_commit(project: GitRepository, commit: str) -> None:
     assert not is_hash(commit)
     with pytest.raises(GitError, match="not the hash of a commit"):
-        open_repository(project.root).git(commit, time.monotonic() + 60)
+        open_repository(project.folder).git(commit, time.monotonic() + 60)
 
 
 @pytest.mark.parametrize("hashes", ["sha1", "sha256"])
 def test_references_in_a_table_are_read(tmp_path: Path, hashes: str) -> None:
     try:
-        project = Project(tmp_path / "project", "--ref-format=reftable", f"--object-format={hashes}")
+        project = GitRepository(
+            tmp_path / "project", options=["--ref-format=reftable", f"--object-format={hashes}"]
+        )
     except subprocess.CalledProcessError:
         pytest.skip("This version of git keeps no references in a table.")
     first = project.commit("One", a="1")
     project.git("worktree", "add", "--quiet", "-b", "side", str(tmp_path / "side"))
     second = project.commit("Two", a="2")
     project.git("tag", "-a", "-m", "v", "v1")
-    found, side = open_repository(project.root), open_repository(tmp_path / "side")
+    found, side = open_repository(project.folder), open_repository(tmp_path / "side")
     assert (found.branch(), side.branch()) == ("refs/heads/main", "refs/heads/side")
-    assert (head(project.root), head(tmp_path / "side")) == (second, first)
+    assert (head(project.folder), head(tmp_path / "side")) == (second, first)
     assert side.names("refs/heads", "refs/tags") == {"refs/heads/main", "refs/heads/side", "refs/tags/v1"}
     assert found.resolve("refs/heads/nowhere") is None
     assert [commit.subject for commit in read_commits(tmp_path / "side", ())] == ["One"]
     project.git("checkout", "--quiet", "--detach", first)
-    assert (head(project.root), found.branch()) == (first, "")
-    (project.root / ".git" / "reftable" / "tables.list").unlink()
-    os.mkfifo(project.root / ".git" / "reftable" / "tables.list")
-    assert head(project.root) is None
+    assert (head(project.folder), found.branch()) == (first, "")
+    (project.folder / ".git" / "reftable" / "tables.list").unlink()
+    os.mkfifo(project.folder / ".git" / "reftable" / "tables.list")
+    assert head(project.folder) is None
 
 
-def test_names_are_those_of_git(project: Project) -> None:
+def test_names_are_those_of_git(project: GitRepository) -> None:
     for name in ("a", "b/c", "größe"):
         project.git("branch", name)
     project.git("pack-refs", "--all")
     project.git("branch", "loose/one")
     project.git("tag", "-a", "-m", "v", "v1")
-    (project.root / ".git" / "refs" / "heads" / "x.lock").touch()
+    (project.folder / ".git" / "refs" / "heads" / "x.lock").touch()
     listed = project.git("for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags").split("\n")
-    found = open_repository(project.root)
+    found = open_repository(project.folder)
     assert found.names("refs/heads", "refs/tags") == set(listed)
     assert found.names("refs/heads") == {name for name in listed if name.startswith("refs/heads/")}
     assert isinstance(found, Repository)

@@ -113,7 +113,11 @@ def answers(record: Record, seconds: float) -> bool:
 
 def dialogue(connection: socket.socket, record: Record, wish: dict[str, Any]) -> Channel:
     """Return a channel over an open connection once the engine has accepted `wish`. Raises AttachError."""
-    channel, answer = _first_answer(connection, record, None, wish, None)
+    return accepted(*_first_answer(connection, record, None, wish, None))
+
+
+def accepted(channel: Channel, answer: dict[str, Any]) -> Channel:
+    """Return the channel if the engine has accepted the request. Raises AttachError."""
     if not answer.get("ok"):
         channel.close()
         raise AttachError(str(answer.get("error", "the engine refused")))

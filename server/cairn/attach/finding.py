@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cairn import __version__
-from cairn.attach.channel import AttachError, Channel, SilentEngineError, opened
+from cairn.attach.channel import AttachError, Channel, SilentEngineError, accepted, opened
 from cairn.attach.engine_records import BACKGROUND, PROTOCOL, Record, read_record
 from cairn.paths import private_folder, workspace_dir
 
@@ -88,10 +88,7 @@ def _agreed(folders: Sequence[Path], wish: dict[str, Any]) -> Channel | None:
         except AttachError:
             continue
         else:
-            if answer.get("ok"):
-                return channel
-            channel.close()
-            raise AttachError(str(answer.get("error", "the engine refused")))
+            return accepted(channel, answer)
     return None
 
 

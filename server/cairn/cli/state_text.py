@@ -36,8 +36,8 @@ def print_status(answer: StatusAnswer, *, everything: bool = False) -> None:
     said = "" if health.level == GOOD else health.text
     others = [text for text in (answer.last_error, *answer.warnings) if text and text not in said]
     if not answer.generation:
-        write("[bold]not indexed yet[/]")
-        warn(said, *others)
+        write(f"[{_COLOURS.get(health.level, 'dim')}]{escape(said)}[/]")
+        warn(*others)
         return
     files = f"{answer.files.indexed:,} of {counted(max(answer.files.total, answer.files.indexed), 'file')}"
     state = "paused" if answer.paused and answer.state == "indexing" else answer.state

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cairn.cli.output import answers, print_json, remark, report, show, to_stderr
-from cairn.errors import CairnError, InvalidRequestError, TeamError
+from cairn.errors import InvalidRequestError, TeamError, needing
 from cairn.text.counts import counted
 
 if TYPE_CHECKING:
     from cairn.team.commit_indexing import IndexResult
     from cairn.team.garbage import Collected
     from cairn.team.team_store import OwnedStore, StoredRepository, StoreState
-
-_EXTRA = 'This needs more libraries: pip install "cairn-ls[serve,team]"'
-_TRIAL_EXTRA = 'This needs more libraries: pip install "cairn-ls[serve,team-trial]"'
 
 store_option = click.option(
     "--store",
@@ -40,10 +37,8 @@ def team() -> None:
 
 
 def _owned(store: str | None) -> OwnedStore:
-    try:
+    with needing("serve", "team"):
         from cairn.team.team_store import OwnedStore
-    except ImportError as problem:
-        raise CairnError(_EXTRA) from problem
     return OwnedStore.at([store] if store else [])
 
 
@@ -54,10 +49,8 @@ def up(as_json: bool) -> None:
 
     It runs until `cairn team down`, which keeps its data.
     """
-    try:
+    with needing("serve", "team-trial"):
         from cairn.team.team_store import ensure_trial_token, logins_folder, start_trial
-    except ImportError as problem:
-        raise CairnError(_TRIAL_EXTRA) from problem
     server, store = start_trial()
     token_file = ensure_trial_token(store, logins_folder())
 

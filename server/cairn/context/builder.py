@@ -85,21 +85,16 @@ def section_frame(title: str) -> tuple[str, ...]:
     return f"## {title}\n", _BLANK, _BLANK
 
 
-def block(item: Item) -> tuple[str, str, str]:
-    """Return the whole item: the lines above its text, the text, and the lines below."""
-    if not item.quoted:
-        return "", _ended(item.text), ""
-    return _quotation(item, item.text, "")
-
-
-def cut_block(item: Item, first: int, last: int) -> tuple[str, str, str]:
-    """Return the item as `block` does, but only its lines `[first, last)`, and a mark for the other lines."""
+def block(item: Item, first: int = 0, last: int | None = None) -> tuple[str, str, str]:
+    """Return the item: the lines above its text, the text, and the lines below. If only the lines
+    `[first, last)` of the text are shown, a mark counts the others."""
     lines = lines_with_ends(item.text)
     kept = "".join(lines[first:last])
-    mark = f"[cut: {_missing(first, len(lines) - last)}]\n"
+    left_out = _missing(first, 0 if last is None else len(lines) - last)
+    mark = f"[cut: {left_out}]\n" if left_out else ""
     if not item.quoted:
-        return "", _ended(kept), f"  {mark}"
-    return _quotation(cut_item(item, first, last), kept, mark)
+        return "", _ended(kept), f"  {mark}" if mark else ""
+    return _quotation(cut_item(item, first, len(lines) if last is None else last), kept, mark)
 
 
 def cut_item(item: Item, first: int, last: int) -> Item:
@@ -259,7 +254,7 @@ def _cut(item: Item, room: int, count: TokenCounter) -> _Block | None:
     """Return as many whole lines around the item's focus as fit; None if not even one does."""
     lines = lines_with_ends(item.text)
     first = last = min(item.focus, len(lines) - 1) if lines else 0
-    spare = room - _count(cut_block(evolve(item, text="\n"), 0, 0), count)
+    spare = room - _count(block(evolve(item, text="\n"), 0, 0), count)
     grown = True
     while grown:
         grown = False
@@ -268,7 +263,7 @@ def _cut(item: Item, room: int, count: TokenCounter) -> _Block | None:
         if last > first > 0 and (tokens := count(lines[first - 1])) <= spare:
             first, spare, grown = first - 1, spare - tokens, True
     while last > first:
-        pieces = cut_block(item, first, last)
+        pieces = block(item, first, last)
         if (tokens := _count(pieces, count)) <= room:
             return _Block(cut_item(item, first, last), "".join(pieces), tokens)
         if last - 1 > item.focus:

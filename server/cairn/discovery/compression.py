@@ -15,8 +15,8 @@ from attrs import evolve, frozen
 
 from cairn.discovery.categories import categorize
 from cairn.discovery.code_evidence import code_statements
+from cairn.discovery.preparation import QueryTerms
 from cairn.discovery.statements import Statement, prose_statements
-from cairn.discovery.terms import QueryTerms
 from cairn.languages.registry import language_of_fence
 from cairn.protocol.discovery_messages import Bullet, ScoredChunk
 from cairn.protocol.search_messages import citation, whole_lines
@@ -92,7 +92,8 @@ def compress_evidence(
         return []
     terms = QueryTerms.of(query) if terms is None else terms
     chosen = _chosen(chunks, terms, max_bullets, max_per_doc, config)
-    if not chosen and terms.about and not any(_introduces(terms.about, chunk) for chunk in chunks):
+    about = terms.about
+    if not chosen and about and not any(_introduces(about, chunk) for chunk in chunks):
         # If no sentence introduces or names the subject, take sentences with its words: "routing" and
         # "routes".
         chosen = _chosen(chunks, evolve(terms, about=None), max_bullets, max_per_doc, config)
@@ -103,16 +104,16 @@ def compress_evidence(
 
 
 def _candidates(
-    chunks: Sequence[ScoredChunk], scorer: _Scorer, config: CompressionConfig, max_bullets: int
+    chunks: Sequence[ScoredChunk], terms: QueryTerms, config: CompressionConfig, max_bullets: int
 ) -> list[_Candidate]:
     """Return the statements that may become bullets, best first. Chunks without better ones are not read."""
-    bounds = [(scorer.most(chunk), chunk) for chunk in chunks if scorer.takes(chunk)]
+    bounds = [(_most(terms, chunk), chunk) for chunk in chunks if _may_answer(terms.about, chunk)]
     bounds.sort(key=lambda pair: -pair[0])
     found: list[_Candidate] = []
     for bound, chunk in bounds:
         if sum(candidate.score >= bound for candidate in found) >= _SPARE * max_bullets:
             break
-        found.extend(_best_of(chunk, scorer, config))
+        found.extend(_best_of(chunk, terms, config))
     return sorted(found, key=_Candidate.order)
 
 
@@ -123,7 +124,7 @@ def _chosen(
     max_per_doc: int,
     config: CompressionConfig,
 ) -> list[_Candidate]:
-    candidates = _candidates(chunks, _Scorer(terms), config, max_bullets)
+    candidates = _candidates(chunks, terms, config, max_bullets)
     least = LEAST_SHARE * candidates[0].score if terms.about and candidates else 0.0
     chosen: list[_Candidate] = []
     word_sets: list[frozenset[str]] = []
@@ -143,69 +144,55 @@ def _chosen(
     return chosen
 
 
-@frozen
-class _Scorer:
-    """Scores statements by the terms of the question."""
+def _score(
+    terms: QueryTerms, chunk: ScoredChunk, statement: Statement, start: float, *, is_tagline: bool
+) -> float:
+    alone = LEANING_FIT if statement.leaning else 1.0
+    if not terms.groups:  # Only the chunk and the position count.
+        return chunk.score * (CHUNK_SHARE + (1 - CHUNK_SHARE) * start * alone)
+    covered = terms.coverage(statement.text)
+    if about := terms.about:
+        introduces = SAYS + OPENS + IS_ABOUT if is_tagline else _introduction(about, chunk, statement)
+        if is_about_ownership(statement.text) or not (introduces or _adds(about, chunk, statement)):
+            return 0.0
+        covered = introduces + (1 - SAYS - OPENS - IS_ABOUT) * covered
+    fit = (START_SHARE * start + (1 - START_SHARE) * covered) * alone
+    return CHUNK_SHARE * chunk.score + (1 - CHUNK_SHARE) * fit
 
-    terms: QueryTerms
 
-    def score(
-        self, chunk: ScoredChunk, statement: Statement, start: float, *, is_tagline: bool = False
-    ) -> float:
-        alone = LEANING_FIT if statement.leaning else 1.0
-        if not self.terms.groups:  # Only the chunk and the position count.
-            return chunk.score * (CHUNK_SHARE + (1 - CHUNK_SHARE) * start * alone)
-        covered = self.terms.coverage(statement.text)
-        if self.terms.about:
-            about = self.terms.about
-            if is_about_ownership(statement.text):
-                return 0.0
-            introduces = SAYS + OPENS + IS_ABOUT if is_tagline else self._about(about, chunk, statement)
-            if not introduces and not self._adds(about, chunk, statement):
-                return 0.0
-            covered = introduces + (1 - SAYS - OPENS - IS_ABOUT) * covered
-        fit = (START_SHARE * start + (1 - START_SHARE) * covered) * alone
-        return CHUNK_SHARE * chunk.score + (1 - CHUNK_SHARE) * fit
+def _introduction(about: OverviewSubject, chunk: ScoredChunk, statement: Statement) -> float:
+    """Return how well the statement introduces the subject of an overview; 0 if it does not."""
+    is_head = bool(statement.head) and name_key(chunk.metadata.symbol) == about.key
+    line = _first_line(chunk) + statement.first
+    opens = line < TOP_LINES and _opens(about, chunk, line)
+    first = " ".join(statement.text.split()[:SUBJECT_WORDS])
+    is_about = not _is_code(chunk) and about.names(first)  # Code names what it uses.
+    return SAYS * max(is_head, about.definition_score(statement.text)) + OPENS * opens + IS_ABOUT * is_about
 
-    def _adds(self, about: OverviewSubject, chunk: ScoredChunk, statement: Statement) -> bool:
-        """Return whether an overview may use the statement though it does not name the subject."""
-        category = _category(chunk, statement)
-        is_placed = category not in (BulletCategory.OTHER, BulletCategory.DEFINITION)
-        return is_placed and _owns(about, chunk, statement)
 
-    def most(self, chunk: ScoredChunk) -> float:
-        """Return an upper bound of the scores of the statements in the chunk."""
-        if not self.terms.groups:
-            return chunk.score
-        covered = 1.0 if self.terms.about else self.terms.coverage(chunk.content)
-        fit = START_SHARE + (1 - START_SHARE) * covered
-        return CHUNK_SHARE * chunk.score + (1 - CHUNK_SHARE) * fit
+def _adds(about: OverviewSubject, chunk: ScoredChunk, statement: Statement) -> bool:
+    """Return whether an overview may use the statement though it does not name the subject."""
+    is_placed = _category(chunk, statement) not in (BulletCategory.OTHER, BulletCategory.DEFINITION)
+    return is_placed and _owns(about, chunk, statement)
 
-    def is_first(self, chunk: ScoredChunk) -> bool:
-        """Return whether the chunk is the first in the document that introduces an overview's subject."""
-        is_first = chunk.metadata.chunk_index == 0
-        return is_first and self.terms.about is not None and _opens(self.terms.about, chunk, 0)
 
-    def takes(self, chunk: ScoredChunk) -> bool:
-        """Return whether the chunk may give evidence. Overviews use no tests or lists of maintainers."""
-        if self.terms.about is None:
-            return True
-        path, headings = chunk.metadata.file_path, chunk.metadata.header_path.split(" > ")
-        kind = file_kind(path)
-        if kind is not FileKind.DOCS and not _is_code(chunk):  # For example, a script without a grammar.
-            return False
-        return kind not in (FileKind.TESTS, FileKind.EXAMPLES) and not is_project_upkeep(headings, path)
+def _most(terms: QueryTerms, chunk: ScoredChunk) -> float:
+    """Return an upper bound of the scores of the statements in the chunk."""
+    if not terms.groups:
+        return chunk.score
+    covered = 1.0 if terms.about else terms.coverage(chunk.content)
+    return CHUNK_SHARE * chunk.score + (1 - CHUNK_SHARE) * (START_SHARE + (1 - START_SHARE) * covered)
 
-    def _about(self, about: OverviewSubject, chunk: ScoredChunk, statement: Statement) -> float:
-        """Return how well the statement introduces the subject of an overview; 0 if it does not."""
-        is_head = bool(statement.head) and name_key(chunk.metadata.symbol) == about.key
-        line = _first_line(chunk) + statement.first
-        opens = line < TOP_LINES and _opens(about, chunk, line)
-        first = " ".join(statement.text.split()[:SUBJECT_WORDS])
-        is_about = not _is_code(chunk) and about.names(first)  # Code names what it uses.
-        return (
-            SAYS * max(is_head, about.definition_score(statement.text)) + OPENS * opens + IS_ABOUT * is_about
-        )
+
+def _may_answer(about: OverviewSubject | None, chunk: ScoredChunk) -> bool:
+    """Return whether the chunk may give evidence. Overviews use no tests or lists of maintainers."""
+    if about is None:
+        return True
+    path, headings = chunk.metadata.file_path, chunk.metadata.header_path.split(" > ")
+    kind = file_kind(path)
+    if kind is not FileKind.DOCS and not _is_code(chunk):  # For example, a script without a grammar.
+        return False
+    return kind not in (FileKind.TESTS, FileKind.EXAMPLES) and not is_project_upkeep(headings, path)
 
 
 def _first_line(chunk: ScoredChunk) -> int:
@@ -250,11 +237,11 @@ def _document(chunk: ScoredChunk) -> tuple[str, str, str]:
     return chunk.collection, chunk.metadata.folder, chunk.metadata.file_path
 
 
-def _best_of(chunk: ScoredChunk, scorer: _Scorer, config: CompressionConfig) -> list[_Candidate]:
+def _best_of(chunk: ScoredChunk, terms: QueryTerms, config: CompressionConfig) -> list[_Candidate]:
     """Return the chunk's best statements within the length limits. No statement is a part of another."""
     candidates: list[_Candidate] = []
-    about, most = scorer.terms.about, config.max_sentence_words
-    is_first = scorer.is_first(chunk)
+    about, most = terms.about, config.max_sentence_words
+    is_first = chunk.metadata.chunk_index == 0 and about is not None and _opens(about, chunk, 0)
     fewest = min(OVERVIEW_WORDS, config.min_sentence_words) if about else config.min_sentence_words
     statements = _statements(chunk, fewest)
     says_it = [about is not None and about.definition_score(statement.text) > 0 for statement in statements]
@@ -265,7 +252,7 @@ def _best_of(chunk: ScoredChunk, scorer: _Scorer, config: CompressionConfig) -> 
         says = is_tagline or says_it[position]
         if (fewest if says else config.min_sentence_words) <= words <= most:
             start = 1 / (1 + START_DECAY * position) if config.prefer_starts else 1.0
-            if score := scorer.score(chunk, statement, start, is_tagline=is_tagline):
+            if score := _score(terms, chunk, statement, start, is_tagline=is_tagline):
                 candidates.append(_Candidate(statement, chunk, score, is_tagline))
     lines = lines_of(chunk.content)
     best: list[_Candidate] = []
@@ -298,11 +285,8 @@ def _extension_of(chunk: ScoredChunk) -> str:
 
 
 def _source_ids(chunks: Iterable[ScoredChunk]) -> dict[str, str]:
-    """Return an id `<collection>#<chunk index>` for each `doc_id`.
-
-    Chunks of two files in a collection may have the same index. The ids of the second and later files end
-    with `.2`, `.3`, …, because an id must name one source.
-    """
+    """Return an id `<collection>#<chunk index>` for each `doc_id`, with `.2`, `.3`, … at its end for further
+    files of the collection that have a chunk of this index."""
     claimed: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for chunk in chunks:
         name = f"{chunk.collection}#{chunk.metadata.chunk_index}"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from attrs import define, evolve, field
 
-from cairn.discovery.searching import merge
 from cairn.index.queries.file_queries import collections_within
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter
@@ -26,6 +25,24 @@ from cairn.settings.tree import SearchSettings
 
 _CHUNKS_PER_FILE = 20
 """The maximum number of chunks per file. A search shows one passage per file, but evidence needs several."""
+
+
+def place(chunk: ScoredChunk) -> tuple[str, str, str, int, str]:
+    metadata = chunk.metadata
+    return chunk.collection, metadata.folder, metadata.file_path, metadata.chunk_index, chunk.doc_id
+
+
+def best_first(chunks: Iterable[ScoredChunk]) -> list[ScoredChunk]:
+    """Return the chunks by score, highest first, and equal scores by `place`."""
+    return sorted(chunks, key=lambda chunk: (-chunk.score, place(chunk)))
+
+
+def merge(chunks: Iterable[ScoredChunk]) -> list[ScoredChunk]:
+    """Return the chunks as `best_first` does, but each `doc_id` only once, with its best score."""
+    merged: dict[str, ScoredChunk] = {}
+    for chunk in best_first(chunks):
+        merged.setdefault(chunk.doc_id, chunk)
+    return list(merged.values())
 
 
 @define(eq=False)
@@ -70,10 +87,11 @@ class IndexedSearcher:
     @property
     def remark(self) -> str:
         """What to tell the user about the first search."""
-        return self._first.remark if self._first else ""
+        return self._first.legs.remark if self._first else ""
 
     def search(self, queries: Sequence[str], collections: Sequence[str], k: int) -> list[list[ScoredChunk]]:
-        """Search as `Searcher` describes, with one ranking for all queries.
+        """Return the best `k` chunks of the collections for each query, best first, with scores 0 to 1. The
+        first query is the question, and the others are variations of it. One ranking serves all queries.
 
         Scores are relative to the best score for the first query of the first search, because the stages'
         thresholds expect that the best passages score near 1. Only the collections of the first search are
@@ -134,6 +152,7 @@ class IndexedSearcher:
         return ranking
 
     def package_relevance(self, query: str, collections: Sequence[str]) -> Mapping[str, float]:
+        """Return how much the question is about a collection's package, 0 to 1, by collection."""
         if not query.strip():
             return {}
         understood = understand(query, vocabulary=self._vocabulary, settings=self._settings)
@@ -143,6 +162,7 @@ class IndexedSearcher:
         return {name: relevance[project] for name, project in projects.items() if project in relevance}
 
     def neighbours(self, chunks: Sequence[ScoredChunk], window: int) -> list[list[ScoredChunk]]:
+        """Return, for each chunk, up to `window` chunks before and after it in its file, in order."""
         results = [self.found[chunk.doc_id] for chunk in chunks]
         return [
             [self._scored(Ranked(result.folder, stored, 0.0, "keyword", ())) for stored in around]

@@ -12,10 +12,16 @@ from attrs import define, evolve, field
 
 from cairn.discovery.compression import compress_evidence
 from cairn.discovery.excerpts import LinesNow, Quoter, verified
-from cairn.discovery.preparation import expand_queries_baseline, filter_collections, score_collections
+from cairn.discovery.indexed_searcher import IndexedSearcher, merge
+from cairn.discovery.preparation import (
+    QueryTerms,
+    content_words,
+    expand_queries_baseline,
+    filter_collections,
+    score_collections,
+)
 from cairn.discovery.render import TokenCounter, build_answer_plan, frame, render_llm_prompt
-from cairn.discovery.searching import Searcher, broad_discovery, merge, promote_readme, semantic_focus
-from cairn.discovery.terms import QueryTerms, content_words
+from cairn.discovery.searching import broad_discovery, promote_readme, semantic_focus
 from cairn.protocol.discovery_messages import (
     AnswerPlan,
     Bullet,
@@ -45,7 +51,7 @@ the user. The question comes before the answer or, if nothing matches, replaces 
 class Discovery:
     """A question on its way through the stages, with the results so far."""
 
-    searcher: Searcher
+    searcher: IndexedSearcher
     collections: Sequence[CollectionRef]
     query: str
     config: DiscoveryConfig

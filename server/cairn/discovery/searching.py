@@ -6,56 +6,19 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterator, Sequence
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cairn.discovery.terms import QueryTerms
+from cairn.discovery.indexed_searcher import IndexedSearcher, best_first, merge
+from cairn.discovery.preparation import QueryTerms
 from cairn.index.queries.file_queries import readme_rule
 from cairn.protocol.discovery_messages import CollectionRef, ScoredChunk
 from cairn.retrieval.intent import Readme
-from cairn.retrieval.windows import Passage
 from cairn.settings.discovery import BroadDiscoveryConfig, ReadmePromotionConfig, SemanticFocusConfig
 from cairn.workspace.collections import FileKind, file_kind
-
-
-class Searcher(Protocol):
-    def search(self, queries: Sequence[str], collections: Sequence[str], k: int) -> list[list[ScoredChunk]]:
-        """Return the best `k` chunks of the named collections for each query, best first, with scores 0 to 1.
-
-        The first query is the question; the others are variations of it.
-        """
-
-    def package_relevance(self, query: str, collections: Sequence[str]) -> Mapping[str, float]:
-        """Return how much the question is about a collection's package, 0 to 1, by collection."""
-
-    def neighbours(self, chunks: Sequence[ScoredChunk], window: int) -> list[list[ScoredChunk]]:
-        """Return, for each chunk, up to `window` chunks before and after it in its file, in order."""
-
-    def passages(self) -> Sequence[Passage]:
-        """Return the passages that answer the first query of the first search, best first."""
-
-
-def place(chunk: ScoredChunk) -> tuple[str, str, str, int, str]:
-    metadata = chunk.metadata
-    return chunk.collection, metadata.folder, metadata.file_path, metadata.chunk_index, chunk.doc_id
-
-
-def best_first(chunks: Iterable[ScoredChunk]) -> list[ScoredChunk]:
-    """Return the chunks by score, highest first, and equal scores by `place`."""
-    return sorted(chunks, key=lambda chunk: (-chunk.score, place(chunk)))
-
-
-def merge(chunks: Iterable[ScoredChunk]) -> list[ScoredChunk]:
-    """Return the chunks as `best_first` does, but each `doc_id` only once, with its best score."""
-    merged: dict[str, ScoredChunk] = {}
-    for chunk in best_first(chunks):
-        merged.setdefault(chunk.doc_id, chunk)
-    return list(merged.values())
-
 
 Floats = NDArray[np.float32]
 
@@ -112,7 +75,7 @@ def maximal_marginal_relevance(
 
 
 def broad_discovery(
-    searcher: Searcher,
+    searcher: IndexedSearcher,
     queries: Sequence[str],
     collections: Sequence[CollectionRef],
     k: int,
@@ -157,7 +120,7 @@ _PLAIN_WORD = re.compile(r"(?<!\S)[(\"'“‘]?[^\W\d_]+(?:['’-][^\W\d_]+)*[)\
 
 
 def semantic_focus(
-    searcher: Searcher,
+    searcher: IndexedSearcher,
     collection: CollectionRef,
     queries: Sequence[str],
     k: int,
@@ -211,7 +174,7 @@ def _reranked(chunk: ScoredChunk, terms: QueryTerms) -> ScoredChunk:
     return attrs.evolve(chunk, score=score)
 
 
-def _context(searcher: Searcher, hits: Sequence[ScoredChunk], window: int) -> Iterator[ScoredChunk]:
+def _context(searcher: IndexedSearcher, hits: Sequence[ScoredChunk], window: int) -> Iterator[ScoredChunk]:
     for hit, around in zip(hits, searcher.neighbours(hits, window), strict=True):
         for neighbour in around:
             steps = abs(neighbour.metadata.chunk_index - hit.metadata.chunk_index)

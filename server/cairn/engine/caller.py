@@ -2,53 +2,52 @@
 
 from __future__ import annotations
 
-import hashlib
+import datetime
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
-
 from cairn import protocol
-from cairn.engine.context_memory import ContextMemory
+from cairn.engine.answer_cache import AnswerCache, CachedAnswer
 from cairn.engine.folders import Folder
 from cairn.engine.host import Host
-from cairn.operations.answer_cache import AnswerCache
 from cairn.operations.kill_switch import KEYWORDS, VECTORS, KillSwitch, PhaseChange, wanted_phase
-from cairn.operations.recent_queries import TimingMemory, read_recent
+from cairn.operations.recent_queries import TimingMemory, logged_timings
 from cairn.settings.tree import Settings
 from cairn.startup.figures import never_failing
 
 _MODEL_SECONDS = 1.0
 """How many seconds the result of a look for a model is used. A look takes 0.2 ms while no model is loaded."""
-_TIMED_SEARCHES = 500
+_MOST_QUERIES = 5
 _RECENT_SECONDS = 5.0
 """How many seconds the figures from the query log are used. Reading the log takes up to 10 ms."""
 
 
-LinesOf = Callable[[str], Sequence[str] | None]
+class QueryHistory:
+    """The last few different queries, in memory only, which hint at a person's current work. Thread-safe."""
 
+    def __init__(self) -> None:
+        self._queries: list[str] = []
+        """The queries, latest last."""
+        self._lock = threading.Lock()
 
-@frozen
-class CachedAnswer:
-    """An answer, and digests of the files that it quotes."""
+    def note(self, query: str) -> None:
+        """Add an answered query. It replaces the one before if one of them is a prefix of the other."""
+        query = " ".join(query.split())
+        if not query:
+            return
+        with self._lock:
+            now, before = query.lower(), self._queries[-1].lower() if self._queries else None
+            if before is not None and (now.startswith(before) or before.startswith(now)):
+                self._queries.pop()
+            others = [known for known in self._queries if known.lower() != now]
+            self._queries = [*others, query][-_MOST_QUERIES:]
 
-    answer: Any
-    files: Mapping[str, bytes]
-    """A digest of the lines of each file, by URI."""
-
-    def is_current(self, lines_of: LinesOf) -> bool:
-        return all(digest_of(lines_of(uri)) == digest for uri, digest in self.files.items())
-
-
-def digest_of(lines: Sequence[str] | None) -> bytes:
-    """Return a digest of 16 bytes; b"" for a file that is gone or not text."""
-    if lines is None:
-        return b""
-    return hashlib.blake2b("\n".join(lines).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    def latest(self) -> tuple[str, ...]:
+        with self._lock:
+            return tuple(reversed(self._queries))
 
 
 class Caller:
@@ -70,13 +69,13 @@ class Caller:
         self.takes_changes = takes_changes
         """Whether methods that change later answers, such as `cairn/feedback`, may be called. This is false
         for a team's index."""
-        self.latency: deque[float] = deque(maxlen=_TIMED_SEARCHES)
-        """Durations in ms of the latest searches that were not answered from the cache."""
         self.timings = timings or TimingMemory()
         """The latest queries and phase changes of this process, without the query texts."""
         self.cache: AnswerCache[CachedAnswer] = AnswerCache()
         """The latest answers of searches and discoveries."""
-        self.context_memory = ContextMemory()
+        self.context_parts: AnswerCache[Any] = AnswerCache()
+        """What was read and found for contexts. Keys begin with the kind of the value."""
+        self.queries = QueryHistory()
         self.problem: str | None = None
         """Why a part of the latest search failed, such as the vectors; None if none did."""
         self._host, self._settings, self._folders = host, settings, folders
@@ -105,7 +104,8 @@ class Caller:
         """Return figures of the folder's latest queries, in all processes that have it open."""
         now, known = time.monotonic(), self._recent.get(folder.root)
         if known is None or now >= known[0]:
-            known = self._recent[folder.root] = now + _RECENT_SECONDS, read_recent(folder.data)
+            figures = logged_timings([folder.data]).figures(datetime.datetime.now(datetime.UTC))
+            known = self._recent[folder.root] = now + _RECENT_SECONDS, figures
         return known[1]
 
     def phases(self, settings: Settings) -> tuple[int, int]:
@@ -128,7 +128,7 @@ class Caller:
     def _changed(self, change: PhaseChange) -> None:
         with never_failing("Counting a change of the phase"):
             self._host.metrics.phase_change(change.before, change.after)
-            self.timings.add_step(change)
+            self.timings.steps.append(change)
             for folder in self._folders():
                 folder.log.add_phase_change(change)
         self.on_change()
@@ -136,4 +136,4 @@ class Caller:
     def forget_folders(self) -> None:
         """Drop all cached answers and texts. Call this when a folder was removed."""
         self.cache.clear()
-        self.context_memory.clear()
+        self.context_parts.clear()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from pathlib import PurePosixPath
+from typing import Any
 from urllib.parse import unquote
 
 from attrs import define
@@ -25,8 +26,8 @@ from cairn.context.place_items import (
     readmes_above,
     touched_lines,
 )
+from cairn.engine.answer_cache import AnswerCache
 from cairn.engine.completeness import index_state
-from cairn.engine.context_memory import ContextMemory
 from cairn.engine.folders import path_of_uri, places_of_uri
 from cairn.engine.related import covered, indexed_page, lines_of_range, shared_names, table_for
 from cairn.engine.request import Attempt, Request
@@ -56,6 +57,8 @@ from cairn.workspace.collections import file_kind
 _DOCUMENTS = ChunkFilter(types=(ChunkType.PROSE.value,))
 _OTHER_FIELDS = 500
 """The estimated size of a passage's fields besides its text, such as path and titles, in characters."""
+_Page = tuple[int, str, list[StoredChunk]]
+"""A document's folder number, path in that folder, and chunks."""
 
 
 def context(
@@ -105,8 +108,8 @@ class _Asked:
     """Whether the passage is in the index or its overlay of unsaved text. Valid after `passage` was read."""
 
     @property
-    def memory(self) -> ContextMemory:
-        return self.request.caller.context_memory
+    def known(self) -> AnswerCache[Any]:
+        return self.request.caller.context_parts
 
     # --- the place -------------------------------------------------------------------------------------
 
@@ -132,14 +135,11 @@ class _Asked:
         position = self.params.position or protocol.Position(0, 0)
         return self.params.range or protocol.Range(position, position)
 
-    def _page(self) -> tuple[int, str, list[StoredChunk]]:
-        """Return the document as folder number, path in that folder, and chunks."""
+    def _page(self) -> _Page:
         request, text, uri = self.request, self.params.text, self.params.text_document.uri
         try:
-            return self.memory.pages.get_or_make(
-                (self.state, uri),
-                lambda: indexed_page(request.folders, request.readers, uri),
-                lambda page: sum(len(stored.chunk.text) for stored in page[2]),
+            return self._page_once(
+                ("page", self.state, uri), lambda: indexed_page(request.folders, request.readers, uri)
             )
         except InvalidRequestError:
             if text is None or len(text) > request.settings.index.max_file_bytes:
@@ -151,9 +151,15 @@ class _Asked:
                 "textDocument.uri", f"{_name(uri)!r} may hold secrets, whose text is kept out of contexts"
             )
         key = ("text", request.folder_uris, uri, content_key(text))
-        return self.memory.pages.get_or_make(key, lambda: self._page_of_text(uri, text), lambda _: len(text))
+        return self._page_once(key, lambda: self._page_of_text(uri, text))
 
-    def _page_of_text(self, uri: str, text: str) -> tuple[int, str, list[StoredChunk]]:
+    def _page_once(self, key: Hashable, make: Callable[[], _Page]) -> _Page:
+        page: _Page = self.known.get_or_make(
+            key, make, lambda page: sum(len(stored.chunk.text) for stored in page[2])
+        )
+        return page
+
+    def _page_of_text(self, uri: str, text: str) -> _Page:
         folders = self.request.folders
         places = [(folders.index(folder), inside) for folder, inside in places_of_uri(folders, uri)]
         number, path = next(iter(places), (0, _name(uri)))
@@ -201,14 +207,15 @@ class _Asked:
         # The key is the same for every cursor position in one function of a chunk. The id of a chunk
         # identifies its text while `state`, which covers the index and unsaved text, is unchanged.
         ids = [stored.id or stored.chunk for stored in passage.chunks]
-        key = (self.state, passage.folder, passage.path, *ids, self.functions, params.query, params.limit)
-        cached = self.memory.passages.get(key)
+        place = (passage.folder, passage.path, *ids, self.functions)
+        key = ("passages", self.state, place, params.query, params.limit)
+        cached = self.known.get(key)
         if cached is not None:
             return cached, None, True
         found, problem, is_whole = self._found()
         if problem is None and is_whole:
             size = sum(len(each.ranked.stored.chunk.text) + _OTHER_FIELDS for each in found)
-            self.memory.passages.put(key, found, size)
+            self.known.put(key, found, size)
         return found, problem, False
 
     @cached_property
@@ -289,7 +296,9 @@ class _Asked:
     def parts(self, passages: Sequence[Grouped]) -> dict[PartName, Sequence[Item]]:
         """Return every candidate item for each part of the context."""
         params, path = self.params, self.passage.path
-        queries = self.memory.recent.latest() if params.recent_queries is None else params.recent_queries
+        queries = (
+            self.request.caller.queries.latest() if params.recent_queries is None else params.recent_queries
+        )
         other = [text for text in queries if text.strip() != params.query.strip()]
         return {
             PartName.CORE_CONCEPTS: self._concepts(),
@@ -302,7 +311,7 @@ class _Asked:
     def _concepts(self) -> tuple[Item, ...]:
         """Return the core concepts. Unsaved text changes them only if it is the text of a README of the
         document's directory or of a directory above it."""
-        request, memory = self.request, self.memory
+        request = self.request
         if not request.readers:
             return ()
         folder, search = self.passage.folder, request.settings.search
@@ -310,19 +319,20 @@ class _Asked:
         reader = request.readers[folder]
         facts, unsaved = reader.facts(), reader.overlay
         index = (request.folders[folder].uri, reader.key, reader.identity(), patterns)
-        files = (*index, facts.paths, unsaved.hidden)
-        readmes = memory.readmes.get_or_make(
+        files = ("readmes", *index, facts.paths, unsaved.hidden)
+        readmes: list[str] = self.known.get_or_make(
             files, lambda: readme_paths(reader, patterns), lambda paths: sum(map(len, paths))
         )
         above = readmes_above(readmes, self.passage.path)
         typed = None if set(above).isdisjoint(unsaved.hidden) else unsaved.generation
         collection = self.passage.chunks[0].collection if self.passage.chunks else ""
-        key = (*index, facts.content, above, typed, collection, search.core_concepts)
-        return memory.concepts.get_or_make(
+        key = ("concepts", *index, facts.content, above, typed, collection, search.core_concepts)
+        concepts: tuple[Item, ...] = self.known.get_or_make(
             key,
             lambda: concept_items(reader, collection, search.core_concepts, above),
             lambda items: sum(len(item.text) for item in items),
         )
+        return concepts
 
     def _open_documents(self) -> list[str]:
         """Return the paths of open documents in the request, and the names of those outside it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -14,13 +13,11 @@ from attrs import define, evolve
 from cairn import protocol
 from cairn.discovery.indexed_searcher import IndexedSearcher
 from cairn.discovery.pipeline import NO_PLAN, Discovery
-from cairn.discovery.preparation import days_since
-from cairn.discovery.terms import QueryTerms
-from cairn.engine.cached_answers import characters_of, keep, key_of, latest, recall
+from cairn.discovery.preparation import QueryTerms, days_since
 from cairn.engine.completeness import index_state
 from cairn.engine.methods import Tell
 from cairn.engine.request import CACHE, GENERIC, Attempt, Request
-from cairn.engine.results import milliseconds, search_results
+from cairn.engine.results import characters_of, milliseconds, search_results
 from cairn.engine.scope import within
 from cairn.engine.search import judged, nothing_judged
 from cairn.errors import InvalidRequestError
@@ -32,8 +29,6 @@ from cairn.retrieval.verdict import NOTHING_MATCHES
 from cairn.schema.convert import unstructure
 from cairn.settings.discovery import DiscoveryConfig
 from cairn.settings.layers import overlay
-
-logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 _Scored = TypeVar("_Scored", Bullet, Excerpt)
@@ -48,8 +43,8 @@ def discover(request: Request, params: protocol.DiscoverParams) -> Attempt[proto
     collections = request.collections(places)
     now = datetime.now(UTC)
     ages = tuple(days_since(ref.updated_at, now) for ref in collections)
-    key = key_of(request, _request_key(params), count_tokens, ages)
-    if (cached := recall(request, key)) is not None:
+    key = request.cache_key(_request_key(params), count_tokens, ages)
+    if (cached := request.recall(key)) is not None:
         index = index_state(request, cached.excerpts)
         return Attempt(_cached_answer(cached, milliseconds(started), index), cached=True)
     query = request.understood(params.query)
@@ -85,7 +80,7 @@ def discover(request: Request, params: protocol.DiscoverParams) -> Attempt[proto
         excerpts=_rounded(stages.excerpts),
     )
     if discovery.searcher.whole:
-        keep(request, key, answer, _characters(params, answer))
+        request.keep(key, answer, _characters(params, answer))
     without_vectors = discovery.searcher.without_vectors
     return Attempt(answer, "Vectors could not be compared." if without_vectors else None, without_vectors)
 
@@ -177,7 +172,7 @@ def fallback_answer(
     request: Request, params: protocol.DiscoverParams, message: str
 ) -> tuple[protocol.DiscoverAnswer, str]:
     """Return an earlier answer with unchanged files, or else `message`; and the kind, CACHE or GENERIC."""
-    if (cached := latest(request, _request_key(params))) is not None:
+    if (cached := request.latest_answer(_request_key(params))) is not None:
         return _cached_answer(cached, 0.0, evolve(cached.index, complete=False)), CACHE
     answer = protocol.DiscoverAnswer(
         answer_prompt=message,
@@ -207,6 +202,4 @@ def laid_over(config: T, values: Mapping[str, Any]) -> T:
     if problems:
         field, _, problem = problems[0].partition(": ")
         raise InvalidRequestError(field, problem)
-    if values and getattr(getattr(config, "focus", config), "cross_encoder", False):
-        logger.warning("crossEncoder has no effect: no cross-encoder comes with Cairn")
     return config

@@ -26,7 +26,6 @@ from cairn.errors import CairnError, InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
 from cairn.index.sqlite.sqlite_reader import SqliteReader
-from cairn.operations.metrics import IndexFigures
 from cairn.settings.layers import Layers
 from cairn.settings.tree import Settings
 
@@ -247,7 +246,7 @@ class Engine:
 
     # --- facts -------------------------------------------------------------------------------------
 
-    def figures(self) -> IndexFigures:
+    def figures(self) -> dict[str, tuple[str, float]]:
         return figures_of(self.request())
 
     def settings(self) -> Settings:

@@ -14,10 +14,10 @@ from attrs import evolve
 
 from cairn import protocol
 from cairn.engine.methods import Method, Needs
-from cairn.engine.request import CACHE, Attempt, Request
+from cairn.engine.request import Attempt, Request
 from cairn.errors import CairnError, InvalidRequestError, PartUnavailableError, QueryCancelledError
 from cairn.operations.kill_switch import KEYWORDS, NAMES, OFF, VECTORS
-from cairn.operations.query_log import LoggedQuery
+from cairn.operations.query_log import QueryLine
 from cairn.settings.tree import Leg, Settings
 from cairn.startup.figures import ProcessorTime, never_failing
 
@@ -80,13 +80,16 @@ def answer_in_phases(method: Method, request: Request, params: Any) -> Any:
     answer = evolve(attempt.answer, retrieval=how)
     if always:
         ms = 1000 * (time.perf_counter() - began)
-        query = LoggedQuery(method.name, params.query, ms, attempt.cached and not how.fallback, error)
         with never_failing("Counting a query"):
-            _note(request, query, answer, first, 1000 * spent.seconds)
+            cached = attempt.cached and not how.fallback
+            line = QueryLine.of(method.name, answer, ms, cached=cached, error=error)
+            _note(request, line, params.query, answer, first, 1000 * spent.seconds)
     return answer
 
 
-def _note(request: Request, query: LoggedQuery, answer: Any, first_phase: int, spent_ms: float) -> None:
+def _note(
+    request: Request, query: QueryLine, text: str, answer: Any, first_phase: int, spent_ms: float
+) -> None:
     """Count and log an answered query, and report its processor time to the kill switch."""
     caller, metrics, how = request.caller, request.host.metrics, answer.retrieval
     is_discovery = isinstance(answer, protocol.DiscoverAnswer)
@@ -101,13 +104,11 @@ def _note(request: Request, query: LoggedQuery, answer: Any, first_phase: int, s
     if is_discovery:
         metrics.discovery(answer, cached=query.cached)
     else:
-        if not query.cached and not query.error and how.fallback != CACHE:
-            caller.latency.append(round(query.ms, 3))
         metrics.search(answer, cached=query.cached)
-    caller.timings.add(query, how)
-    caller.context_memory.recent.note(query.text)
+    caller.timings.questions.append(query)
+    caller.queries.note(text)
     for folder in request.folders:
-        folder.log.add(query, answer)
+        folder.log.add(query, text, answer)
 
 
 def _why_off(request: Request) -> str:

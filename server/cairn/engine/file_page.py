@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import frozen
+from attrs import field, frozen
 
 from cairn import protocol
 from cairn.engine.file_outline import OutlineEntry, indexed_outline, innermost, outline_of_text
@@ -12,7 +12,13 @@ from cairn.engine.folders import Folder
 from cairn.engine.request import Request
 from cairn.engine.runner import answer
 from cairn.errors import CairnError, InvalidRequestError, OutOfTimeError, QueryCancelledError
-from cairn.index.queries.file_queries import commits_of, copies_among, copies_of, file_facts
+from cairn.index.queries.file_queries import (
+    TouchedFile,
+    commits_of,
+    copies_among,
+    copies_of,
+    file_facts,
+)
 from cairn.index.queries.relations import changed_together, imports_around
 from cairn.index.reader.index_reader import IndexReader
 from cairn.protocol.relation_messages import ReferenceDirection
@@ -23,34 +29,13 @@ _TOGETHER = 8
 
 
 @frozen
-class FileCommit:
-    hash: str
-    time: int
-    """The committer's time in Unix seconds."""
-    subject: str
-    files: int
-    """The number of files of the folder that the commit touched."""
-
-
-@frozen
-class ChangedWith:
-    path: str
-    likeness: float
-    """How often both files change together, 0 to 1 (always). Only commits of up to nine files count."""
-
-
-@frozen
 class FileHistory:
     """What the index knows of one file besides its text. Unknown fields are empty."""
 
-    commits: tuple[FileCommit, ...] = ()
-    """The latest 12 commits, newest first. Empty for a team's index, which has only the number of commits."""
-    commit_count: int = 0
-    """The number of commits that touched the file, without commits of more than 60 files."""
-    last_time: int = 0
-    """The time of the newest commit in Unix seconds; 0 if unknown."""
-    changed_with: tuple[ChangedWith, ...] = ()
-    """The eight files that most often change together with the file, in descending order."""
+    commits: TouchedFile = field(factory=TouchedFile)
+    changed_with: tuple[tuple[str, float], ...] = ()
+    """The eight files that most often change together with the file, in descending order, and how often they
+    do, 0 to 1 (always). Only commits of up to nine files count."""
     imports: tuple[str, ...] = ()
     imported_by: tuple[str, ...] = ()
     original: str = ""
@@ -61,19 +46,13 @@ class FileHistory:
 
 
 def file_history(reader: IndexReader, path: str) -> FileHistory:
-    touched = commits_of(reader, path, _COMMITS)
     together = changed_together(reader, path)
     nearest = sorted(together, key=lambda other: (-together[other], other))[:_TOGETHER]
     imported, importers = imports_around(reader, path)
     original, share = copies_among(reader, [path]).get(path, ("", 0.0))
     return FileHistory(
-        commits=tuple(
-            FileCommit(each.commit.hash, each.commit.time, each.commit.subject, each.files)
-            for each in touched.touches
-        ),
-        commit_count=touched.count,
-        last_time=touched.last_time,
-        changed_with=tuple(ChangedWith(other, together[other]) for other in nearest),
+        commits=commits_of(reader, path, _COMMITS),
+        changed_with=tuple((other, together[other]) for other in nearest),
         imports=tuple(sorted(imported)),
         imported_by=tuple(sorted(importers)),
         original=original,

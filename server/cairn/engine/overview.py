@@ -28,7 +28,7 @@ from cairn.index.reader.index_memory import IndexMemory
 from cairn.index.reader.records import LanguageStats
 from cairn.index.store.coordination import holder
 from cairn.index.store.database import DATABASE_NAME
-from cairn.operations.health import Health, health_of, team_health
+from cairn.operations.health import Health, TeamOverview, health_of, team_health
 from cairn.operations.recent_queries import Timings, logged_timings
 
 _FRESH_SECONDS = 60.0
@@ -64,54 +64,6 @@ class FolderOverview:
     """The excluded files; None until the first count ends, and always for a team's index."""
     revision: protocol.Revision | None
     """The indexed commit of a team's index; None for a local index."""
-
-
-@frozen
-class TeamRepository:
-    """A visible repository, and the branch that is searched if a request names none."""
-
-    name: str
-    uri: str
-    ref: str
-    commit: str
-    committed_at: datetime.datetime
-    indexed_at: datetime.datetime
-    files: int
-    chunks: int
-    refs: int
-    """The number of indexed branches and tags."""
-    newer_ref: str
-    """Another ref with a newer indexed commit; "" if there is none."""
-    newer_at: datetime.datetime
-    """The time of the newest indexed commit."""
-    server: str
-    """The name of the server that stores the repository's text; "" for the store's own server."""
-    answers: bool
-    """Whether the server answered its latest request."""
-
-
-@frozen
-class TeamServer:
-    """A database server with the index or a part of it."""
-
-    name: str
-    role: str
-    """`primary`, `replica`, `part` for a server with some of the repositories, or "" if unknown."""
-    answers: bool
-    behind_seconds: float | None
-    """How many seconds a replica is behind the primary; None if unknown."""
-    problem: str
-    """Why the server does not answer, and what to do."""
-
-
-@frozen
-class TeamOverview:
-    """What one caller sees of a team's index."""
-
-    repositories: tuple[TeamRepository, ...]
-    """The repositories, sorted by name."""
-    servers: tuple[TeamServer, ...] | None
-    """The servers; None until the first check ends."""
 
 
 @frozen

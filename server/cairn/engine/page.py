@@ -42,7 +42,7 @@ def fetch_page(request: Request, params: protocol.FetchPageParams) -> protocol.P
         folder, chunks = pages[0]
         indexed = evolve(_page(chunks), path=chunks[0].path, folder=folder.uri)
         return _now(folder, indexed, chunks) if params.now else indexed
-    raise InvalidRequestError("path", (_why_not_now if params.now else _why_not)(wanted, path))
+    raise InvalidRequestError("path", _why_not(wanted, path, now=params.now))
 
 
 def _page(chunks: Sequence[StoredChunk]) -> protocol.PageAnswer:
@@ -102,31 +102,26 @@ def _left_out(explained: Why) -> str:
     return f"{rule}; read the file itself, with a tool that reads files"
 
 
-def _why_not(folders: Sequence[Folder], given: str) -> str:
+def _why_not(folders: Sequence[Folder], given: str, *, now: bool) -> str:
+    """Return why a path cannot be read: the rule that excludes it, or a similar path that exists."""
     path = path_inside(given)
-    if path is None:
+    if path is None and not now:
         return f"{given!r} is not in the workspace folder; give a path as search results have it"
-    if any(folder.has(path, directory=True) for folder in folders):
+    if path is not None and any(folder.has(path, directory=True) for folder in folders):
         pattern = given.rstrip("/") + "/**"
         return (
             f"{given!r} is a directory; ask for one of the files in it, which a search with the path filter"
             f" {pattern!r} lists"
         )
-    return f"{given!r} is not indexed; give a path as search results have it"
-
-
-def _why_not_now(folders: Sequence[Folder], given: str) -> str:
-    """Return why a path cannot be read: the rule that excludes it, or a similar path that exists."""
     if "\0" in given:
         return f"{given!r} is not a path"
     for folder in folders:
         inside = folder.place_of(folder.root / given)
         explained = _explained(folder, inside) if inside else None
-        if explained is None:
-            continue
-        if explained.directory:
-            return f"{given!r} is a folder; give one of its files, or search in it"
-        if not explained.indexed:
+        if explained is not None and not explained.indexed:
             return _left_out(explained)
-        return f"{given!r} is empty, or was not read yet: read the file itself, or ask again in some seconds"
+        if explained is not None:
+            return (
+                f"{given!r} is empty, or was not read yet: read the file itself, or ask again in some seconds"
+            )
     return nothing_there(given, folders)

@@ -12,7 +12,7 @@ from attrs import define, field, frozen
 from cairn import protocol
 from cairn.chunking.definition_place import definition_lines
 from cairn.engine.completeness import index_state
-from cairn.engine.folders import Folder, path_inside, readers_with_unsaved
+from cairn.engine.folders import Folder, readers_with_unsaved
 from cairn.engine.related import indexed_page
 from cairn.engine.request import Request
 from cairn.engine.results import milliseconds
@@ -105,17 +105,10 @@ def _definitions_at(every: Sequence[_Searched], given: str, line: int, column: i
     """Return the definitions at or around a place. Line and column are 1-based; column 0 means no column."""
     if line < 1:
         raise InvalidRequestError("symbol", "lines count from 1")
-    inside, is_absolute = path_inside(given), Path(given).is_absolute()
-    pages = []
-    for searched in every:
-        path = searched.folder.place_of(Path(given)) if is_absolute else inside and inside.as_posix()
-        if path and searched.reader.between(path, line - 1, line):
-            pages.append((searched, path))
-    if not pages:  # The path may be absolute, start with the folder's name, or lack its first parts.
-        by_root = {searched.folder.root: searched for searched in every}
-        for folder, path in files_named(given, [searched.folder for searched in every]):
-            if by_root[folder.root].reader.between(path, line - 1, line):
-                pages.append((by_root[folder.root], path))
+    by_root = {searched.folder.root: searched for searched in every}
+    named = files_named(given, [searched.folder for searched in every])
+    places = [(by_root[folder.root], path) for folder, path in named]
+    pages = [each for each in places if each[0].reader.between(each[1], line - 1, line)]
     if not pages:
         problem = f"{given!r} has no line {line} that is indexed; give a path as search results have it"
         raise InvalidRequestError("symbol", problem)

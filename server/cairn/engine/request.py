@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from attrs import define, evolve, field, frozen
 
 from cairn import protocol
 from cairn.embedding.shared import estimate_tokens
+from cairn.engine.answer_cache import CachedAnswer
 from cairn.engine.caller import Caller
 from cairn.engine.folders import Folder, readers_with_unsaved
 from cairn.engine.host import Host
@@ -35,10 +36,10 @@ from cairn.workspace.collections import TAGS
 # need them.
 if TYPE_CHECKING:
     from cairn.discovery.indexed_searcher import IndexedSearcher
+    from cairn.discovery.preparation import QueryTerms
     from cairn.discovery.render import TokenCounter
-    from cairn.discovery.terms import QueryTerms
-    from cairn.engine.overview import TeamOverview
     from cairn.index.queries.known_words import IndexVocabulary
+    from cairn.operations.health import TeamOverview
     from cairn.retrieval.feedback_values import Learned
     from cairn.retrieval.meaning import Meaning
     from cairn.retrieval.query import Query
@@ -165,6 +166,30 @@ class Request:
         choices = tuple((number, known.version) for number, known in learned.items())
         return self.settings, indexes, choices
 
+    # --- cached answers --------------------------------------------------------------------------------
+
+    def cache_key(self, params: Hashable, *more: Hashable) -> Hashable:
+        """Return the key of an answer. Call it before reading the index, lest the answer be older than its
+        key."""
+        return params, self.folder_uris, self.state(self.learned), more
+
+    def recall(self, key: Hashable) -> Any | None:
+        """Return the cached answer if its files are unchanged; else None."""
+        cached = self.caller.cache.get(key, lambda each: each.is_current(self.lines_now))
+        return cached.answer if cached else None
+
+    def keep(self, key: Hashable, answer: object, characters: int) -> None:
+        """Cache an answer of `characters` characters, with the files that the request read for it."""
+        self.caller.cache.put(key, CachedAnswer.of(answer, self.files_read), characters)
+
+    def latest_answer(self, params: Hashable) -> Any | None:
+        """Return the latest answer to the same request over the same folders if its files are unchanged."""
+        wanted = (params, self.folder_uris)
+        cached = self.caller.cache.latest(lambda key: key[:2] == wanted)
+        return cached.answer if cached and cached.is_current(self.lines_on_disk) else None
+
+    # --- retrieval and discovery -----------------------------------------------------------------------
+
     def understood(self, text: str) -> Query:
         """Parse a query that asks for evidence."""
         from cairn.retrieval.query import understand
@@ -173,7 +198,7 @@ class Request:
 
     def terms(self, query: Query) -> QueryTerms:
         """Return the query's terms and variants, weighted by inverse document frequency in these folders."""
-        from cairn.discovery.terms import QueryTerms
+        from cairn.discovery.preparation import QueryTerms
         from cairn.retrieval.introductions import OverviewSubject
         from cairn.retrieval.matching import term_shares
 

@@ -13,14 +13,16 @@ from cairn.chunking.model import Chunk
 from cairn.engine.folders import Folder
 from cairn.engine.request import Request
 from cairn.index.reader.index_reader import IndexReader
-from cairn.retrieval.further_passages import FurtherPassage
 from cairn.retrieval.query import Query
 from cairn.retrieval.ranking import neighbours
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import matched_terms
+from cairn.retrieval.window_ranking import FurtherPassage
 
 _REASONS = 3
 """The maximum number of reasons of a result, so that they fit in a line. `explain` shows all."""
+_OTHER_FIELDS = 500
+"""The estimated number of characters of a result's other fields, such as paths, titles and hashes."""
 
 
 def search_results(
@@ -124,6 +126,17 @@ def contexts(ranked: Sequence[Ranked], readers: Sequence[IndexReader], window: i
         after = [other.chunk.text for other in around if other.chunk.position > position]
         every.append(protocol.Context("".join(before), "".join(after)))
     return every
+
+
+def characters_of(results: Sequence[protocol.SearchResult]) -> int:
+    """Estimate the size of the results in characters."""
+    return sum(
+        _OTHER_FIELDS
+        + len(result.snippet + result.context.before + result.context.after)
+        + sum(map(len, result.match_explain or ()))
+        + sum(len(passage.text) for passage in result.passages)
+        for result in results
+    )
 
 
 def milliseconds(start: float, end: float | None = None) -> float:

@@ -8,35 +8,34 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from cairn import protocol
-from cairn.engine.cached_answers import characters_of, keep, key_of, latest, recall
 from cairn.engine.completeness import index_state
 from cairn.engine.request import CACHE, GENERIC, Attempt, Request
-from cairn.engine.results import milliseconds, search_results, with_best_lines, with_passages
+from cairn.engine.results import characters_of, milliseconds, search_results, with_best_lines, with_passages
 from cairn.engine.scope import within
 from cairn.errors import InvalidRequestError
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.languages.registry import KNOWN_LANGUAGES, language_of_fence, nearest_language
-from cairn.retrieval.further_passages import (
-    best_lines,
-    by_best_passage,
-    further_passages,
-    passages_of_results,
-)
 from cairn.retrieval.matching import term_shares
 from cairn.retrieval.meaning import table_of
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import EVERYTHING, rank
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import JUDGED, judge
-from cairn.retrieval.window_ranking import Strength
+from cairn.retrieval.window_ranking import (
+    Strength,
+    best_lines,
+    by_best_passage,
+    further_passages,
+    passages_of_results,
+)
 
 
 def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.SearchAnswer]:
     """Answer `cairn/search`. A complete answer is cached for repeated requests."""
     started = time.perf_counter()
-    settings, key = request.settings.search, key_of(request, params)
-    if (cached := recall(request, key)) is not None:
+    settings, key = request.settings.search, request.cache_key(params)
+    if (cached := request.recall(key)) is not None:
         index = index_state(request, cached.results)
         timings = {"cached": 1.0, "total": milliseconds(started)}
         return Attempt(evolve(cached, timings=timings, index=index), cached=True)
@@ -65,7 +64,7 @@ def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.
     shares = term_shares(query, request.vocabulary)
     answer = protocol.SearchAnswer(
         results=results,
-        verdict=judged(request, query, found, shares, strength, ranking.remark),
+        verdict=judged(request, query, found, shares, strength, ranking.legs.remark),
         query=protocol.QueryInfo(
             query.normalized, query.terms, query.type.value, query.alpha, query.corrections
         ),
@@ -74,7 +73,7 @@ def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.
         broken_off=tuple(ranking.legs.broken_off),
     )
     if ranking.problem is None and not answer.broken_off:
-        keep(request, key, answer, len(params.query) + characters_of(results))
+        request.keep(key, answer, len(params.query) + characters_of(results))
     return Attempt(answer, ranking.problem, ranking.legs.without_vectors)
 
 
@@ -82,7 +81,7 @@ def fallback_answer(
     request: Request, params: protocol.SearchParams, reason: str
 ) -> tuple[protocol.SearchAnswer, str]:
     """Return an earlier answer, marked as incomplete, with CACHE; else only `reason`, with GENERIC."""
-    cached = latest(request, params)
+    cached = request.latest_answer(params)
     if cached is not None:
         return evolve(cached, index=evolve(cached.index, complete=False), timings={"cached": 1}), CACHE
     query = protocol.QueryInfo(params.query.strip(), (), "", 0.0)

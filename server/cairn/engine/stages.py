@@ -16,11 +16,16 @@ from attrs import evolve
 from cairn import protocol
 from cairn.discovery.compression import compress_evidence
 from cairn.discovery.excerpts import verified
+from cairn.discovery.indexed_searcher import merge
 from cairn.discovery.pipeline import leading_plan
-from cairn.discovery.preparation import expand_queries_baseline, filter_collections, score_collections
+from cairn.discovery.preparation import (
+    content_words,
+    expand_queries_baseline,
+    filter_collections,
+    score_collections,
+)
 from cairn.discovery.render import build_answer_plan, render_llm_prompt
-from cairn.discovery.searching import broad_discovery, merge, promote_readme, semantic_focus
-from cairn.discovery.terms import content_words
+from cairn.discovery.searching import broad_discovery, promote_readme, semantic_focus
 from cairn.engine.discover import laid_over
 from cairn.engine.request import Request
 from cairn.engine.scope import within

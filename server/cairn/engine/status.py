@@ -17,14 +17,15 @@ from cairn.index.indexing.indexer import Role
 from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.coordination import holder
 from cairn.index.store.meta import Facts, static_key
+from cairn.operations.health import DOING
 from cairn.operations.kill_switch import OFF
-from cairn.operations.metrics import IndexFigures
 from cairn.paths import workspace_dir
 from cairn.startup.figures import percentile, resident_bytes
 from cairn.text.counts import about, counted
 from cairn.workspace.collections import TAGS
 
 NOT_BEING_INDEXED = "The index is incomplete and no process is indexing. Run `cairn index`."
+_UNINDEXED = "This folder is not indexed yet, and no process is indexing it. Run `cairn index`."
 _OTHER_VERSION = (
     "Another version of Cairn indexes this folder: its vectors cannot be used."
     " Restart its editors and servers."
@@ -33,15 +34,6 @@ _AT_WORK = frozenset(
     {Activity.SCANNING, Activity.READING, Activity.STATIC, Activity.HISTORY, Activity.EMBEDDING}
 )
 _NOT_WRITING = frozenset({Role.FAILED, Role.STOPPED})
-_LONG_ACTIVITIES = {
-    Activity.CHECKING: "checking the index",
-    Activity.SCANNING: "looking for files",
-    Activity.STATIC: "first vectors",
-    Activity.HISTORY: "reading the history",
-    Activity.COUNTING: "counting imports",
-    Activity.TIDYING: "tidying",
-}
-"""Texts for activities without a count of files or chunks."""
 
 
 @frozen
@@ -97,8 +89,7 @@ class IndexingProgress:
             return ", ".join([f"vectors: {counted(self.texts_queued, 'chunk')} left", *self.pace])
         if self.activity is Activity.PAUSED:
             return f"paused, {counted(self.texts_queued, 'chunk')} without a vector yet"
-        doing = _LONG_ACTIVITIES.get(self.activity)
-        return ", ".join(filter(None, (doing, counted(self.chunks, "chunk"))))
+        return ", ".join(filter(None, (DOING.get(self.activity), counted(self.chunks, "chunk"))))
 
     @property
     def pace(self) -> list[str]:
@@ -193,13 +184,15 @@ def status_of(request: Request) -> protocol.StatusAnswer:
     abandoned = waits and any(folder.role is Role.READER and not folder.is_kept for folder in folders)
     problems = [
         *(folder.problem for folder in folders),
-        NOT_BEING_INDEXED if state in ("degraded", "starting") and abandoned else None,
+        _UNINDEXED if state == "starting" and abandoned else None,
+        NOT_BEING_INDEXED if state == "degraded" and abandoned else None,
         model_problem,
         _OTHER_VERSION if model and any(_is_of_another_version(f, model) for f in facts) else None,
         retrieval.reason if phase < wanted else None,
         caller.problem,
     ]
     progress = progress_of(folders)
+    searches = [each.ms for each in caller.timings.timings().answered if each.method == "search"]
     present = sum(
         max(f.files_total, folder.progress.files_total) for f, folder in zip(facts, folders, strict=True)
     )
@@ -216,8 +209,8 @@ def status_of(request: Request) -> protocol.StatusAnswer:
         collections=_collections(folders),
         last_error=next(filter(None, problems), None),
         latency=protocol.Latency(
-            p50=percentile(caller.latency.copy(), 0.5),
-            p95=percentile(caller.latency.copy(), 0.95),
+            p50=percentile(searches, 0.5),
+            p95=percentile(searches, 0.95),
             cache_hits=caller.cache.hits,
             cache_misses=caller.cache.misses,
         ),
@@ -251,22 +244,29 @@ def _warnings(request: Request, facts: Sequence[Facts]) -> tuple[str, ...]:
     )
 
 
-def figures_of(request: Request) -> IndexFigures:
+def figures_of(request: Request) -> dict[str, tuple[str, float]]:
+    """Return the figures for the metrics of a server, over all folders, each with a description."""
     folders, retrieval = request.folders, request.caller.switch.state()
     stats = [folder.reader.stats() for folder in folders]
     facts = [each.facts for each in stats]
-    return IndexFigures(
-        phase=retrieval.phase,
-        phase_wanted=retrieval.wanted,
-        retrieval_enabled=request.settings.retrieval.enabled,
-        index_files=sum(each.files_indexed for each in stats),
-        index_chunks=sum(f.chunks for f in facts),
-        index_embedded_chunks=sum(_embedded(f) for f in facts),
-        index_queued_chunks=sum(_queued(f) for f in facts),
-        index_generation=sum(f.generation for f in facts),
-        index_complete=bool(facts) and all(f.complete for f in facts),
-        query_log_failures=sum(folder.log.failures for folder in folders),
-    )
+    return {
+        "phase": ("The phase that searches are answered in; 0 is off", retrieval.phase),
+        "phase_wanted": ("The phase that is asked for, by the settings or by hand", retrieval.wanted),
+        "retrieval_enabled": ("Whether retrieval.enabled is on", request.settings.retrieval.enabled),
+        "index_files": ("Files in the index", sum(each.files_indexed for each in stats)),
+        "index_chunks": ("Chunks in the index", sum(f.chunks for f in facts)),
+        "index_embedded_chunks": ("Chunks with a vector", sum(map(_embedded, facts))),
+        "index_queued_chunks": ("Chunks that wait for a vector", sum(map(_queued, facts))),
+        "index_generation": ("How often the index was changed", sum(f.generation for f in facts)),
+        "index_complete": (
+            "Whether every file is indexed and embedded",
+            bool(facts) and all(f.complete for f in facts),
+        ),
+        "query_log_failures": (
+            "Lines the log of questions lost",
+            sum(folder.log.failures for folder in folders),
+        ),
+    }
 
 
 def _state(

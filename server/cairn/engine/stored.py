@@ -11,29 +11,34 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+import apsw
 from attrs import evolve, field, frozen
 
 from cairn import protocol
+from cairn.engine.background_value import BackgroundValue
 from cairn.engine.caller import Caller
 from cairn.engine.engine import Engine
 from cairn.engine.folders import Folder, FolderSettings
 from cairn.engine.host import Host
 from cairn.engine.request import Request
-from cairn.engine.stored_overview import StoredOverview
 from cairn.errors import InvalidRequestError, StoreUnavailableError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
+from cairn.index.postgres.access import role_of
 from cairn.index.postgres.postgres_reader import PostgresReader
+from cairn.index.postgres.postgres_server import ServerState
 from cairn.index.postgres.repositories import likely_repositories
-from cairn.index.postgres.shards import is_any_away, servers_of
+from cairn.index.postgres.shards import OtherServer, is_any_away, servers_of
 from cairn.index.postgres.snapshot_catalogue import SnapshotMemory
-from cairn.index.postgres.snapshot_words import query_stems
 from cairn.index.postgres.snapshots import (
+    SCHEME,
     RequestReads,
     SnapshotCache,
     StoredSnapshot,
     nearest_snapshot,
+    repository_uri,
     snapshot_key,
+    visible_repositories,
     visible_snapshots,
 )
 from cairn.index.postgres.transactions import Store
@@ -41,15 +46,17 @@ from cairn.index.queries.file_queries import has_below
 from cairn.index.remote.messages import dumps, loads
 from cairn.index.remote.packed_catalogue import packed_catalogue
 from cairn.index.remote.remote_reader import read
-from cairn.index.store.keyword_columns import compound_parts
+from cairn.index.store.keyword_columns import compound_parts, stems
+from cairn.operations.health import TeamOverview
 from cairn.text.uris import path_below
 
-SCHEME = "cairn-team"
 _NAME = re.compile(r"[^\W\d]\w*")
 _NOWHERE = Path(os.devnull) / "cairn-team"
 """The parent of all repositories' folders. It cannot exist, so paths in it never lead to a local file."""
 _MOST_AT_ONCE = 32
 """The maximum number of repositories per request. Of more, the most likely to answer are searched."""
+_FRESH_SECONDS = 10.0
+"""How long the state of the servers is used before they are asked again."""
 _MOST_CALLERS = 64
 """The maximum number of callers with caches of answers and queries. The least recent caller is dropped."""
 
@@ -94,10 +101,6 @@ class StoredFolder(Folder):
         return f"{self.uri}/{quote(path, errors='surrogateescape')}"
 
 
-def repository_uri(repository: str) -> str:
-    return f"{SCHEME}:///{quote(repository)}"
-
-
 def _revision(snapshot: StoredSnapshot) -> protocol.Revision:
     return protocol.Revision(
         repository_uri(snapshot.repository),
@@ -120,7 +123,7 @@ class StoredEngine(Engine):
         self._settings = FolderSettings(self._layers, _NOWHERE)
         self._overlay = Overlay(_NOWHERE, self._settings, self.host.model)
         """An overlay without documents, which all folders share."""
-        self._overview = StoredOverview(store, repository_uri)
+        self._servers: BackgroundValue[list[ServerState]] = BackgroundValue()
 
     @contextmanager
     def asked(self, caller: str, workspace: str) -> Iterator[Request]:
@@ -130,17 +133,24 @@ class StoredEngine(Engine):
         a repository that does not exist or that the caller may not see; the error does not say which of the
         two.
         """
-        reads = RequestReads(self._store, caller or None)
-        overview = partial(self._overview.seen_by, reads)
-        request = evolve(self.request(), caller=self._caller(caller), overview=overview)
-        try:
+        with RequestReads(self._store, caller or None) as reads:
+            overview = partial(self._overview, reads)
+            request = evolve(self.request(), caller=self._caller(caller), overview=overview)
             snapshots, remark = _reachable(reads, _snapshots(reads, workspace))
             if len(snapshots) > _MOST_AT_ONCE:
                 yield evolve(request, choose=partial(self._likeliest, reads, snapshots, remark))
             else:
                 yield evolve(request, folders=self.opened(reads, snapshots, remark))
-        finally:
-            reads.end()
+
+    def _overview(self, reads: RequestReads) -> TeamOverview:
+        """Return what the caller of `reads` may see of the whole index."""
+        repositories = visible_repositories(reads)
+        parts = reads.read(lambda db: servers_of(db, {each.shard for each in repositories}))
+        servers = self._servers.get(None, self._store.states, _FRESH_SECONDS)
+        if servers is not None:
+            others = sorted(set(parts.values()), key=lambda part: part.name)
+            servers = [*servers, *map(OtherServer.state, others)]
+        return TeamOverview([evolve(each, server=parts.get(each.shard)) for each in repositories], servers)
 
     def _new_caller(self, name: str) -> Caller:
         """Return the caches of a caller. All callers share timings, and none may change later answers."""
@@ -164,17 +174,17 @@ class StoredEngine(Engine):
                 "workspace",
                 f"is required: you may see {len(snapshots):,} repositories; name the one that you ask about",
             )
-        terms = query_stems(f"{query} {' '.join(compound_parts(query))}")
+        terms = stems(apsw.Connection(":memory:"), f"{query} {' '.join(compound_parts(query))}")
         names = [name for name in _NAME.findall(query) if any(compound_parts(name))]
         shards = {each.key.shard for each in snapshots}
         found = reads.read(lambda db: likely_repositories(db, terms, names, shards, _MOST_AT_ONCE))
-        order = {each.repository: place for place, each in enumerate(found)}
+        order = {repository: place for place, repository in enumerate(found)}
         likely = [each for each in snapshots if each.key.repository in order]
         return self.opened(reads, sorted(likely, key=lambda each: order[each.key.repository]), remark)
 
     def _folder(self, reads: RequestReads, snapshot: StoredSnapshot) -> Folder:
         root = _NOWHERE / snapshot.repository
-        saved = PostgresReader.within(reads, self._memories.get(reads, snapshot.key), str(root))
+        saved = PostgresReader.of(reads, self._memories.get(reads, snapshot.key), str(root))
         reader = OverlaidReader(saved, self._overlay)
         revision = _revision(snapshot)
         return StoredFolder(root, root, self._settings, reader, revision=revision, snapshot=snapshot)
@@ -206,21 +216,22 @@ class StoredEngine(Engine):
         return self._with_memory(
             caller,
             snapshot,
-            lambda reads, memory: dumps(read(PostgresReader.within(reads, memory), decoded)),
+            lambda reads, memory: dumps(read(PostgresReader.of(reads, memory), decoded)),
         )
 
     def _with_memory(
         self, caller: str, snapshot: int, answer: Callable[[RequestReads, SnapshotMemory], bytes]
     ) -> bytes | None:
-        reads = RequestReads(self._store, caller or None)
-        try:
+        with RequestReads(self._store, caller or None) as reads:
             key = snapshot_key(reads, snapshot)
             if key is None:
                 return None
             reads.require([key])
             return answer(reads, self._memories.get(reads, key))
-        finally:
-            reads.end()
+
+    def reader_of(self, token: str) -> str | None:
+        """Return the reader of a token, or None for a token that is unknown, revoked or expired."""
+        return self._store.read(None, lambda db: role_of(db, token))
 
     def searchable(self) -> bool:
         try:

@@ -5,14 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from cairn.languages.imports import Imports, Module, Places, by_line, by_path
 from cairn.languages.language import Language, Scoping, Visibility, unless_xml
-from cairn.languages.syntax import PROTOTYPE, NamedNode, Rule, Syntax, find, named, text_of, type_of
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from cairn.languages.syntax import PROTOTYPE, NamedNode, Node, Rule, Syntax, find, named, text_of, type_of
 
 _NAMES = frozenset(
     "identifier field_identifier type_identifier operator_name destructor_name operator_cast".split()

@@ -3,24 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from cairn.languages.imports import (
-    Import,
-    Imports,
-    Module,
-    compiled,
-    namespaced,
-    resolve_type,
-    slashed,
-    statements,
-    types_in_sight,
-)
+from cairn.languages.imports import Import, Module, compiled, imports_of_types, slashed
 from cairn.languages.language import Language, Scoping, Visibility
-from cairn.languages.syntax import NamedNode, Syntax, called, find, text_of
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from cairn.languages.syntax import NamedNode, Node, Syntax, called, find, text_of
 
 
 def _field(node: Node) -> NamedNode | None:
@@ -60,22 +46,8 @@ def _names(statement: str) -> Iterator[Import]:
         yield Import(alias or "*", Module("cs", base), base.rpartition("/")[2] if alias else "")
 
 
-def _modules(text: str) -> Iterator[Module]:
-    if namespace := _IMPORTS.namespace_of(text):
-        yield Module("=cs", namespace)
-    for statement in statements(_STATEMENT, text):
-        for module in map(namespaced, _names(statement)):
-            if not module.name.startswith("System"):
-                yield module
-    yield from types_in_sight("cs", text)
-
-
-_IMPORTS = Imports(
-    _modules,
-    _names,
-    namespace=r"[ \t]*namespace[ \t]+([\w.]+)",
-    resolvers={"cs": resolve_type("cs")},
-    namespaced=frozenset({"cs"}),
+_IMPORTS = imports_of_types(
+    "cs", _STATEMENT, _names, namespace=r"[ \t]*namespace[ \t]+([\w.]+)", foreign="System"
 )
 
 _QUERIES = r"""

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from cairn.languages.imports import FILES, Imports, Module, Places, by_line, pattern
 from cairn.languages.language import Language
-from cairn.languages.syntax import NamedNode, Syntax, named, text_of
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from cairn.languages.syntax import NamedNode, Node, Syntax, named, text_of
 
 
 def _constructor(node: Node) -> NamedNode | None:

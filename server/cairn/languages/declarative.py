@@ -5,14 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from cairn.languages.imports import FILES, Imports, Module, Places, by_path, pattern
 from cairn.languages.language import Category, Language
-from cairn.languages.syntax import NamedNode, Syntax, find, named, text_of
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from cairn.languages.syntax import NamedNode, Node, Syntax, find, named, text_of
 
 
 def _sql_object(kind: str, node: Node) -> NamedNode | None:

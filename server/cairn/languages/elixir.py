@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
-from cairn.languages.imports import Import, Imports, Module, Places, by_line, compiled, slashed, statements
+from cairn.languages.imports import Import, Imports, Module, Places, by_line, compiled, imported, slashed
 from cairn.languages.language import Language, Scoping
-from cairn.languages.syntax import NamedNode, Syntax, find, text_of
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from cairn.languages.syntax import NamedNode, Node, Syntax, find, text_of
 
 _KINDS = {
     "defmodule": "module", "defprotocol": "interface", "defimpl": "impl",
@@ -87,8 +83,7 @@ def _names(statement: str) -> Iterator[Import]:
 def _modules(text: str) -> Iterator[Module]:
     for name in by_line(_DEFMODULE).findall(text):
         yield Module("=ex", slashed(name))
-    for statement in statements(_STATEMENT, text):
-        yield from (each.module for each in _names(statement) if each.module is not None)
+    yield from (module for _, module in imported(_STATEMENT, _names, text))
 
 
 def _resolve(places: Places, folder: str, module: Module) -> Iterable[str | None]:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from cairn.languages.imports import FILES, Imports, by_path, pattern
 from cairn.languages.language import Language
-from cairn.languages.syntax import NamedNode, Syntax, find, named, text_of, type_of
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from cairn.languages.syntax import NamedNode, Node, Syntax, find, named, text_of, type_of
 
 
 def _haskell_function(node: Node) -> NamedNode | None:

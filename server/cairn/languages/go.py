@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
-from cairn.languages.imports import Import, Imports, Module, Places, by_line, compiled, pattern, statements
+from cairn.languages.imports import Import, Imports, Module, Places, by_line, compiled, imported, pattern
 from cairn.languages.language import Language, Scoping, Visibility
-from cairn.languages.syntax import NamedNode, Syntax, named, text_of
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from cairn.languages.syntax import NamedNode, Node, Syntax, named, text_of
 
 
 def _method(node: Node) -> NamedNode | None:
@@ -49,10 +45,9 @@ def _names(statement: str) -> Iterator[Import]:
 
 def _modules(text: str) -> Iterator[Module]:
     """Yield the imported packages. A single word is in the standard library."""
-    for statement in statements(_STATEMENT, text):
-        for each in _names(statement):
-            if each.module is not None and ("/" in each.module.name or "." in each.module.name):
-                yield each.module
+    for _, module in imported(_STATEMENT, _names, text):
+        if "/" in module.name or "." in module.name:
+            yield module
 
 
 def _resolve(places: Places, folder: str, module: Module) -> Iterable[str | None]:

@@ -56,13 +56,16 @@ Resolver = Callable[["Places", str, Module], Iterable[str | None]]
 or the importing file for `by_file`."""
 
 
+Names = Callable[[str], Iterator[Import]]
+"""Returns the names that an import statement adds to the file."""
+
+
 class Imports(NamedTuple):
     """How the files of a language import each other."""
 
     modules: Callable[[str], Iterator[Module]] = lambda _: iter(())
     """A function from a text that begins with a line end to the modules it imports and declares."""
-    names: Callable[[str], Iterator[Import]] = lambda _: iter(())
-    """A function from the text of an import statement to the names that it adds to the file."""
+    names: Names = lambda _: iter(())
     namespace: str = ""
     """The pattern of the line that names the package or namespace of the file."""
     resolvers: Mapping[str, Resolver] = {}
@@ -106,17 +109,10 @@ def slashed(name: str) -> str:
     return compiled(r"(?<!\s)\s*+(?:::|[.\\])\s*+").sub("/", name.replace("`", "").strip()).strip("/")
 
 
-def namespaced(each: Import) -> Module:
-    """Return the module of an import; for a star import, the namespace followed by `/*`."""
-    module = each.module or Module("", "")
-    return module._replace(name=f"{module.name}/*") if each.name == "*" else module
-
-
-def types_in_sight(tag: str, text: str) -> Iterator[Module]:
-    """Yield the names that may be types of the same namespace or of a star import."""
-    names = tuple(dict.fromkeys(compiled(r"\b[A-Z]\w*").findall(text)))[:_REFERENCES]
-    if names:
-        yield Module(tag, IN_SIGHT, names)
+def imported(statement: str, names: Names, text: str) -> Iterator[tuple[str, Module]]:
+    """Yield the names and modules in the import statements of a text, which match `^statement`."""
+    found = (each for part in statements(statement, text) for each in names(part))
+    return ((each.name, each.module) for each in found if each.module is not None)
 
 
 def pattern(
@@ -135,20 +131,6 @@ def pattern(
     return modules
 
 
-def resolve_type(tag: str) -> Resolver:
-    """Resolve a type. `a/b/C` is C of the namespace a/b; `a/b/C/D` is in C's file if D has no own file."""
-
-    def resolve(places: Places, folder: str, module: Module) -> Iterable[str | None]:
-        space, _, last = module.name.rpartition("/")
-        while space:
-            if found := places.file_of(f"{tag}:{space}", last, folder):
-                return (found,)
-            space, _, last = space.rpartition("/")
-        return ()
-
-    return resolve
-
-
 def by_path(endings: Sequence[str], roots: frozenset[str] | None = None) -> Resolver:
     """Resolve relative names from the file's folder, others by the ends of paths below one of `roots`."""
 
@@ -165,6 +147,43 @@ def by_path(endings: Sequence[str], roots: frozenset[str] | None = None) -> Reso
 
 FILES: Mapping[str, Resolver] = {"file": by_path(("",))}
 """The resolver of the tag `file`, for languages that import files by their paths."""
+
+
+def imports_of_types(
+    tag: str,
+    statement: str,
+    names: Names,
+    *,
+    namespace: str,
+    foreign: str,
+    files: Callable[[str], Iterator[Module]] = lambda _: iter(()),
+) -> Imports:
+    """Return the imports of a language in which a file sees all types of its namespace. Modules that match
+    `foreign` are outside the workspace; `files` reads what is imported by a path."""
+
+    def modules(text: str) -> Iterator[Module]:
+        if own := imports.namespace_of(text):
+            yield Module(f"={tag}", own)
+        for name, module in imported(statement, names, text):
+            space = f"{module.name}/*" if name == "*" else module.name
+            if not compiled(foreign).match(space):
+                yield Module(tag, space)
+        yield from files(text)
+        # Names that may be types of the same namespace or of a star import.
+        if types := tuple(dict.fromkeys(compiled(r"\b[A-Z]\w*").findall(text)))[:_REFERENCES]:
+            yield Module(tag, IN_SIGHT, types)
+
+    def resolve(places: Places, folder: str, module: Module) -> Iterable[str | None]:
+        """Resolve a type. `a/b/C` is C of the namespace a/b; `a/b/C/D` is in C's file if D has none."""
+        space, _, last = module.name.rpartition("/")
+        while space:
+            if found := places.file_of(f"{tag}:{space}", last, folder):
+                return (found,)
+            space, _, last = space.rpartition("/")
+        return ()
+
+    imports = Imports(modules, names, namespace, {tag: resolve, **FILES}, frozenset({tag}))
+    return imports
 
 
 _CANDIDATES = 200

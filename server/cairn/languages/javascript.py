@@ -6,14 +6,10 @@ import json
 import posixpath
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from cairn.languages.imports import DEFAULT, Import, Imports, Module, Places, compiled, statements
 from cairn.languages.language import Language, Scoping, unless_xml
-from cairn.languages.syntax import NamedNode, Rule, Syntax, find, named, text_of, type_of
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from cairn.languages.syntax import NamedNode, Node, Rule, Syntax, find, named, text_of, type_of
 
 _FUNCTIONS = frozenset({"arrow_function", "function_expression", "generator_function", "function"})
 _TEST_CALLS = frozenset({"describe", "context", "suite", "it", "test", "specify"})

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from cairn.languages.imports import (
-    Import,
-    Imports,
-    Module,
-    compiled,
-    namespaced,
-    resolve_type,
-    slashed,
-    statements,
-    types_in_sight,
-)
+from cairn.languages.imports import Import, Module, compiled, imports_of_types, slashed
 from cairn.languages.language import Language, Scoping, Visibility
-from cairn.languages.syntax import NamedNode, Syntax, called, find, named, text_of, type_of, value
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from cairn.languages.syntax import NamedNode, Node, Syntax, called, find, named, text_of, type_of, value
 
 _JAVA = Syntax(
     {
@@ -132,22 +118,8 @@ def _names(statement: str) -> Iterator[Import]:
             yield Import(alias or last, Module("jvm", base), last)
 
 
-def _modules(text: str) -> Iterator[Module]:
-    if package := _IMPORTS.namespace_of(text):
-        yield Module("=jvm", package)
-    for statement in statements(_STATEMENT, text):
-        for each in _names(statement):
-            if not (module := namespaced(each)).name.startswith(("java/", "javax/")):
-                yield module
-    yield from types_in_sight("jvm", text)
-
-
-_IMPORTS = Imports(
-    _modules,
-    _names,
-    namespace=r"[ \t]*package[ \t]+([\w.`]+)",
-    resolvers={"jvm": resolve_type("jvm")},
-    namespaced=frozenset({"jvm"}),
+_IMPORTS = imports_of_types(
+    "jvm", _STATEMENT, _names, namespace=r"[ \t]*package[ \t]+([\w.`]+)", foreign="javax?/"
 )
 _SCOPING = Scoping(Visibility.NAMESPACE, bare_members=True, override=0.5)
 

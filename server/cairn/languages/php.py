@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cairn.languages.imports import (
-    FILES,
-    Import,
-    Imports,
-    Module,
-    by_line,
-    compiled,
-    resolve_type,
-    slashed,
-    statements,
-    types_in_sight,
-)
+from cairn.languages.imports import Import, Module, by_line, compiled, imports_of_types, slashed
 from cairn.languages.language import Language, Scoping, Visibility
 from cairn.languages.syntax import Syntax, named
 
@@ -60,24 +49,18 @@ def _names(statement: str) -> Iterator[Import]:
                 yield Import(other or last, Module("php", full), last)
 
 
-def _modules(text: str) -> Iterator[Module]:
-    if namespace := _IMPORTS.namespace_of(text):
-        yield Module("=php", namespace)
-    for statement in statements(_STATEMENT, text):
-        for each in _names(statement):
-            if each.module is not None and "/" in each.module.name:
-                yield each.module
+def _files(text: str) -> Iterator[Module]:
     for here, path in by_line(_INCLUDE).findall(text):
         yield Module("file", f"{'./' if here and not path.startswith('.') else ''}{path}")
-    yield from types_in_sight("php", text)
 
 
-_IMPORTS = Imports(
-    _modules,
+_IMPORTS = imports_of_types(
+    "php",
+    _STATEMENT,
     _names,
     namespace=r"[ \t]*(?:<\?php[ \t]+)?namespace[ \t]+([\w\\]+)",
-    resolvers={"php": resolve_type("php"), **FILES},
-    namespaced=frozenset({"php"}),
+    foreign=r"[^/]*\Z",
+    files=_files,
 )
 
 _QUERIES = r"""

@@ -5,16 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from attrs import evolve
 
 from cairn.languages.imports import Import, Imports, Module, Places, compiled, statements
 from cairn.languages.language import Language, Scoping
-from cairn.languages.syntax import NamedNode, Rule, Syntax, find, named, text_of, type_of, value_kind
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from cairn.languages.syntax import NamedNode, Node, Rule, Syntax, find, named, text_of, type_of, value_kind
 
 
 def _assignment(node: Node) -> NamedNode | None:

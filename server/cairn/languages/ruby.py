@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from cairn.languages.imports import Imports, Module, by_line, by_path
 from cairn.languages.language import Language, Scoping, Visibility
-from cairn.languages.syntax import NamedNode, Syntax, find, text_of, type_of
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from cairn.languages.syntax import NamedNode, Node, Syntax, find, text_of, type_of
 
 _TESTS = frozenset("describe context it specify feature scenario test should".split())
 

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from cairn.languages.imports import Import, Imports, Module, Places, by_line, compiled, statements
 from cairn.languages.language import Language, Scoping
-from cairn.languages.syntax import NamedNode, Syntax, named, text_of
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from cairn.languages.syntax import NamedNode, Node, Syntax, named, text_of
 
 
 def _impl(node: Node) -> NamedNode | None:

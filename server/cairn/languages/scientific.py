@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from cairn.languages.imports import FILES, Imports, pattern
 from cairn.languages.language import Language
-from cairn.languages.syntax import NamedNode, Syntax, find, named, text_of, type_of, value_kind
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from cairn.languages.syntax import NamedNode, Node, Syntax, find, named, text_of, type_of, value_kind
 
 # The first line of a program unit is a separate node, which has the name.
 _FORTRAN = Syntax(

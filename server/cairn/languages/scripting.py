@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from cairn.languages.imports import FILES, Imports, Module, by_line, by_path, compiled, pattern
 from cairn.languages.language import Language
-from cairn.languages.syntax import NamedNode, Syntax, find, named, text_of, type_of, value_kind
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from cairn.languages.syntax import NamedNode, Node, Syntax, find, named, text_of, type_of, value_kind
 
 
 def _lua_function(node: Node, assigned_to: Node | None = None) -> NamedNode | None:

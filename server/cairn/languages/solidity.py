@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from cairn.languages.imports import FILES, Import, Imports, Module, compiled, statements
+from cairn.languages.imports import FILES, Import, Imports, Module, compiled, imported
 from cairn.languages.language import Language, Scoping
-from cairn.languages.syntax import NamedNode, Syntax, called, value
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from cairn.languages.syntax import NamedNode, Node, Syntax, called, value
 
 
 def _special_function(node: Node) -> NamedNode | None:
@@ -50,11 +46,6 @@ def _names(statement: str) -> Iterator[Import]:
         yield Import(alias or name, module, "" if name == "*" else name)
     if not head.strip():
         yield Import(found[2] or "*", module)
-
-
-def _modules(text: str) -> Iterator[Module]:
-    for statement in statements(_STATEMENT, text):
-        yield from (each.module for each in _names(statement) if each.module is not None)
 
 
 _QUERIES = r"""
@@ -101,6 +92,8 @@ SOLIDITY = Language(
     endings="sol",
     syntax=_SYNTAX,
     queries=(_QUERIES,),
-    imports=Imports(_modules, _names, resolvers=FILES),
+    imports=Imports(
+        lambda text: (module for _, module in imported(_STATEMENT, _names, text)), _names, resolvers=FILES
+    ),
     scoping=Scoping(selves="this", constructors="constructor", bare_members=True),
 )

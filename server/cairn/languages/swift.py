@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from cairn.languages.language import Language, Scoping, Visibility
-from cairn.languages.syntax import NamedNode, Syntax, called, named, text_of
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from cairn.languages.syntax import NamedNode, Node, Syntax, called, named, text_of
 
 _KINDS = {"struct": "struct", "enum": "enum", "extension": "extension", "actor": "class"}
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from attrs import field, frozen
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    import tree_sitter
 
+Node: TypeAlias = "tree_sitter.Node"
+"""A node of a syntax tree. Only a process that parses imports the parser."""
 PROTOTYPE = "prototype"
 """The kind of a declared function whose definition is elsewhere."""
 
@@ -26,7 +28,7 @@ class NamedNode(NamedTuple):
     """The type that the definition belongs to, if the node is outside it: a receiver's, or `Owner::name`."""
 
 
-Rule = Callable[["Node"], NamedNode | None]
+Rule = Callable[[Node], NamedNode | None]
 
 COMMENTS = frozenset(
     """

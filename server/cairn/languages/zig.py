@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from cairn.languages.imports import FILES, Imports, pattern
 from cairn.languages.language import Language
-from cairn.languages.syntax import NamedNode, Syntax, named, text_of
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from cairn.languages.syntax import NamedNode, Node, Syntax, named, text_of
 
 _TYPES = {
     "struct_declaration": "struct", "enum_declaration": "enum", "union_declaration": "union",

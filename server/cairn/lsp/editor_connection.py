@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from cairn.engine.host import Host
     from cairn.engine.request import Request
     from cairn.engine.status import IndexingProgress
-    from cairn.lsp.navigation import Navigation
 
 logger = logging.getLogger(__name__)
 
@@ -62,8 +61,6 @@ _SERVER_CANCELLED = -32802
 
 class Connection(LanguageServer):
     protocol: WireProtocol
-    navigation: Navigation
-    """The handler of `initialize` sets this."""
 
     def __init__(
         self,

@@ -35,12 +35,13 @@ def build_server(
 ) -> Connection:
     """Return a server with all features registered; the arguments are those of `Connection`."""
     server = Connection(host, make, share)
+    navigation = Navigation(server)
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
         options = params.initialization_options
         server.editor_settings = dict(options) if isinstance(options, dict) else {}
-        server.navigation = Navigation(server, options)
+        navigation.announce(options)
 
     @server.feature(types.INITIALIZED)
     async def initialized(_: types.InitializedParams) -> None:
@@ -49,11 +50,11 @@ def build_server(
             return
         server.start_engine(open_folders(server))
         server.in_background(register_with_client(server))
-        server.in_background(server.navigation.offer())
+        server.in_background(navigation.offer())
         if server.process_id and server.host is None:
             server.in_background(_exit_with_parent(server, server.process_id))
 
-    register_workspace(server)
+    register_workspace(server, navigation.renew)
     register_requests(server)
     return server
 

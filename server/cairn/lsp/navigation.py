@@ -46,15 +46,19 @@ class Navigation:
     of the settings, whenever these change.
     """
 
-    def __init__(self, server: Connection, options: Any) -> None:
-        """During `initialize`, make pygls announce the capabilities for these `initializationOptions`."""
+    def __init__(self, server: Connection) -> None:
         self._server = server
-        is_dynamic = partial(_is_dynamic, server.client_capabilities)
+        self._later: list[str] = []
+        self._dynamic: list[str] = []
+        self._registered: tuple[str, ...] = ()
+        """The languages for which the capabilities are registered."""
+
+    def announce(self, options: Any) -> None:
+        """During `initialize`, make pygls announce the capabilities for these `initializationOptions`."""
+        is_dynamic = partial(_is_dynamic, self._server.client_capabilities)
         announced = announced_navigation(options, is_dynamic)
         self._later = [name for name in NAVIGATION if name not in announced]
         self._dynamic = list(filter(is_dynamic, self._later))
-        self._registered: tuple[str, ...] = ()
-        """The languages for which the capabilities are registered."""
         self._add_handlers(announced)
 
     async def offer(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 SECTION = "cairn"
 
 
-def register_workspace(server: Connection) -> None:
+def register_workspace(server: Connection, on_settings: Callable[[], Awaitable[None]]) -> None:
+    """Register the handlers of notifications. `on_settings` is called when the settings may have changed."""
+
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
         _show(server, params.text_document.uri, params.text_document.text)
@@ -69,7 +71,7 @@ def register_workspace(server: Connection) -> None:
         if settings is not None:
             server.in_order(lambda engine: _configure(server, engine, settings))
             await server.notifications_applied()
-            await server.navigation.renew()
+            await on_settings()
 
 
 async def register_with_client(server: Connection) -> None:

@@ -79,37 +79,33 @@ def folder_checks(folder: Path, check_seconds: float = _CHECK_SECONDS) -> Sequen
     data = workspace_dir(folder)
 
     def of_index(check: Callable[[apsw.Connection], Check | str | None]) -> CheckFunction:
-        return lambda: _with_errors(lambda: _inside(data / DATABASE_NAME, check))
+        return lambda: _inside(data / DATABASE_NAME, check)
 
     return (
         ("folder's settings", lambda: _settings(folder)),
         ("files", lambda: _files(folder)),
         ("watching", lambda: check_watching(folder)),
         ("writer", lambda: _writer(data)),
-        ("index", lambda: _with_errors(lambda: _index(data))),
+        ("index", lambda: _index(data)),
         ("index is sound", of_index(lambda db: _soundness(db, check_seconds))),
         ("index is in step", of_index(_steps)),
         ("vectors", of_index(_vectors)),
     )
 
 
-def _with_errors(check: CheckFunction) -> Check | str | None:
-    """Return the result of a check of an index. An SQLite error becomes a problem."""
+def _inside(path: Path, check: Callable[[apsw.Connection], Check | str | None]) -> Check | str | None:
+    """Return the result of a check on the open index, or an SQLite error as a problem. Return None if the
+    index does not open, as the check `index` says."""
     try:
-        return check()
+        db = open_reader(path)
+        if db is None:
+            return None
+        with contextlib.closing(db):
+            return check(db)
     except DAMAGE as error:
         return problem(f"damaged: {error}", _REBUILD)
     except apsw.Error as error:
         return problem(f"cannot be read: {error}", "Try again; if it stays so, restart your editor.")
-
-
-def _inside(path: Path, check: Callable[[apsw.Connection], Check | str | None]) -> Check | str | None:
-    """Return the result of a check on the open index; None if it does not open, as the check `index` says."""
-    db = open_reader(path)
-    if db is None:
-        return None
-    with contextlib.closing(db):
-        return check(db)
 
 
 def _settings(folder: Path) -> Check | str:
@@ -210,14 +206,14 @@ def _index(data: Path) -> Check | str:
     path = data / DATABASE_NAME
     if not path.exists():
         return note("this folder is not indexed yet", "Run `cairn index`.")
-    db = open_reader(path)
-    if db is None:
-        return _why_unreadable(path)
-    log = Path(f"{path}-wal")
+    return _inside(path, lambda db: _contents(data, db)) or _why_unreadable(path)
+
+
+def _contents(data: Path, db: apsw.Connection) -> Check | str:
+    path, log = data / DATABASE_NAME, data / f"{DATABASE_NAME}-wal"
     log_size = log.stat().st_size if log.exists() else 0
-    with contextlib.closing(db):
-        facts = read_facts(db)
-        files, latest = db.execute("SELECT count(*), max(indexed_at) FROM files").fetchone() or (0, None)
+    facts = read_facts(db)
+    files, latest = db.execute("SELECT count(*), max(indexed_at) FROM files").fetchone() or (0, None)
     found = (
         f"{files} files, {facts.chunks} chunks, {sized(path.stat().st_size)} and a log of"
         f" {sized(log_size)}, generation {facts.generation}, the latest file read at {latest}, {data}"
@@ -292,6 +288,8 @@ def _vectors(db: apsw.Connection) -> Check | str:
     return note(made, f"They are made during indexing: {_DO_INDEX}.") if queued else made
 
 
-def _state(status: StatusAnswer) -> Check | str:
+def _state(status: StatusAnswer) -> Check | str | None:
+    if not status.generation:  # The check `index` says that there is none.
+        return None
     health = health_of(status)
     return health.text if health.level in (GOOD, BUSY) else note(health.text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -10,28 +11,29 @@ from attrs import frozen
 from cairn import protocol
 from cairn.operations.kill_switch import OFF, PHASES, VECTORS
 from cairn.operations.recent_queries import Timings
-from cairn.startup.figures import percentile
 from cairn.text.counts import about, counted, duration, took
 
 if TYPE_CHECKING:
     import datetime
 
-    from cairn.engine.overview import TeamOverview
+    from cairn.index.postgres.postgres_server import ServerState
+    from cairn.index.postgres.snapshots import VisibleRepository
 
 GOOD, BUSY, WARN, BAD = "good", "busy", "warn", "bad"
 _FEWEST = 10
 """The minimum number of answered queries for a statement that queries are slow."""
 _SHARE = 0.95
-_DOING = {
-    "checking": "the index is being checked",
-    "scanning": "the folder is being looked through",
-    "reading": "files are being read",
-    "static": "vectors are being made",
-    "history": "the history of git is being followed",
-    "counting": "imports are being counted",
-    "embedding": "vectors are being made",
-    "tidying": "the index is being tidied",
+DOING = {
+    "checking": "checking the index",
+    "scanning": "looking for files",
+    "reading": "reading files",
+    "static": "making vectors",
+    "history": "reading the history",
+    "counting": "counting imports",
+    "embedding": "making vectors",
+    "tidying": "tidying",
 }
+"""The activities of indexing, in words."""
 
 
 @frozen
@@ -39,6 +41,16 @@ class Health:
     level: str
     """The level is `good`, `busy` while indexing runs, `warn` if answers lack something, or `bad`."""
     text: str
+
+
+@frozen
+class TeamOverview:
+    """What one caller sees of a team's index."""
+
+    repositories: Sequence[VisibleRepository]
+    """The repositories, sorted by name."""
+    servers: Sequence[ServerState] | None
+    """The servers; None until the first check ends."""
 
 
 def health_of(
@@ -58,7 +70,7 @@ def health_of(
         return Health(WARN, f"Indexing is paused: {progress}. `cairn resume` goes on with it.")
     if state == "indexing":
         left = f", {about(status.seconds_left)} left" if status.seconds_left else ""
-        doing = _DOING.get(status.activity, "it is being indexed")
+        doing = DOING.get(status.activity, "reading files")
         return Health(BUSY, f"The index is not complete yet: {doing}, {progress}{left}.")
     # The level is also `warn` if the user chose the lower phase, in the settings or by hand.
     if retrieval and (retrieval.phase < retrieval.wanted or (status.model and retrieval.phase < VECTORS)):
@@ -90,13 +102,13 @@ def team_health(team: TeamOverview, timings: Timings, slow_ms: float, now: datet
             "You may not see any repository yet. The owner of the index adds one with `cairn team index`, and"
             " lets you see it with `cairn team grant`.",
         )
-    away = [each for each in team.repositories if not each.answers]
+    away = [
+        (each.name, each.server.name) for each in team.repositories if each.server and each.server.is_away
+    ]
     if away:
-        named = away[0].name + (f" and {len(away) - 1:,} more" if len(away) > 1 else "")
-        verb = "are" if len(away) > 1 else "is"
-        return Health(
-            BAD, f"{named} {verb} left out of answers: the server {away[0].server} does not answer."
-        )
+        name, server = away[0]
+        named = f"{name} and {len(away) - 1:,} more are" if len(away) > 1 else f"{name} is"
+        return Health(BAD, f"{named} left out of answers: the server {server} does not answer.")
     silent = [each.name for each in team.servers or () if not each.answers]
     if silent:
         verb = "does" if len(silent) == 1 else "do"
@@ -128,7 +140,7 @@ def _progress(status: protocol.StatusAnswer) -> str:
 
 
 def _slow(timings: Timings, slow_ms: float) -> str:
-    p95, count = percentile(timings.answered, _SHARE), len(timings.answered)
+    p95, count = timings.percentile(_SHARE), len(timings.answered)
     if p95 is None or p95 <= slow_ms or count < _FEWEST:
         return ""
     return f"questions are slow: of the latest {count:,}, one in twenty took {took(p95)} or more"

@@ -10,11 +10,13 @@ from __future__ import annotations
 import datetime
 import logging
 import math
+import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 
 from attrs import field, frozen
 
@@ -45,6 +47,12 @@ class PhaseChange:
     reason: str
     next_try_seconds: float | None = field(metadata={"json": "until"})
     """The number of seconds until a higher phase is tried; None if this switch did not lower the phase."""
+    pid: int = field(factory=os.getpid)
+    """The process whose phase has changed."""
+
+    @cached_property
+    def moment(self) -> datetime.datetime:
+        return datetime.datetime.fromisoformat(self.at)
 
 
 class KillSwitch:
@@ -103,7 +111,7 @@ class KillSwitch:
         """
         with self._updated() as (switch, now):
             if phase == self._phase != OFF:
-                self._window.add(_Search(now, ms, failed, fell_back))
+                self._window.searches.append(_Search(now, ms, failed, fell_back))
                 if switch.automatic and self._by_hand is None:
                     self._judge(switch, now)
 
@@ -118,10 +126,10 @@ class KillSwitch:
                 reason=self.reason,
                 since=self._since,
                 next_try_seconds=self._next_try(switch, now),
-                p95_ms=window.p95(),
-                error_rate=_share(window.failed, window.searches),
-                fallback_rate=_share(window.fell_back, window.searches),
-                queries=window.searches,
+                p95_ms=window.p95,
+                error_rate=window.failed / max(1, len(window)),
+                fallback_rate=window.fell_back / max(1, len(window)),
+                queries=len(window),
             )
 
     @contextmanager
@@ -176,17 +184,17 @@ class KillSwitch:
         self._change(self._wanted, reason, settings.kill_switch, now)
 
     def _judge(self, switch: KillSwitchSettings, now: float) -> None:
-        window, enough, p95 = self._window, max(1, switch.min_queries), self._window.p95() or 0.0
+        window, count, p95 = self._window, len(self._window), self._window.p95 or 0.0
         most, is_last = _percent(switch.error_rate), self._phase == 1
-        over = f"the {window.searches} searches of the last {switch.window_seconds:g} s"
-        too_many = switch.error_rate * window.searches if window.searches >= enough else math.inf
+        over = f"the {count} searches of the last {switch.window_seconds:g} s"
+        too_many = switch.error_rate * count if count >= switch.min_queries else math.inf
         if window.failed > too_many:
             after = OFF
-            reason = f"{_percent(window.failed / window.searches)} of {over} failed, more than {most}."
+            reason = f"{_percent(window.failed / count)} of {over} failed, more than {most}."
         elif (
-            window.answered >= enough
+            len(window.durations) >= switch.min_queries
             and p95 > switch.p95_ms
-            and window.later_p95() > switch.p95_ms
+            and window.later_p95 > switch.p95_ms
             # Phase 1 must stay slow for a whole window before retrieval is switched off.
             and (not is_last or now - self._began >= switch.window_seconds)
         ):
@@ -194,7 +202,7 @@ class KillSwitch:
             took = f"{p95:.6g} ms of processor time"
             reason = f"The 95th percentile of {over} was {took}, above {switch.p95_ms:g} ms."
         elif not is_last and window.fell_back > too_many:
-            after, share = self._phase - 1, _percent(window.fell_back / window.searches)
+            after, share = self._phase - 1, _percent(window.fell_back / count)
             reason = f"{share} of {over} were answered by less than phase {self._phase}, more than {most}."
         else:
             return
@@ -205,15 +213,15 @@ class KillSwitch:
 
     def _is_calm(self, switch: KillSwitchSettings) -> bool:
         """Return whether the latest searches, if any, allow trying the next higher phase."""
-        p95 = self._window.p95()
+        p95 = self._window.p95
         return not self._window.failed and (p95 is None or p95 < switch.recovery_share * switch.p95_ms)
 
     def _raise(self, switch: KillSwitchSettings, now: float) -> None:
-        window, after = self._window, self._phase + 1
-        if window.answered:
+        answered, after = len(self._window.durations), self._phase + 1
+        if answered:
             reason = (
-                f"Phase {after} is tried: the 95th percentile of the {window.answered} searches of the last "
-                f"{switch.window_seconds:g} s was {window.p95():.6g} ms."
+                f"Phase {after} is tried: the 95th percentile of the {answered} searches of the last "
+                f"{switch.window_seconds:g} s was {self._window.p95:.6g} ms."
             )
         else:
             in_phase = f"{self._wait(switch):g} s in phase {self._phase}"
@@ -246,43 +254,40 @@ class _Search:
 class _Window:
     """The latest searches, oldest first."""
 
-    _searches: deque[_Search] = field(factory=lambda: deque(maxlen=_MOST_SEARCHES), init=False)
+    searches: deque[_Search] = field(factory=lambda: deque(maxlen=_MOST_SEARCHES), init=False)
 
-    def add(self, search: _Search) -> None:
-        self._searches.append(search)
+    def __len__(self) -> int:
+        return len(self.searches)
 
     def forget_before(self, moment: float) -> None:
-        while self._searches and self._searches[0].at <= moment:
-            self._searches.popleft()
-
-    @property
-    def searches(self) -> int:
-        return len(self._searches)
+        while self.searches and self.searches[0].at <= moment:
+            self.searches.popleft()
 
     @property
     def failed(self) -> int:
-        return sum(search.failed for search in self._searches)
+        return sum(search.failed for search in self.searches)
 
     @property
     def fell_back(self) -> int:
-        return sum(search.fell_back for search in self._searches)
+        return sum(search.fell_back for search in self.searches)
 
     @property
-    def answered(self) -> int:
-        """The number of searches that count for the percentile."""
-        return self.searches - self.failed
+    def durations(self) -> list[float]:
+        """The durations (ms) of the searches with an answer."""
+        return [search.ms for search in self.searches if not search.failed]
 
+    @property
     def p95(self) -> float | None:
-        return percentile((search.ms for search in self._searches if not search.failed), _WATCHED_SHARE)
+        return percentile(self.durations, _WATCHED_SHARE)
 
+    @property
     def later_p95(self) -> float:
-        """Return the 95th percentile (ms) of the later half of the durations, but not the longest of several.
+        """The 95th percentile (ms) of the later half of the durations, but not the longest of several.
 
         This ignores the first searches, which load modules, models and the index (0.7 s of processor time for
         the very first one), and a single slow query, such as one for a text in a million chunks.
         """
-        timed = [search.ms for search in self._searches if not search.failed]
-        later = sorted(timed[len(timed) // 2 :])
+        later = sorted(self.durations[len(self.durations) // 2 :])
         return min(percentile(later, _WATCHED_SHARE) or 0.0, later[-2:][0])
 
 
@@ -291,10 +296,6 @@ def wanted_phase(settings: RetrievalSettings, by_hand: int | None, most: int) ->
     if not settings.enabled:
         return OFF
     return min(most, settings.phase if by_hand is None else by_hand)
-
-
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
 
 
 def _percent(share: float) -> str:

@@ -6,33 +6,10 @@ processes use `Metrics`, which counts nothing and imports no library.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from attrs import field, frozen
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cairn.protocol import DiscoverAnswer, SearchAnswer
-
-
-def _gauge(description: str) -> Any:
-    return field(default=0, metadata={"description": description})
-
-
-@frozen
-class IndexFigures:
-    """The current state of retrieval in numbers, over all folders. Each is shown as `cairn_<name>`."""
-
-    phase: int = _gauge("The phase that searches are answered in; 0 is off")
-    phase_wanted: int = _gauge("The phase that is asked for, by the settings or by hand")
-    retrieval_enabled: bool = _gauge("Whether retrieval.enabled is on")
-    index_files: int = _gauge("Files in the index")
-    index_chunks: int = _gauge("Chunks in the index")
-    index_embedded_chunks: int = _gauge("Chunks with a vector")
-    index_queued_chunks: int = _gauge("Chunks that wait for a vector")
-    index_generation: int = _gauge("How often the index was changed")
-    index_complete: bool = _gauge("Whether every file is indexed and embedded")
-    query_log_failures: int = 0
-    """The number of lines that could not be written to the query log since the start."""
 
 
 class Metrics:

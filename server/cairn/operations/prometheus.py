@@ -5,11 +5,11 @@ Only `cairn serve` imports this module, because importing the library takes 50 m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from attrs import define, fields
+from attrs import define
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -22,7 +22,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as CONTENT_TYP
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from cairn.operations.metrics import IndexFigures, Metrics
+from cairn.operations.metrics import Metrics
 from cairn.startup.figures import resident_bytes, start_time
 
 if TYPE_CHECKING:
@@ -33,6 +33,12 @@ __all__ = ["CONTENT_TYPE", "PrometheusMetrics"]
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 """The bounds of the buckets: Prometheus' defaults, smaller ones, and the timeout of requests, 30 s."""
 _COUNTS = (0.0, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0)
+
+
+Figures = Mapping[str, tuple[str, float]]
+"""The description and the value of each figure. Its metric is called `cairn_<name>`."""
+_COUNTERS = frozenset({"query_log_failures"})
+"""The figures that only increase."""
 
 
 class PrometheusMetrics(Metrics):
@@ -87,7 +93,7 @@ class PrometheusMetrics(Metrics):
         )
         self._seconds = seconds("cairn_request_duration_seconds", "Request duration", ["method"])
 
-    def show_figures(self, figures: Callable[[], IndexFigures]) -> None:
+    def show_figures(self, figures: Callable[[], Figures]) -> None:
         """Add the state of the index to the metrics. Each call of `text` calls `figures`."""
         self.registry.register(_Figures(figures))
 
@@ -136,16 +142,12 @@ class PrometheusMetrics(Metrics):
 class _Figures(Collector):
     """Gauges of the index, of retrieval and of this process. Each call of `text` computes them."""
 
-    figures: Callable[[], IndexFigures]
+    figures: Callable[[], Figures]
 
     def collect(self) -> Iterator[Metric]:
-        now = self.figures()
-        for each in fields(IndexFigures):
-            if description := each.metadata.get("description"):
-                yield GaugeMetricFamily(f"cairn_{each.name}", description, value=getattr(now, each.name))
-        yield CounterMetricFamily(
-            "cairn_query_log_failures", "Lines the log of questions lost", value=now.query_log_failures
-        )
+        for name, (description, value) in self.figures().items():
+            kind = CounterMetricFamily if name in _COUNTERS else GaugeMetricFamily
+            yield kind(f"cairn_{name}", description, value=value)
         yield GaugeMetricFamily(
             "cairn_resident_memory_bytes", "Memory of this process", value=resident_bytes()
         )

@@ -14,17 +14,19 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import filelock
-from attrs import asdict, frozen
+from attrs import frozen
 
 import cairn
 from cairn import protocol
-from cairn.operations.kill_switch import PhaseChange
+from cairn.operations.kill_switch import OFF, PhaseChange
 from cairn.paths import private_folder
+from cairn.schema.convert import unstructure
 from cairn.settings.tree import LogSettings
 
 logger = logging.getLogger(__name__)
@@ -41,18 +43,55 @@ _APPEND_LOCK_S = 0.2
 """How long a line waits for another process's line on Windows, where appending takes two steps."""
 
 
-@frozen
-class LoggedQuery:
-    """The values of a log line that are not in the answer."""
+Answer = protocol.SearchAnswer | protocol.DiscoverAnswer
 
+
+@frozen
+class QueryLine:
+    """What a log line says of a query, apart from its text and results. Figures are computed from it."""
+
+    at: str
+    pid: int
     method: str
     """The name of the method in the protocol, without `cairn/`."""
-    text: str
     ms: float
     """The time from the arrival of the request to the answer."""
-    cached: bool = False
-    error: str = ""
+    phase: int
+    """The phase that gave the answer; 0 if no search answered."""
+    wanted: int
+    fallback: str
+    cached: bool
+    error: str
     """The name of the exception's class, or "". The exception's text may contain the query."""
+    action: str
+    keyword_match: bool
+
+    @classmethod
+    def of(
+        cls, method: str, answer: Answer, ms: float, *, cached: bool = False, error: str = ""
+    ) -> QueryLine:
+        how = answer.retrieval
+        return cls(
+            at=datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
+            pid=os.getpid(),
+            method=method,
+            ms=round(ms, 3),
+            phase=how.phase,
+            wanted=how.wanted,
+            fallback=how.fallback,
+            cached=cached,
+            error=error,
+            action=answer.verdict.action,
+            keyword_match=any(result.matched_terms for result in _results(answer)),
+        )
+
+    @cached_property
+    def moment(self) -> datetime.datetime:
+        return datetime.datetime.fromisoformat(self.at)
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.error) or self.phase == OFF
 
 
 class QueryLog:
@@ -70,20 +109,20 @@ class QueryLog:
         self.problem: str | None = None
         """Why the latest line could not be written; None if it was."""
 
-    def add(self, query: LoggedQuery, answer: protocol.SearchAnswer | protocol.DiscoverAnswer) -> None:
+    def add(self, query: QueryLine, text: str, answer: Answer) -> None:
+        """Log a query; `text` only if the settings say so."""
         settings = self._settings()
         if settings.queries:
-            self._append(_query_values(query, answer, settings.query_text), settings.max_bytes)
+            more = _details(answer, text if settings.query_text else None)
+            self._append({"event": "query", **unstructure(query), **more}, settings.max_bytes)
 
     def add_phase_change(self, change: PhaseChange) -> None:
         settings = self._settings()
         if settings.queries:
-            values = asdict(change)
-            values["until"] = values.pop("next_try_seconds")
-            self._append({"event": "phase", **values}, settings.max_bytes)
+            self._append({"event": "phase", **unstructure(change)}, settings.max_bytes)
 
     def _append(self, values: dict[str, Any], max_bytes: int) -> None:
-        values |= {"pid": os.getpid(), "version": cairn.__version__}
+        values["version"] = cairn.__version__
         # With JSON's escapes in ASCII, no character can be cut in the middle, no reader mistakes a character
         # for the end of a line, and half a surrogate pair can be written.
         line = json.dumps(values, separators=(",", ":")).encode("ascii") + b"\n"
@@ -140,41 +179,30 @@ class QueryLog:
         return size > 0 and size + coming > max_bytes
 
 
-def _query_values(
-    query: LoggedQuery, answer: protocol.SearchAnswer | protocol.DiscoverAnswer, with_text: bool
-) -> dict[str, Any]:
-    """Return the values of a log line. Unless `with_text`, terms and matches are only counted."""
-    if isinstance(answer, protocol.SearchAnswer):
-        found, terms, query_type = answer.results, answer.query.terms, answer.query.type
-    else:
-        found, terms, query_type = answer.chunks, (), ""
+def _results(answer: Answer) -> Sequence[protocol.SearchResult]:
+    return answer.results if isinstance(answer, protocol.SearchAnswer) else answer.chunks
+
+
+def _details(answer: Answer, text: str | None) -> dict[str, Any]:
+    """Return the other values of a log line. Without the text, terms and matches are only counted."""
+    asked = answer.query if isinstance(answer, protocol.SearchAnswer) else None
+    terms, found = asked.terms if asked else (), _results(answer)
     values: dict[str, Any] = {
-        "event": "query",
-        "at": datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
-        "method": query.method,
-        "action": answer.verdict.action,
         "confidence": answer.verdict.confidence,
-        "ms": round(query.ms, 3),
-        "phase": answer.retrieval.phase,
-        "wanted": answer.retrieval.wanted,
-        "fallback": answer.retrieval.fallback,
-        "cached": query.cached,
-        "error": query.error,
         "complete": answer.index.complete,
-        "type": query_type,
+        "type": asked.type if asked else "",
         "termCount": len(terms),
         "resultCount": len(found),
-        "keywordMatch": any(result.matched_terms for result in found),
         "results": [
             {
                 "path": result.path,
                 "score": result.score,
-                "matchedTerms": result.matched_terms if with_text else len(result.matched_terms),
+                "matchedTerms": len(result.matched_terms) if text is None else result.matched_terms,
             }
             for result in found[:LOGGED_RESULTS]
         ],
     }
-    if with_text:
-        values["query"] = query.text[:_MOST_CHARACTERS]
+    if text is not None:
+        values["query"] = text[:_MOST_CHARACTERS]
         values["terms"] = " ".join(terms)[:_MOST_CHARACTERS].split()
     return values

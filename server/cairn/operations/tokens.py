@@ -5,18 +5,15 @@ Without the token, other users of the machine, and web pages in its browsers, co
 from __future__ import annotations
 
 import hmac
-import os
 import re
 import secrets
-import stat
-import sys
 from pathlib import Path
 from typing import Protocol
 
 from attrs import field, frozen
 
 from cairn.errors import CairnError
-from cairn.paths import data_dir, write_private
+from cairn.paths import data_dir, read_private, write_private
 
 _SHAPE = re.compile(r"[A-Za-z0-9_-]{43}")
 """The pattern of 32 bytes in URL-safe base64."""
@@ -75,17 +72,10 @@ def serve_token(*, new: bool = False) -> Token:
 
 
 def _read(path: Path) -> str:
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    with os.fdopen(handle, "rb") as file:
-        facts = os.fstat(handle)
-        if not stat.S_ISREG(facts.st_mode):
-            raise TokenError(f"{path} is not a regular file; {_REMEDY}.")
-        if sys.platform != "win32":  # On Windows, other users cannot read a user's folders.
-            if facts.st_uid != os.getuid():
-                raise TokenError(f"{path} belongs to another user; {_REMEDY}.")
-            if facts.st_mode & 0o077:
-                raise TokenError(f"Others may read or write {path}; {_REMEDY}.")
-        text = file.read(_READ_BYTES).decode("ascii", "replace").strip()
+    try:
+        text = read_private(path, _READ_BYTES, is_secret=True).decode("ascii", "replace").strip()
+    except PermissionError as problem:
+        raise TokenError(f"{problem}; {_REMEDY}.") from problem
     if not _SHAPE.fullmatch(text):
         raise TokenError(f"{path} does not contain a token; {_REMEDY}.")
     return text

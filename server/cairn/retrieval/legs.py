@@ -352,15 +352,11 @@ class _RunningLeg:
         pass
 
     def __exit__(self, _: object, problem: BaseException | None, __: object) -> bool:
-        match problem:
-            case PartUnavailableError() | QueryCancelledError():
-                return False
-            case OutOfTimeError():
-                return True
-            case CairnError():
-                self.legs.failed(problem, self.name)
-                return True
-        return False
+        if isinstance(problem, PartUnavailableError | QueryCancelledError):
+            return False
+        if isinstance(problem, CairnError) and not isinstance(problem, OutOfTimeError):
+            self.legs.failed(problem, self.name)
+        return isinstance(problem, CairnError)
 
 
 def literals(query: Query, *, all_of_it: bool) -> tuple[str, ...]:

@@ -12,9 +12,9 @@ from attrs import evolve, field, frozen
 
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.retrieval.introductions import with_project_named, without_project_name
-from cairn.retrieval.languages.recognition import ENGLISH
-from cairn.retrieval.languages.translation import Translation, in_english, word_meanings
 from cairn.retrieval.mentions import Mentions, Trace, read_mentions, read_trace
+from cairn.retrieval.natural_languages.recognition import ENGLISH
+from cairn.retrieval.natural_languages.translation import Translation, in_english, word_meanings
 from cairn.retrieval.question_kinds import (
     QueryType,
     fragments_of,

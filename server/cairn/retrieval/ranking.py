@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -21,14 +21,21 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.candidates import Candidates, add_whole_files, gather, shortlist
-from cairn.retrieval.diversity import diversify, is_diverse
 from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.legs import Legs
 from cairn.retrieval.meaning import Meaning, QueryVector, table_of
 from cairn.retrieval.packages import folder_likelihoods, package_relevance
 from cairn.retrieval.query import Query
-from cairn.retrieval.scores import FileSignal, Ranked, Scores, SignalInputs, score_files
-from cairn.retrieval.scoring import CloserLook, Scoring, best_of_file
+from cairn.retrieval.scores import (
+    FileSignal,
+    Ranked,
+    Scores,
+    SignalInputs,
+    diversify,
+    is_diverse,
+    score_files,
+)
+from cairn.retrieval.scoring import Scoring, best_of_file, look_closer
 from cairn.retrieval.signals import SIGNALS, weighted
 from cairn.settings.tree import DiversitySettings, SearchSettings
 from cairn.startup.figures import counted_here
@@ -81,28 +88,20 @@ class Ranking:
         """Return the first query's `limit` best chunks: one for each file, then further ones if files are too
         few. Scores never rise, so a further chunk never scores above a file's best."""
         with self.legs.timed("rank"):
-            return self._results(limit, diversity)
+            is_first = self._is_first(0, 1)
+            places = self._best(0, is_first, limit + _SPARE)
+            places += self._best(0, ~is_first, limit + _SPARE - len(places))
+            scores = np.minimum.accumulate(self.values[0][places]).tolist()
 
-    def _results(self, limit: int, diversity: DiversitySettings) -> list[Ranked]:
-        most = limit + _SPARE
-        is_first = self._is_first(0, 1)
-        places = self._best(0, is_first, most)
-        places += self._best(0, ~is_first, most - len(places))
-        scores = np.minimum.accumulate(self.values[0][places]).tolist()
+            def shown(which: slice) -> list[Ranked]:
+                fetched = self.fetch(places[which])
+                scored = zip(places[which], scores[which], strict=True)
+                return [evolve(fetched[place], score=score) for place, score in scored if place in fetched]
 
-        def shown(which: slice) -> list[Ranked]:
-            fetched = self.fetch(places[which])
-            scored = zip(places[which], scores[which], strict=True)
-            return [evolve(fetched[place], score=score) for place, score in scored if place in fetched]
-
-        results = shown(slice(limit))
-        if not is_diverse(results, diversity):
-            results = diversify(results + shown(slice(limit, most)), diversity)[:limit]
-        return results
-
-    @property
-    def remark(self) -> str:
-        return self.legs.remark
+            results = shown(slice(limit))
+            if not is_diverse(results, diversity):
+                results = diversify(results + shown(slice(limit, None)), diversity)[:limit]
+            return results
 
     def package(self, folder: int, path: str) -> float:
         packages = self.inputs.packages
@@ -118,10 +117,8 @@ class Ranking:
     def _best(self, question: int, which: NDArray[np.bool_], limit: int) -> list[int]:
         places = np.flatnonzero(which)
         # Chunks of equal value keep the candidates' order: by folder, path and position.
-        best_first: list[int] = places[np.argsort(-self.values[question][places], kind="stable")][
-            :limit
-        ].tolist()
-        return best_first
+        best_first: list[int] = places[np.argsort(-self.values[question][places], kind="stable")].tolist()
+        return best_first[:limit]
 
     def _is_first(self, question: int, per_file: int) -> NDArray[np.bool_]:
         """Return bool[chunks]: whether each chunk is among the `per_file` best of its file."""
@@ -264,7 +261,7 @@ def _inputs(
         folders=folder_likelihoods(question.pools, [reader.facts().chunks for reader in readers])
         if len(readers) > 1
         else (),
-        look=CloserLook(readers, query, candidates, meaning)
+        look=partial(look_closer, readers, query, candidates, meaning)
         if vectors and meaning and not query.is_symbol
         else None,
     )

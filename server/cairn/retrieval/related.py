@@ -21,7 +21,6 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights, FoundName, Hit, StoredChunk
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import Cancelled
-from cairn.retrieval.diversity import near_duplicates
 from cairn.retrieval.referrals import (
     CALLEE,
     CALLER,
@@ -32,7 +31,7 @@ from cairn.retrieval.referrals import (
     definitions_around,
     referrals,
 )
-from cairn.retrieval.scores import Contribution, Ranked
+from cairn.retrieval.scores import Contribution, Ranked, near_duplicates
 from cairn.settings.tree import DiversitySettings
 from cairn.text.words import STOPWORDS
 

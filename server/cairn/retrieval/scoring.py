@@ -47,12 +47,6 @@ def best_of_file(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -
     return (scores.totals[candidates.file_of] * shares)[np.newaxis]
 
 
-def best_chunks(candidates: Candidates, query: Query) -> NDArray[np.intp]:
-    """Return intp[files]: the index of each file's best chunk."""
-    first: NDArray[np.intp] = candidates.ordered(_matching(candidates, query))[candidates.places() == 0]
-    return first
-
-
 def _matching(candidates: Candidates, query: Query) -> Floats:
     """Return float64[chunks]: how well each chunk matches, for comparison within its file."""
     words = 3.0 * share(candidates.keyword) + 0.5 * share(candidates.definition)
@@ -64,51 +58,44 @@ def _matching(candidates: Candidates, query: Query) -> Floats:
     return np.where(candidates.preambles, _PREAMBLE_SHARE * matching, matching)
 
 
-@frozen(eq=False)
-class CloserLook:
-    """Compares the most promising files with the query by vectors, which takes too long for every
-    candidate. It reads the text of each file's best chunk, and adds up the vectors of all its chunks."""
+def look_closer(
+    readers: Sequence[IndexReader],
+    query: Query,
+    candidates: Candidates,
+    meaning: Meaning,
+    files: NDArray[np.intp],
+) -> CloserScores:
+    """Compare the most promising files with the query by vectors, which takes too long for every candidate:
+    the text of each file's best chunk, and the sum of the vectors of all its chunks."""
+    text = query.meant or query.text
+    best = candidates.ordered(_matching(candidates, query))[candidates.places() == 0][files]
+    pieces: list[Sequence[int]] = [()] * len(files)
+    cosines = np.zeros(len(files))
+    vector = meaning.encoder.embed_queries([text])[0]
+    for folder, reader in enumerate(readers):
+        here = np.flatnonzero(candidates.folders[best] == folder).tolist()
+        stored = reader.chunks(candidates.ids[best[here]].tolist())
+        sums = _sums(reader, [candidates.files[file].path for file in files[here]])
+        for place in here:
+            outline = candidates.outlines[best[place]]
+            if outline.id in stored:
+                pieces[place] = list(
+                    chain.from_iterable(read_chunk(stored[outline.id], meaning.table).pieces)
+                )
+            if outline.path in sums:
+                total = sums[outline.path]
+                cosines[place] = total @ vector / (np.linalg.norm(total) or 1.0)
+    nearness, whole = (np.zeros(len(candidates.files)) for _ in range(2))
+    nearness[files] = meaning.table.nearness(text, pieces)
+    whole[files] = np.maximum(cosines - np.median(cosines), 0.0)
+    return CloserScores(nearness, whole)
 
-    readers: Sequence[IndexReader]
-    query: Query
-    candidates: Candidates
-    meaning: Meaning
 
-    def __call__(self, files: NDArray[np.intp]) -> CloserScores:
-        text = self.query.meant or self.query.text
-        best = best_chunks(self.candidates, self.query)[files]
-        pieces: list[Sequence[int]] = [()] * len(files)
-        cosines = np.zeros(len(files))
-        vector = self.meaning.encoder.embed_queries([text])[0]
-        for folder, reader in enumerate(self.readers):
-            here = np.flatnonzero(self.candidates.folders[best] == folder).tolist()
-            stored = reader.chunks(self.candidates.ids[best[here]].tolist())
-            sums = self._sums(reader, [self.candidates.files[file].path for file in files[here]])
-            for place in here:
-                outline = self.candidates.outlines[best[place]]
-                if outline.id in stored:
-                    pieces[place] = list(
-                        chain.from_iterable(read_chunk(stored[outline.id], self.meaning.table).pieces)
-                    )
-                if outline.path in sums:
-                    total = sums[outline.path]
-                    cosines[place] = total @ vector / (np.linalg.norm(total) or 1.0)
-        nearness, whole = (np.zeros(len(self.candidates.files)) for _ in range(2))
-        nearness[files] = self.meaning.table.nearness(text, pieces)
-        whole[files] = np.maximum(cosines - np.median(cosines), 0.0)
-        return CloserScores(nearness, whole)
-
-    @staticmethod
-    def _sums(reader: IndexReader, paths: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        file_of = {chunk: path for path, ids in reader.chunk_ids(paths).items() for chunk in ids}
-        ids, vectors = reader.static_vectors(file_of)
-        numbers = {path: number for number, path in enumerate(paths)}
-        owners = np.array([numbers[file_of[chunk]] for chunk in ids.tolist()], np.intp)
-        return {
-            path: vectors[owners == number].sum(axis=0, dtype=np.float32)
-            for path, number in numbers.items()
-            if (owners == number).any()
-        }
+def _sums(reader: IndexReader, paths: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+    file_of = {chunk: path for path, ids in reader.chunk_ids(paths).items() for chunk in ids}
+    ids, vectors = reader.static_vectors(file_of)
+    owners = np.array([file_of[chunk] for chunk in ids.tolist()])
+    return {path: vectors[owners == path].sum(axis=0, dtype=np.float32) for path in set(owners.tolist())}
 
 
 @frozen(eq=False)

@@ -19,11 +19,10 @@ from cairn.chunking.model import Chunk
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol import Candidate, Verdict
 from cairn.protocol.search_messages import ChunkType
-from cairn.retrieval.diversity import first_of_files
 from cairn.retrieval.matching import matcher
 from cairn.retrieval.query import Query
 from cairn.retrieval.question_kinds import QueryType
-from cairn.retrieval.scores import Ranked
+from cairn.retrieval.scores import Ranked, first_of_files
 from cairn.retrieval.window_ranking import Strength
 from cairn.retrieval.wording import read_words
 from cairn.settings.tree import VerdictSettings
@@ -39,8 +38,6 @@ JUDGED = 10
 """The number of files that are judged."""
 _COMPARED = 3
 """The number of results after the first with which it is compared. A user sees as many beside an answer."""
-_COVERED_BY_NAME, _COVERED_BY_TEXT = 0.5, 0.5
-"""The share of a term covered by a match in a result's name, and by one in its text (fitted)."""
 _MAX_INTENTS = 2
 """The maximum number of short answers given at once. If there are more, the user chooses."""
 
@@ -91,8 +88,6 @@ class Evidence:
     """The names of the query that the document defines, in lower case."""
     is_exact: bool = False
     """Whether the document defines the name, or contains the text, that is the whole query."""
-    coverage: float = 0.0
-    """The share of the query in the document, 0 to 1, weighted by idf."""
 
 
 def matched_terms(query: Query, stored: StoredChunk) -> tuple[str, ...]:
@@ -124,10 +119,10 @@ def judge(
     strength: Strength | None = None,
 ) -> Verdict:
     """Decide what to do with the results, best first. The first chunk of each of the first JUDGED files
-    counts. `shares` are from `rarity.term_shares`. `strength` describes the results' passages; without it
-    only words decide, as they do without vectors and for a translated query."""
+    counts. `shares` are from `term_shares`. `strength` describes the results' passages; without it only words
+    decide, as they do without vectors and for a translated query."""
     found = first_of_files(found)[:JUDGED]
-    judged = [evidence(query, ranked.stored, shares) for ranked in found]
+    judged = [evidence(query, ranked.stored) for ranked in found]
     coverage = max(
         (sum(shares[term] for term in _terms_in(query, each.stored)) for each in found), default=0.0
     )
@@ -253,17 +248,13 @@ def _several(query: Query, found: Sequence[Ranked], settings: VerdictSettings) -
     """Return an answer for each of two things in the query; None unless each thing has its own result."""
     answers: list[Evidence] = []
     for part in _split(query):
-        shares = [1 / len(part.terms)] * len(part.terms)
-        judged = (evidence(part, ranked.stored, shares) for ranked in found)
-        own = next((each for each in judged if _is_own(each, part, settings)), None)
+        judged = (evidence(part, ranked.stored) for ranked in found)
+        strong = (each for each in judged if _is_strong(each, part, settings))
+        own = next((each for each in strong if each.phrase and each.other_words <= 1), None)
         if own is None or any(own.path == other.path for other in answers):
             return None
         answers.append(own)
     return (Action.ANSWER, WHICH_FIRST, answers) if answers else None
-
-
-def _is_own(judged: Evidence, part: Query, settings: VerdictSettings) -> bool:
-    return _is_strong(judged, part, settings) and judged.phrase and judged.other_words <= 1
 
 
 def _split(query: Query) -> list[Query]:
@@ -297,8 +288,8 @@ def _between(first: Evidence, second: Evidence) -> _Decision:
     return Action.CLARIFY, message, (first, second)
 
 
-def evidence(query: Query, stored: StoredChunk, shares: Sequence[float]) -> Evidence:
-    """Count the matching words of one chunk. `shares` are from `rarity.term_shares`."""
+def evidence(query: Query, stored: StoredChunk) -> Evidence:
+    """Count the matching words of one chunk."""
     chunk, wanted = stored.chunk, matcher(query.groups)
     title, keywords, content = (
         wanted.terms_in(text) for text in (chunk.title, _keywords(stored), chunk.text)
@@ -314,11 +305,6 @@ def evidence(query: Query, stored: StoredChunk, shares: Sequence[float]) -> Evid
     if phrase:
         length = 1 + (length - 1) / 2
     named = title | keywords
-    coverage = sum(
-        share
-        * (_COVERED_BY_NAME * (place in named) + _COVERED_BY_TEXT * (place in content or place in named))
-        for place, share in enumerate(shares)
-    )
     return Evidence(
         title=chunk.title or stored.path,
         category=stored.collection,
@@ -332,7 +318,6 @@ def evidence(query: Query, stored: StoredChunk, shares: Sequence[float]) -> Evid
         if chunk.type is not ChunkType.PROSE
         else frozenset(),
         is_exact=_is_exact(query, chunk),
-        coverage=coverage,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cached_property, partial
 
 import numpy as np
-from attrs import frozen
+from attrs import define, frozen
 from numpy.typing import NDArray
 
 from cairn.embedding.static import StaticTable
@@ -22,7 +22,7 @@ from cairn.retrieval.query import Query
 from cairn.retrieval.question_kinds import QuestionKind, question_kinds
 from cairn.retrieval.ranking import Ranking
 from cairn.retrieval.widening import Family, Step, chunks_of, mentioning
-from cairn.retrieval.windows import TOKENS, ReadChunk, Runs, group_keys, read_chunk
+from cairn.retrieval.windows import TOKENS, ReadChunk, group_keys, read_chunk
 from cairn.workspace.collections import FileKind
 
 _TOP, _OPENING, _DEFINES = 0.8, 0.6, 0.4
@@ -31,6 +31,8 @@ _INTRODUCING_FILES = 8
 """The maximum number of READMEs and similar files whose beginnings are considered for every overview."""
 _BY_WORDS, _BY_MEANING = 0.5, 0.7
 """The weights of common words and of cosine similarity in the nearness of a text."""
+_NO_WORD = np.array([-1], np.int64)
+"""The only key of a window without words. It equals no key of a word."""
 _WHOLE_FILES = 4
 """The number of best files of which all chunks are considered. With more, the results are the same."""
 _MOST_OF_A_FILE = 300
@@ -121,15 +123,21 @@ class Windows:
         return found
 
     @cached_property
-    def words(self) -> Runs:
-        return Runs.of([words for read in self.read for words in read.words])
+    def lengths(self) -> NDArray[np.intp]:
+        """intp[windows]: the number of words of each window; 1 for a window without words."""
+        return np.array([len(words) or 1 for read in self.read for words in read.words], np.intp)
 
     @cached_property
     def counts(self) -> Floats:
         """float64[windows, terms]: how often each window contains each term."""
         if not self.keys:
             return np.zeros((len(self.texts), 0))
-        return np.stack([self.words.count(keys) for keys in self.keys], axis=1)
+        words = np.concatenate(
+            [words if len(words) else _NO_WORD for read in self.read for words in read.words]
+        )
+        starts = np.cumsum(self.lengths) - self.lengths
+        among = (np.isin(words, np.array(keys, np.int64)).astype(np.float64) for keys in self.keys)
+        return np.stack([np.add.reduceat(each, starts) for each in among], axis=1)
 
     @cached_property
     def idf(self) -> Floats:
@@ -162,7 +170,7 @@ class Windows:
         return every
 
 
-@frozen
+@define
 class _Chunk:
     folder: int
     id: int
@@ -197,10 +205,9 @@ def gather_windows(
         sources.append(partial(chunks_of, steps))
     if files is None and subject_of(legs.query.wording):
         sources.append(partial(_openings, ranking))
-    beside: list[_Chunk] = []
+    every = every[:most]
     for source in sources:
-        beside += _additional(ranking, [*every[:most], *beside], source)
-    every = [*every[:most], *beside]
+        every += _additional(ranking, {(chunk.folder, chunk.id) for chunk in every}, source)
     found: dict[tuple[int, int], StoredChunk] = {}
     for folder, reader in enumerate(ranking.readers):
         stored = reader.chunks([chunk.id for chunk in every if chunk.folder == folder])
@@ -260,38 +267,29 @@ def _candidates(
 
 def _of_first_files(ranking: Ranking, totals: Floats, files: NDArray[np.intp]) -> list[_Chunk]:
     """Return all chunks of these files that no leg found: a function's body seldom has its head's words."""
-    found: list[_Chunk] = []
-    known = set(zip(ranking.candidates.folders.tolist(), ranking.candidates.ids.tolist(), strict=True))
-    for folder, reader in enumerate(ranking.readers):
-        here = {
-            each.path: int(place)
-            for place in files
-            if (each := ranking.candidates.files[place]).folder == folder
-        }
-        leading = reader.leading_chunks(here, _MOST_OF_A_FILE, ranking.legs.only)
-        ids = [chunk_id for chunk_id in leading if (folder, chunk_id) not in known]
-        if not ids:
-            continue
-        outlines = reader.outlines(ids)
-        ids = list(outlines)
-        similar = reader.static_similarities(ids, ranking.vectors[0]) if ranking.vectors else {}
-        covered = coverage(np.array(ids, np.int64), np.full(len(ids), folder), ranking.legs.pools)
-        for chunk_id, words in zip(ids, covered.tolist(), strict=True):
-            file = here[outlines[chunk_id].path]
-            near = max(0.0, similar.get(chunk_id, 0.0))
-            found.append(_Chunk(folder, chunk_id, file, 0.0, near, words + near + 0.8 * float(totals[file])))
+    candidates = ranking.candidates
+    known = set(zip(candidates.folders.tolist(), candidates.ids.tolist(), strict=True))
+
+    def ids_of(folder: int, reader: IndexReader) -> Sequence[int]:
+        here = [file.path for file in map(candidates.files.__getitem__, files) if file.folder == folder]
+        return reader.leading_chunks(here, _MOST_OF_A_FILE, ranking.legs.only)
+
+    found = _additional(ranking, known, ids_of)
+    ids = np.array([chunk.id for chunk in found], np.int64)
+    folders = np.array([chunk.folder for chunk in found], np.intp)
+    for chunk, words in zip(found, coverage(ids, folders, ranking.legs.pools).tolist(), strict=True):
+        chunk.promise = words + chunk.similarity + 0.8 * float(totals[chunk.file])
     return found
 
 
 def _additional(
-    ranking: Ranking, known: Sequence[_Chunk], ids_of: Callable[[int, IndexReader], Sequence[int]]
+    ranking: Ranking, known: Set[tuple[int, int]], ids_of: Callable[[int, IndexReader], Sequence[int]]
 ) -> list[_Chunk]:
-    """Return the chunks that `ids_of` gives for each folder, except those in `known`."""
-    here = {(chunk.folder, chunk.id) for chunk in known}
+    """Return the chunks that `ids_of` gives for each folder, except those in `known` (folder and id)."""
     places = {(file.folder, file.path): n for n, file in enumerate(ranking.candidates.files)}
     found = []
     for folder, reader in enumerate(ranking.readers):
-        new = reader.outlines([each for each in ids_of(folder, reader) if (folder, each) not in here])
+        new = reader.outlines([each for each in ids_of(folder, reader) if (folder, each) not in known])
         similar = reader.static_similarities(list(new), ranking.vectors[0]) if ranking.vectors and new else {}
         for chunk_id, outline in new.items():
             near = max(0.0, similar.get(chunk_id, 0.0))

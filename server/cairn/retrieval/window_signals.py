@@ -39,8 +39,7 @@ _BEGINS, _BETWEEN_CALLS = 0.7, 0.5
 
 
 def _bm25(windows: Windows) -> Floats:
-    lengths = windows.words.lengths
-    length = K1 * (1 - B + B * lengths / lengths.mean())
+    length = K1 * (1 - B + B * windows.lengths / windows.lengths.mean())
     saturated = windows.counts * (K1 + 1) / (windows.counts + length[:, None])
     found: Floats = saturated @ windows.idf / (windows.idf.sum() or 1.0)
     return found
@@ -104,32 +103,28 @@ def _frame(windows: Windows) -> Floats:
     return windows.of_chunks(frame_weights(report, windows.chunks))
 
 
-def _value(windows: Windows) -> Floats:
-    return _lines_with_terms(
-        windows,
-        QuestionKind.CONSTANT,
-        lambda line: assigns(line) * (1 + has_number(line)) / 2,
-    )
+def _only(kind: QuestionKind, value: Callable[[Windows], Floats]) -> Callable[[Windows], Floats]:
+    """Return the value for questions of this kind, and 0 for all others."""
+    return lambda windows: value(windows) if kind in windows.kinds else np.zeros(len(windows.texts))
 
 
-def _option(windows: Windows) -> Floats:
-    return _lines_with_terms(windows, QuestionKind.CONFIG, lambda line: float(reads_option(line)))
+def _lines_with_terms(shows: Callable[[str], float]) -> Callable[[Windows], Floats]:
+    def value(windows: Windows) -> Floats:
+        def best(lines: Sequence[str]) -> float:
+            shown = ((line, value) for line in lines if (value := shows(line)))
+            return max((value * (0.3 + windows.coverage(line)) for line, value in shown), default=0.0)
+
+        return windows.each(best) * windows.is_code
+
+    return value
 
 
-def _lines_with_terms(windows: Windows, kind: QuestionKind, shows: Callable[[str], float]) -> Floats:
-    if kind not in windows.kinds:
-        return np.zeros(len(windows.texts))
-
-    def best(lines: Sequence[str]) -> float:
-        shown = ((line, value) for line in lines if (value := shows(line)))
-        return max((value * (0.3 + windows.coverage(line)) for line, value in shown), default=0.0)
-
-    return windows.each(best) * windows.is_code
+_value = _lines_with_terms(lambda line: assigns(line) * (1 + has_number(line)) / 2)
+_option = _lines_with_terms(reads_option)
 
 
 def _call(windows: Windows) -> Floats:
-    pattern = uses(windows.names) if QuestionKind.CALLERS in windows.kinds else None
-    if pattern is None:
+    if (pattern := uses(windows.names)) is None:
         return np.zeros(len(windows.texts))
 
     def is_used(lines: Sequence[str]) -> float:
@@ -139,16 +134,12 @@ def _call(windows: Windows) -> Floats:
 
 
 def _test(windows: Windows) -> Floats:
-    if QuestionKind.TESTS not in windows.kinds:
-        return np.zeros(len(windows.texts))
     begins = windows.each(lambda lines: float(any(map(begins_test, lines))))
     return windows.of_kind(FileKind.TESTS) * (0.75 + 0.25 * begins)
 
 
 def _list(windows: Windows) -> Floats:
     """Return how long a list of similar lines the window contains, 0 to 1. A line may be added there."""
-    if QuestionKind.CHANGE not in windows.kinds:
-        return np.zeros(len(windows.texts))
     longest = windows.each(lambda lines: max(map(len, lists(lines)), default=1))
     return np.minimum(1.0, (longest - 1) / 4) * windows.is_code
 
@@ -172,10 +163,6 @@ def _step(windows: Windows) -> Floats:
             begins = first <= step.place.line < last
             values[place] = step.worth * (1.0 if calls else _BEGINS if begins else _BETWEEN_CALLS)
     return values
-
-
-def _document(windows: Windows) -> Floats:
-    return (QuestionKind.FLOW in windows.kinds) * (1 - windows.is_code)
 
 
 def _comment(windows: Windows) -> Floats:
@@ -209,20 +196,18 @@ SIGNALS: tuple[Signal[Windows], ...] = (
     Signal("file_place", "place of its file", 0.2, _of_chunk("place")),
     Signal("package", "its package", 2.0, _of_chunk("package"), reason="in the package asked about"),
     Signal("definition", "defines it", 0.6, _definition, reason="defines {defined}"),
-    Signal(
-        "introduction", "introduces it", 3.5, lambda windows: windows.introductions, reason="introduces it"
-    ),
+    Signal("introduction", "introduces it", 3.5, lambda windows: windows.introductions, reason="introduces it"),  # noqa: E501
     Signal("message", "is the message", 1.5, _message, reason="has the message"),
     Signal("trace", "is in the trace", 1.0, _frame, reason="in the stack trace"),
-    Signal("value", "gives the value", 0.5, _value, reason="gives a value"),
-    Signal("option", "reads the option", 0.4, _option, reason="reads or declares an option"),
-    Signal("use", "uses it", 0.8, _call, reason="uses {names}"),
-    Signal("test", "is a test", 0.6, _test, reason="a test"),
-    Signal("list", "lists similar things", 0.8, _list, reason="lists similar things"),
+    Signal("value", "gives the value", 0.5, _only(QuestionKind.CONSTANT, _value), reason="gives a value"),
+    Signal("option", "reads the option", 0.4, _only(QuestionKind.CONFIG, _option), reason="reads or declares an option"),  # noqa: E501
+    Signal("use", "uses it", 0.8, _only(QuestionKind.CALLERS, _call), reason="uses {names}"),
+    Signal("test", "is a test", 0.6, _only(QuestionKind.TESTS, _test), reason="a test"),
+    Signal("list", "lists similar things", 0.8, _only(QuestionKind.CHANGE, _list), reason="lists similar things"),  # noqa: E501
     Signal("members", "mentions other members", 1.0, _family, reason="mentions other members"),
     Signal("step", "is a step", 1.0, _step, reason="{step}"),
-    Signal("document", "is a document", -0.3, _document),
+    Signal("document", "is a document", -0.3, _only(QuestionKind.FLOW, lambda windows: 1 - windows.is_code)),
     Signal("comment", "is a comment", -0.2, _comment),
     Signal("off_topic", "is off topic", -0.8, _test_or_upkeep),
     Signal("release_notes", "is in release notes", -0.3, _history),
-)
+)  # fmt: skip

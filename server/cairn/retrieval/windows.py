@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import accumulate, chain
+from itertools import chain
 
 import numpy as np
 from attrs import frozen
@@ -117,31 +117,6 @@ def _read(text: str, path: str, header: str, table: StaticTable | None) -> ReadC
 def word_key(word: str) -> int:
     """Return a key that is the same for all words with one stem."""
     return hash(stem(word))
-
-
-@frozen(eq=False)
-class Runs:
-    """Several arrays of integers, concatenated into one."""
-
-    values: NDArray[np.int64]
-    starts: NDArray[np.intp]
-    lengths: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, arrays: Sequence[NDArray[np.int64]]) -> Runs:
-        """Concatenate the arrays. An empty one becomes a single value that equals no key."""
-        kept = [array if len(array) else _NOTHING for array in arrays]
-        lengths = np.array([len(array) for array in kept], np.intp)
-        starts = np.array([0, *accumulate(lengths[:-1].tolist())], np.intp)
-        return cls(np.concatenate(kept), starts, lengths)
-
-    def count(self, keys: Sequence[int]) -> NDArray[np.float64]:
-        """Return float64[arrays]: the number of values in each array that are among `keys`."""
-        among = np.isin(self.values, np.fromiter(keys, np.int64)).astype(np.float64)
-        return np.add.reduceat(among, self.starts)
-
-
-_NOTHING = np.array([-1], np.int64)
 
 
 def group_keys(groups: Sequence[Sequence[str]]) -> list[tuple[int, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ class Announcements:
         self._locks: dict[Path, BaseFileLock] = {}
         self._unwritten: set[Path] = set()
         """Folders in which the record could not be written."""
-        self._changing = threading.Lock()
+        self._changing = threading.RLock()
         self._ended = False
 
     def __contains__(self, folder: Path) -> bool:
@@ -33,30 +34,24 @@ class Announcements:
 
     def add(self, folder: Path, lock: BaseFileLock | None = None) -> None:
         """Announce a folder, unless another process announces it. `lock` is its acquired lock, if any."""
-        with self._changing:
-            self._add(folder, lock)
-
-    def _add(self, folder: Path, lock: BaseFileLock | None = None) -> None:
-        if self._ended:
-            return
-        yielding = None
-        lock = lock or acquire_lock(folder)
-        if lock is None and self.record.kind != BACKGROUND:
-            yielding = ask_to_yield(folder)
-            lock = acquire_lock(folder)
-        if lock is None:
-            return
-        try:
-            write_record(folder, self.record)
-            self._locks[folder] = lock
-        except OSError as problem:
-            if folder not in self._unwritten:  # `follow` tries again every few seconds.
-                logger.warning("other processes will not find the engine of %s: %s", folder, problem)
-            self._unwritten.add(folder)
-            lock.release()
-        finally:
-            if yielding is not None:
-                yielding.close()  # The clients of the other engine look for this one now.
+        with self._changing, ExitStack() as announced:
+            if self._ended:
+                return
+            lock = lock or acquire_lock(folder)
+            if lock is None and self.record.kind != BACKGROUND and (yielding := ask_to_yield(folder)):
+                # Then the clients of the other engine look for this one.
+                announced.callback(yielding.close)
+                lock = acquire_lock(folder)
+            if lock is None:
+                return
+            try:
+                write_record(folder, self.record)
+                self._locks[folder] = lock
+            except OSError as problem:
+                if folder not in self._unwritten:  # `follow` tries again every few seconds.
+                    logger.warning("other processes will not find the engine of %s: %s", folder, problem)
+                self._unwritten.add(folder)
+                lock.release()
 
     def follow(self, folders: Iterable[Path]) -> None:
         """Announce exactly these folders, and withdraw other announcements."""
@@ -65,7 +60,7 @@ class Announcements:
             for gone in set(self._locks) - wanted:
                 self._release(gone)
             for folder in wanted - set(self._locks):
-                self._add(folder)
+                self.add(folder)
 
     def end(self) -> None:
         """Withdraw all announcements, and ignore further calls."""

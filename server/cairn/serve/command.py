@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cairn.cli.output import answers, print_json, remark, to_stderr
-from cairn.errors import CairnError, InvalidRequestError
+from cairn.errors import CairnError, InvalidRequestError, needing
 
 if TYPE_CHECKING:
     from cairn.serve.serving import Addresses
 
-_EXTRA = 'This needs more libraries: pip install "cairn-ls[serve]"'
 _port = click.option("--port", type=int, help="The port of HTTP; by default 7420, 0 for a free one.")
 _OPTIONS = (
     click.option("--host", help="The address to listen at; by default 127.0.0.1."),
@@ -105,10 +104,8 @@ def serve_team(
 
     The server stores nothing itself, so any number of them may run. Runs until Ctrl-C.
     """
-    try:
+    with needing("serve", "team"):
         from cairn.team.team_store import urls_of
-    except ImportError as problem:
-        raise CairnError('This needs more libraries: pip install "cairn-ls[serve,team]"') from problem
     options = {**options, "lsp": not no_lsp, "new_token": False, "names": public_host}
     _serve([], as_json, store=urls_of(store), **options)
 
@@ -119,10 +116,8 @@ def _serve(
     on_ready: Callable[[Addresses], None] | None = None,
     **options: Any,
 ) -> None:
-    try:
+    with needing("serve"):
         from cairn.serve.serving import serve as run
-    except ImportError as problem:
-        raise CairnError(_EXTRA) from problem
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
@@ -148,10 +143,8 @@ def open_page(place: str | None, only_print: bool, port: int | None, as_json: bo
     from cairn.serve.open_page import is_address, link_at, show, show_soon
 
     folder = Path(place) if place else _project()
-    try:
+    with needing("serve"):
         link = link_at(place) if place and is_address(place) else _link_of_folder(folder)
-    except ImportError as problem:
-        raise CairnError(_EXTRA) from problem
     if link:
         if as_json:
             print_json({"link": link})
@@ -186,10 +179,8 @@ def _link_of_folder(folder: Path) -> str:
 @answers
 def openapi(as_json: bool) -> None:
     """Print the OpenAPI description of the HTTP API of `cairn serve`."""
-    try:
+    with needing("serve"):
         from cairn.http.openapi import description
-    except ImportError as problem:
-        raise CairnError(_EXTRA) from problem
     print_json(json.loads(description()))
 
 

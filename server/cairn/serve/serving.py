@@ -23,7 +23,7 @@ from cairn.attach.engine_records import SERVER
 from cairn.engine.engine import Engine
 from cairn.engine.host import Host
 from cairn.engine.runner import Runner
-from cairn.errors import CairnError, StoreUnavailableError
+from cairn.errors import CairnError, StoreUnavailableError, needing
 from cairn.http.admission import PAGES, Served
 from cairn.http.asgi import API, MCP, http_app
 from cairn.http.guard import Guard, is_loopback, resolved
@@ -45,13 +45,11 @@ from cairn.web import highlighting
 if TYPE_CHECKING:
     from cairn.engine.stored import StoredEngine
     from cairn.lsp.editor_connection import MakeEngine
-    from cairn.team.team_store import TeamStore
 
 _END_SECONDS = 3
 """Timeout for running requests when the server stops."""
 _LOOPBACK = "127.0.0.1"
 _OTHER_LOOPBACK = {"127.0.0.1": "::1", "0.0.0.0": "::1", "::1": "127.0.0.1", "::": "127.0.0.1"}
-_EXTRA = 'This needs more libraries: pip install "cairn-ls[serve,team]"'
 _PORT_TRIES = 9
 """The number of attempts to get a free port at both addresses of loopback."""
 
@@ -263,7 +261,7 @@ def _bound(address: str, port: int, option: str) -> socket.socket:
 class TeamTokens:
     """The tokens of a team's database. Each request looks up its token, so revocation is immediate."""
 
-    _store: TeamStore
+    _engine: StoredEngine
 
     @property
     def remedy(self) -> str:
@@ -272,12 +270,12 @@ class TeamTokens:
 
     def check(self, token: str, reader: str) -> None:
         """Raise StoreUnavailableError if the token does not belong to the reader any more."""
-        if self._store.reader_of(token) != reader:
+        if self._engine.reader_of(token) != reader:
             raise StoreUnavailableError(f"Your token is no longer valid; connect again with {self.remedy}.")
 
     async def caller(self, token: str) -> str | None:
         """Return the name of the token's reader; None for a token that is unknown, revoked or expired."""
-        return await asyncio.to_thread(self._store.reader_of, token) if token else None
+        return await asyncio.to_thread(self._engine.reader_of, token) if token else None
 
 
 def engines_for(engine: StoredEngine, tokens: TeamTokens, host: Host) -> Callable[[str, str], MakeEngine]:
@@ -296,10 +294,8 @@ def stored(given: Sequence[str], host: Host) -> tuple[StoredEngine, TeamTokens]:
 
     Raises StoreUnavailableError if the database cannot be used.
     """
-    try:
+    with needing("serve", "team"):
         from cairn.engine.stored import StoredEngine
-        from cairn.team.team_store import TeamStore
-    except ImportError as problem:
-        raise CairnError(_EXTRA) from problem
-    store = TeamStore.at(given)
-    return StoredEngine(store.connections, host), TeamTokens(store)
+        from cairn.team.team_store import connect
+    engine = StoredEngine(connect(given), host)
+    return engine, TeamTokens(engine)

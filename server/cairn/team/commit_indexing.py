@@ -102,7 +102,7 @@ def index_repository(
             number, files = snapshot
             seconds = time.monotonic() - began
             return IndexResult(name, found.name, found.commit, number, files, 0, 0, 0, 0, (), seconds, False)
-        run = _Run(connection, at, repository, found, layers, work, progress)
+        run = _Run(connection, at, server, repository, found, layers, work, progress)
         return run.index(began)
 
 
@@ -116,16 +116,16 @@ def _existing(
     connection: Connection[TupleRow], at: StoragePlace, ref: Ref, layers: Layers
 ) -> tuple[int, int] | None:
     """Point the ref to the commit's snapshot with these settings. Return its id and number of files."""
-    if at.known is None:
+    if at.home is None:
         return None
     row = connection.execute(
         """SELECT id, length(files) / 4 FROM cairn.snapshots
            WHERE repository = %s AND commit = %s AND version = %s AND facts ->> %s = %s""",
-        (at.known.home.repository, ref.commit, SCHEMA_VERSION, _INDEXED_BY, _digest(layers)),
+        (at.home.repository, ref.commit, SCHEMA_VERSION, _INDEXED_BY, _digest(layers)),
     ).fetchone()
     if row is None:
         return None
-    point_ref(connection, at.known.home.repository, ref.name, row[0])
+    point_ref(connection, at.home.repository, ref.name, row[0])
     return int(row[0]), int(row[1])
 
 
@@ -140,6 +140,7 @@ def _digest(layers: Layers) -> str:
 class _Run:
     connection: Connection[TupleRow]
     at: StoragePlace
+    server: str
     repository: Repository
     ref: Ref
     layers: Layers
@@ -200,13 +201,13 @@ class _Run:
 
         The repository's readers may not see the snapshots of other repositories in the pool.
         """
-        if self.at.known is None:
+        if self.at.home is None:
             return None
         row = self.connection.execute(
             """SELECT p.packed FROM cairn.snapshots s
                JOIN cairn.snapshot_parts p ON p.snapshot = s.id AND p.name = 'commits'
                WHERE s.repository = %s AND s.version = %s ORDER BY s.indexed_at DESC LIMIT 1""",
-            (self.at.known.home.repository, SCHEMA_VERSION),
+            (self.at.home.repository, SCHEMA_VERSION),
         ).fetchone()
         return None if row is None else bytes(row[0])
 
@@ -251,11 +252,9 @@ class _Run:
     def _home(self) -> Home:
         """Return where the repository is stored. Register a new one, just before its files are stored."""
         at = self.at
-        if at.known is not None and at.known.roots and at.known.project:
-            return at.known.home
         with self.connection.transaction():
             pool = at.pool[0] if at.pool else None
-            home = find_home(self.connection, at.name, at.url, pool, at.server, apart=at.apart)
+            home = at.home or find_home(self.connection, at.name, at.url, pool, self.server, apart=at.apart)
             self.connection.execute(
                 "UPDATE cairn.repositories SET roots = %s, project = %s WHERE id = %s",
                 (list(at.roots), at.project, home.repository),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from attrs import frozen
+from attrs import evolve, frozen
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
@@ -20,29 +20,17 @@ WAITING = "Another run is writing this repository or a fork of it. This run wait
 
 
 @frozen
-class KnownRepository:
-    home: Home
-    url: str
-    roots: tuple[str, ...]
-    project: str
-    apart: bool
-    """Whether no fork may share its pool."""
-
-
-@frozen
 class StoragePlace:
     name: str
     url: str
-    known: KnownRepository | None
-    """The stored repository; None if it is new."""
+    home: Home | None
+    """Where the repository is stored; None if it is new."""
     pool: tuple[int, int] | None
     """The ids of the pool and its shard; None for a new repository without forks in the store."""
-    server: str
-    """The database server for a new pool; "" means the server of the store itself."""
     roots: tuple[str, ...]
     project: str
-    apart: bool = False
-    """Whether a new pool is for this repository alone."""
+    apart: bool
+    """Whether the pool is for this repository alone."""
 
 
 def find_place(
@@ -66,38 +54,36 @@ def find_place(
     url = address.url if address.folder is None else repository.origin() or address.url
     known = _known(connection, name)
     if known is not None:
-        _check_same(connection, known, url, repository, ref, name)
-        pool = (known.home.pool, known.home.shard)
-        _check_server(connection, pool[1], server, name)
+        _check_same(connection, known, url, repository, ref)
+        _check_server(connection, known.pool, server, name)
         if known.roots and known.project and (known.apart or not apart):
-            return StoragePlace(name, known.url, known, pool, server, known.roots, known.project)
+            return known
     roots = tuple(repository.roots(ref.commit))
     stack.enter_context(locked(connection, map(root_lock, roots), WAITING, progress))
     # Passages of documents are embedded with the project's name. It must not be that of another repository.
     project = project_of(Address(None, url).name)
     if known is not None:
         if apart and not known.apart:
-            _set_apart(connection, known.home, name)
-        return StoragePlace(
-            name, known.url, known, pool, server, known.roots or roots, known.project or project
-        )
-    row = connection.execute(
-        """SELECT p.id, p.shard FROM cairn.repositories r JOIN cairn.pools p ON p.id = r.pool
-           WHERE r.roots && %s::text[] AND NOT p.apart ORDER BY r.id LIMIT 1""",
-        (list(roots),),
-    ).fetchone()
-    if row is None or apart:
-        return StoragePlace(name, url, None, None, server, roots, project, apart)
-    _check_server(connection, row[1], server, name)
-    return StoragePlace(name, url, None, (row[0], row[1]), server, roots, project)
+            _set_apart(connection, name)
+        return evolve(known, roots=known.roots or roots, project=known.project or project)
+    pool = None
+    if not apart:
+        pool = connection.execute(
+            """SELECT p.id, p.shard FROM cairn.repositories r JOIN cairn.pools p ON p.id = r.pool
+               WHERE r.roots && %s::text[] AND NOT p.apart ORDER BY r.id LIMIT 1""",
+            (list(roots),),
+        ).fetchone()
+        _check_server(connection, pool, server, name)
+    return StoragePlace(name, url, None, pool, roots, project, apart)
 
 
-def _set_apart(connection: Connection[TupleRow], home: Home, name: str) -> None:
+def _set_apart(connection: Connection[TupleRow], name: str) -> None:
     """Keep later forks out of the repository's pool. Raise InvalidRequestError if it has, or had, forks."""
     changed = connection.execute(
-        """UPDATE cairn.pools SET apart = true WHERE id = %s AND NOT unswept
-           AND NOT EXISTS (SELECT FROM cairn.repositories WHERE pool = pools.id AND id <> %s)""",
-        (home.pool, home.repository),
+        """UPDATE cairn.pools SET apart = true
+           WHERE id = (SELECT pool FROM cairn.repositories WHERE name = %s) AND NOT unswept
+           AND NOT EXISTS (SELECT FROM cairn.repositories WHERE pool = pools.id AND name <> %s)""",
+        (name, name),
     )
     if not changed.rowcount:
         raise InvalidRequestError(
@@ -107,11 +93,15 @@ def _set_apart(connection: Connection[TupleRow], home: Home, name: str) -> None:
         )
 
 
-def _check_server(connection: Connection[TupleRow], shard: int, server: str, name: str) -> None:
-    """Raise InvalidRequestError if the user names a server other than the shard's."""
-    row = connection.execute("SELECT server FROM cairn.shards WHERE id = %s", (shard,)).fetchone()
+def _check_server(
+    connection: Connection[TupleRow], pool: tuple[int, int] | None, server: str, name: str
+) -> None:
+    """Raise InvalidRequestError if the user names a server other than the pool's."""
+    if not server or pool is None:
+        return
+    row = connection.execute("SELECT server FROM cairn.shards WHERE id = %s", (pool[1],)).fetchone()
     actual = row[0] if row else None
-    if server and server != actual:
+    if server != actual:
         where = f"the server {actual}" if actual else "the store's own server"
         raise InvalidRequestError(
             "server",
@@ -120,35 +110,35 @@ def _check_server(connection: Connection[TupleRow], shard: int, server: str, nam
         )
 
 
-def _known(connection: Connection[TupleRow], name: str) -> KnownRepository | None:
+def _known(connection: Connection[TupleRow], name: str) -> StoragePlace | None:
     row = connection.execute(
         """SELECT r.id, r.pool, p.shard, r.url, r.roots, r.project, p.apart
            FROM cairn.repositories r JOIN cairn.pools p ON p.id = r.pool WHERE r.name = %s""",
         (name,),
     ).fetchone()
-    return None if row is None else KnownRepository(Home(*row[:3]), row[3], tuple(row[4]), *row[5:])
+    if row is None:
+        return None
+    number, pool, shard, url, roots, project, apart = row
+    return StoragePlace(name, url, Home(number, pool, shard), (pool, shard), tuple(roots), project, apart)
 
 
 def _check_same(
-    connection: Connection[TupleRow],
-    known: KnownRepository,
-    url: str,
-    repository: Repository,
-    ref: Ref,
-    name: str,
+    connection: Connection[TupleRow], known: StoragePlace, url: str, repository: Repository, ref: Ref
 ) -> None:
     """Raise InvalidRequestError if the name belongs to another repository."""
     before, now = place_of(known.url), place_of(url)
     differs = bool(before and now and before != now)
     if not differs and known.roots:
         latest = connection.execute(
-            "SELECT commit FROM cairn.snapshots WHERE repository = %s ORDER BY indexed_at DESC LIMIT 1",
-            (known.home.repository,),
+            """SELECT s.commit FROM cairn.snapshots s JOIN cairn.repositories r ON r.id = s.repository
+               WHERE r.name = %s ORDER BY s.indexed_at DESC LIMIT 1""",
+            (known.name,),
         ).fetchone()
         if latest is None or not repository.has(latest[0]):
             roots = repository.roots(ref.commit)
             differs = bool(roots) and not set(roots) & set(known.roots)
     if differs:
         raise InvalidRequestError(
-            "name", f"{name} is the name of another repository, {known.url}. Choose another name with --name"
+            "name",
+            f"{known.name} is the name of another repository, {known.url}. Choose another name with --name",
         )

@@ -70,24 +70,6 @@ class StoreState:
 
 
 @frozen
-class TeamStore:
-    """Connections of a server to a team's database."""
-
-    connections: Store
-
-    @classmethod
-    def at(cls, given: Sequence[str]) -> TeamStore:
-        """Connect to the database at `urls_of(given)`. Raise StoreUnavailableError if that fails."""
-        store = cls(Store(urls_of(given)))
-        store.connections.read(None, lambda db: db.execute("SELECT 1"))
-        return store
-
-    def reader_of(self, token: str) -> str | None:
-        """Return the reader of a token, or None if the token is unknown, revoked or expired."""
-        return self.connections.read(None, lambda db: access.role_of(db, token))
-
-
-@frozen
 class OwnedStore:
     """A team's database with the rights of its owner, for indexing and grants."""
 
@@ -179,6 +161,13 @@ class OwnedStore:
 
     def _connected(self) -> AbstractContextManager[Connection[TupleRow], bool | None]:
         return owner_connection(self.url, "cairn team")
+
+
+def connect(given: Sequence[str]) -> Store:
+    """Connect a server to the database at `urls_of(given)`. Raise StoreUnavailableError if that fails."""
+    store = Store(urls_of(given))
+    store.read(None, lambda db: db.execute("SELECT 1"))
+    return store
 
 
 def urls_of(given: Sequence[str]) -> tuple[str, ...]:

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 import squarify
 from attrs import evolve, frozen
 
-from cairn.operations.recent_queries import PhaseLine, QueryLine, Timings
+from cairn.operations.kill_switch import PhaseChange
+from cairn.operations.query_log import QueryLine
+from cairn.operations.recent_queries import Timings
 from cairn.text.counts import took
 
 _GAP = 2.0
@@ -234,7 +236,7 @@ def latency_plot(timings: Timings, width: int, height: int) -> Plot | None:
 
 
 def _step_lines(
-    steps: Sequence[PhaseLine],
+    steps: Sequence[PhaseChange],
     first: datetime.datetime,
     x_of: Callable[[datetime.datetime], float],
     right: int,

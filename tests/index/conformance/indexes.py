@@ -9,8 +9,8 @@ from pathlib import Path
 
 import psycopg
 from attrs import define, frozen
+from tests.git_repository import GitRepository
 from tests.index.conformance.workspace import BINARY, COMMITS, OTHER_REVISION, TEXTS, text_at
-from tests.index.index_builders import Repository
 from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn.embedding.static import StaticTable
@@ -42,7 +42,7 @@ class WorkspaceIndex:
         self.folder = base / "data"
         root = self.root = self.indexed.root
         if history:
-            repository = Repository(root)
+            repository = GitRepository(root)
             for number, (subject, paths) in enumerate(COMMITS):
                 repository.commit(subject, {path: text_at(path, number) for path in paths})
         for path, data in {**{path: text.encode() for path, text in texts.items()}, **BINARY}.items():
@@ -100,7 +100,7 @@ class TeamStore:
     def reader(self, key: SnapshotKey) -> PostgresReader:
         memory = self.store.read(READER, lambda db: read_snapshot(db, key))
         assert memory is not None
-        return PostgresReader.of(self.store, READER, memory)
+        return PostgresReader.of(self.store.single_reads(READER), memory)
 
 
 def other_texts() -> dict[str, str]:

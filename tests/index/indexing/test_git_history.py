@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from tests.index.index_builders import Repository, file_touches, indexed, numbers
+from tests.git_repository import GitRepository
+from tests.index.index_builders import file_touches, indexed, numbers
 
 from cairn.index.indexing import git_history as git_history_module
 from cairn.index.indexing.git_history import GitHistory, stored_commits
@@ -29,8 +30,8 @@ class Project:
     """A git repository and an index of its files."""
 
     def __init__(self, base: Path) -> None:
-        self.repository = Repository(base / "project")
-        self.root = self.repository.root
+        self.repository = GitRepository(base / "project")
+        self.root = self.repository.folder
         (base / "index").mkdir()
         self.writer = IndexWriter(base / "index")
         self.db = self.writer.db
@@ -69,9 +70,9 @@ def test_file_has_the_commits_that_touched_it(project: Project) -> None:
         "docs/tides.md": ["Add the port"],
     }
     (newest, oldest) = file_touches(project.db, ["port.py"])["port.py"]
-    assert (newest.time, newest.files, oldest.time, oldest.files) == (1_700_000_002, 1, 1_700_000_001, 2)
+    assert (newest.time, newest.files, oldest.time, oldest.files) == (1_700_000_120, 1, 1_700_000_060, 2)
     rows = project.db.execute("SELECT path, count, last_time FROM file_history ORDER BY path").fetchall()
-    assert rows == [("docs/tides.md", 1, 1_700_000_001), ("port.py", 2, 1_700_000_002)]
+    assert rows == [("docs/tides.md", 1, 1_700_000_060), ("port.py", 2, 1_700_000_120)]
 
 
 def test_renamed_file_keeps_its_history(project: Project) -> None:
@@ -206,7 +207,7 @@ def test_folder_without_commits_has_no_history_and_no_problem(tmp_path: Path, re
     root, folder = tmp_path / "plain", tmp_path / "index"
     folder.mkdir()
     if repository == "unborn":
-        Repository(root)
+        GitRepository(root)
     writer = IndexWriter(folder)
     writer.write([indexed("a.py", LINES)], ())
     history, before = GitHistory(writer.db, root), writer.facts()

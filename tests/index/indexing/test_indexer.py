@@ -15,7 +15,8 @@ from typing import Any
 import apsw
 import pytest
 from attrs import evolve
-from tests.index.index_builders import MadeUpEncoder, MadeUpModels, Repository, numbers, small_table
+from tests.git_repository import GitRepository
+from tests.index.index_builders import MadeUpEncoder, MadeUpModels, numbers, small_table
 
 from cairn.index.indexing import indexer as indexer_module
 from cairn.index.indexing import intake, writing_session
@@ -531,7 +532,7 @@ def test_indexer_stops_as_a_reader_and_after_a_failure(folder: Folder) -> None:
 def test_background_work_completes_the_index(folder: Folder) -> None:
     folder.intervals = evolve(folder.intervals, tidy_after=0.0, tidy_every=0.0, count_after=0.0)
     folder.models.name, folder.models.table = None, small_table()
-    Repository(folder.root).commit("Build the port", {"port.py": "SIZE = 1\n", "ship.py": "import port\n"})
+    GitRepository(folder.root).commit("Build the port", {"port.py": "SIZE = 1\n", "ship.py": "import port\n"})
     indexer = folder.run(evolve(EMBEDDING, index=IndexSettings(watch=False)))
 
     def is_made() -> bool:
@@ -608,7 +609,7 @@ def test_interrupted_check_is_not_repeated_soon(folder: Folder, monkeypatch: pyt
 
 
 def test_unreadable_history_is_a_problem_that_passes(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    repository = Repository(folder.root)
+    repository = GitRepository(folder.root)
     repository.commit("Build the port")
     with monkeypatch.context() as without_git:
         without_git.setenv("PATH", "")

@@ -18,7 +18,7 @@ from tests.index.postgres.store_rows import TeamStore, fill_store, open_owner, o
 from tests.killable_server import KillableServer
 from tests.postgres import QUICK_SETTINGS, execute
 
-from cairn.errors import CairnError, InvalidRequestError, OutOfTimeError, StoreUnavailableError
+from cairn.errors import CairnError, InvalidRequestError, StoreUnavailableError
 from cairn.index.postgres.access import grant, issue_token, role_of
 from cairn.index.postgres.failures import explain
 from cairn.index.postgres.postgres_server import store_urls
@@ -56,12 +56,14 @@ def silent_port() -> Iterator[int]:
 
 
 def test_reading_shows_what_the_reader_may_see_and_writes_nothing(store: Store) -> None:
-    with store.reading("ann") as connection:
-        assert files(connection) == FILES
+    def ask(connection: Connection[TupleRow]) -> list[TupleRow]:
         assert connection.execute("SHOW transaction_read_only").fetchone() == ("on",)
         connection.execute("SELECT vector <-> vector FROM cairn.vectors")
-    with pytest.raises(StoreUnavailableError, match="primary"), store.reading("ann") as connection:
-        connection.execute("CREATE TEMPORARY TABLE own(id int)")
+        return files(connection)
+
+    assert store.read("ann", ask) == FILES
+    with pytest.raises(StoreUnavailableError, match="primary"):
+        store.read("ann", lambda db: db.execute("CREATE TEMPORARY TABLE own(id int)"))
 
 
 def test_connections_that_are_used_again_forget_the_reader(team: TeamStore) -> None:
@@ -83,26 +85,9 @@ def test_reading_refuses_an_unknown_reader(store: Store) -> None:
         store.read("unknown", files)
 
 
-def test_long_statement_runs_out_of_time(store: Store) -> None:
-    with pytest.raises(OutOfTimeError), store.reading("ann", timeout_ms=50) as connection:
-        connection.execute("SELECT pg_sleep(10)")
-
-
 def test_mistakes_in_sql_are_not_disguised(store: Store) -> None:
-    with pytest.raises(errors.UndefinedColumn), store.reading("ann") as connection:
-        connection.execute("SELECT nothing FROM cairn.files")
-
-
-def test_writing_commits_on_the_primary(prepared_postgres: str) -> None:
-    store = Store([prepared_postgres])
-    with store.writing() as connection:
-        connection.execute("INSERT INTO cairn.shards DEFAULT VALUES")
-    with pytest.raises(errors.DivisionByZero), store.writing() as connection:
-        connection.execute(
-            "INSERT INTO cairn.shards(chunks) SELECT 1 / (2 - n) FROM generate_series(1, 2) AS n"
-        )
-    assert execute(prepared_postgres, "SELECT count(*) FROM cairn.shards") == [(1,)]
-    store.close()
+    with pytest.raises(errors.UndefinedColumn):
+        store.read("ann", lambda db: db.execute("SELECT nothing FROM cairn.files"))
 
 
 def test_read_is_repeated_when_its_connection_breaks(team: TeamStore, store: Store) -> None:
@@ -119,21 +104,20 @@ def test_read_is_repeated_when_its_connection_breaks(team: TeamStore, store: Sto
 
 
 def test_broken_idle_connections_are_replaced(team: TeamStore, store: Store) -> None:
-    with store.reading("ann") as first, store.reading("ann") as second, store.reading("ann") as third:
-        sessions = [each.info.backend_pid for each in (first, second, third)]
-    _end_sessions(team, *sessions)
+    begun = [store.begin("ann") for _ in range(3)]
+    for server, connection in begun:
+        server.give_back(connection)
+    _end_sessions(team, *(connection.info.backend_pid for _, connection in begun))
     for _ in range(3):
         assert store.read("ann", files) == FILES
 
 
 def test_busy_pool_says_so(team: TeamStore) -> None:
     store = Store([team.server_url], connections=1)
-    with (
-        store.reading("ann"),
-        pytest.raises(StoreUnavailableError, match=r"connections to .* are in use"),
-        store.reading("ann"),
-    ):
-        pass
+    server, connection = store.begin("ann")
+    with pytest.raises(StoreUnavailableError, match=r"connections to .* are in use"):
+        store.read("ann", files)
+    server.give_back(connection)
     store.close()
 
 
@@ -164,12 +148,6 @@ def test_replica_answers_first_and_the_primary_when_it_is_gone(server_folder: Pa
             store.read("ann", files)
         for _ in range(3):
             assert store.read("ann", lambda db: (db.info.port, files(db))) == (replica.port, FILES)
-        with store.writing() as connection:
-            assert connection.info.port == primary.port
-        only_replica = Store([replica_url])
-        with pytest.raises(StoreUnavailableError, match="read-only replica"), only_replica.writing():
-            pass
-        only_replica.close()
         with psycopg.connect(make_conninfo(team.url, port=replica.port)) as connection:
             with pytest.raises(errors.ReadOnlySqlTransaction) as refused:
                 connection.execute("DELETE FROM cairn.refs")
@@ -197,7 +175,7 @@ def test_errors_say_what_to_do_and_never_the_password(team: TeamStore, silent_po
         ("URL is not valid", "postgresql://user:12/s3cret@host/database"),
     ):
         with pytest.raises(StoreUnavailableError, match=expected) as raised:
-            Store([url]).read("ann", files, timeout_ms=1000)
+            Store([url]).read("ann", files)
         shown = _everything_shown(raised.value)
         assert not [secret for secret in (SECRET, real, "s3cret") if secret in shown], expected
         assert str(raised.value).endswith(".")
@@ -217,9 +195,9 @@ def test_store_of_another_version_or_without_admission_is_refused(prepared_postg
 
 def test_store_does_not_show_its_password(team: TeamStore, store: Store) -> None:
     password = str(conninfo_to_dict(team.server_url)["password"])
-    with store.reading("ann"):
-        assert password not in repr(store)
-        assert password not in repr(store._servers)
+    store.read("ann", files)
+    assert password not in repr(store)
+    assert password not in repr(store._servers)
 
 
 def test_urls_come_from_the_environment_or_a_private_file(

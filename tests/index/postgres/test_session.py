@@ -1,4 +1,4 @@
-"""Sessions: all reads of one request share a transaction, whichever thread reads and whatever breaks."""
+"""All reads of one request share a transaction, whichever thread reads and whatever breaks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from psycopg.rows import TupleRow
 from tests.index.postgres.store_rows import TeamStore
 
 from cairn.errors import OutOfTimeError, StoreUnavailableError
-from cairn.index.postgres.transactions import Session, Store
+from cairn.index.postgres import transactions
+from cairn.index.postgres.snapshots import RequestReads
+from cairn.index.postgres.transactions import Store
 
 WAIT_SECONDS = 10.0
 
@@ -43,7 +45,7 @@ def is_in_transaction(team: TeamStore) -> bool:
 
 def test_reads_of_a_session_share_a_transaction(team: TeamStore, store: Store) -> None:
     found: list[object] = []
-    with store.session("ann") as session:
+    with RequestReads(store, "ann") as session:
         for _ in range(3):
             thread = threading.Thread(target=lambda: found.append(session.read(transaction)))
             thread.start()
@@ -59,27 +61,31 @@ def test_each_single_read_has_a_transaction(store: Store) -> None:
     assert reads.read(transaction) != reads.read(transaction)
 
 
-def test_session_without_reads_does_not_connect() -> None:
+def test_session_connects_at_the_first_read() -> None:
     store = Store(["postgresql://127.0.0.1:1/nowhere"])
-    with store.session("ann"):
-        pass
+    with RequestReads(store, "ann") as session, pytest.raises(StoreUnavailableError, match="refuses"):
+        session.read(files)
     store.close()
 
 
 def test_sessions_show_what_their_reader_may_see(store: Store) -> None:
     for reader, seen in (("ann", [1, 2]), ("bob", [4]), ("ann", [1, 2])):
-        with store.session(reader) as session:
+        with RequestReads(store, reader) as session:
             assert session.read(files) == seen
             assert session.read(files) == seen
 
 
-def test_session_goes_on_after_a_failed_read(team: TeamStore, store: Store) -> None:
-    with store.session("ann", timeout_ms=200) as session:
+def test_failed_read_ends_the_session_and_fails_later_reads(
+    team: TeamStore, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transactions, "TIMEOUT_MS", 200)
+    with RequestReads(store, "ann") as session:
         assert session.read(files) == [1, 2]
         with pytest.raises(OutOfTimeError):
             session.read(lambda db: db.execute("SELECT pg_sleep(10)"))
         assert not is_in_transaction(team)
-        assert session.read(files) == [1, 2]
+        with pytest.raises(OutOfTimeError):
+            session.read(files)
 
 
 @pytest.mark.parametrize("breaks", [1, 2])
@@ -94,7 +100,7 @@ def test_session_reads_again_when_its_connection_breaks_once(
             team.owner.execute("SELECT pg_terminate_backend(%s, 5000)", (backends[-1],))
         return files(connection)
 
-    with store.session("ann") as session:
+    with RequestReads(store, "ann") as session:
         if breaks == 1:
             assert session.read(ask) == [1, 2]
         else:
@@ -104,7 +110,7 @@ def test_session_reads_again_when_its_connection_breaks_once(
 
 
 def test_ended_session_reads_in_transactions_of_their_own(team: TeamStore, store: Store) -> None:
-    with store.session("ann") as session:
+    with RequestReads(store, "ann") as session:
         session.read(files)
     assert session.read(files) == [1, 2]
     assert not is_in_transaction(team)
@@ -112,7 +118,7 @@ def test_ended_session_reads_in_transactions_of_their_own(team: TeamStore, store
 
 def test_detached_reads_of_a_session_see_the_same(team: TeamStore) -> None:
     store = Store([team.server_url], connections=2)
-    with store.session("bob") as session:
+    with RequestReads(store, "bob") as session:
         assert session.detached.read(transaction) != session.read(transaction)
         assert session.detached.read(files) == [4]
     store.close()
@@ -126,25 +132,15 @@ def test_read_that_outlives_its_session_returns_the_connection(team: TeamStore, 
         assert may_end.wait(WAIT_SECONDS)
         return files(connection)
 
-    with store.session("ann") as session:
+    with RequestReads(store, "ann") as session:
         thread = threading.Thread(target=session.read, args=(slow,))
         thread.start()
         assert reading.wait(WAIT_SECONDS)
     may_end.set()
     thread.join(WAIT_SECONDS)
     assert not is_in_transaction(team)
-    with store.session("bob") as other:
+    with RequestReads(store, "bob") as other:
         assert other.read(files) == [4]
-
-
-def test_session_that_cannot_begin_keeps_nothing() -> None:
-    def begin() -> tuple[object, object]:
-        raise StoreUnavailableError("gone", lost=True)
-
-    session = Session(begin)  # type: ignore[arg-type]
-    with pytest.raises(StoreUnavailableError, match="gone"):
-        session.read(files)
-    session.end()
 
 
 def test_sessions_of_many_threads_do_not_mix(team: TeamStore) -> None:
@@ -153,7 +149,7 @@ def test_sessions_of_many_threads_do_not_mix(team: TeamStore) -> None:
     def seen(reader: str) -> set[tuple[int, ...]]:
         found = set()
         for _ in range(20):
-            with store.session(reader) as session:
+            with RequestReads(store, reader) as session:
                 found |= {tuple(session.read(files)), tuple(session.read(files))}
         return found
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.index.postgres.blocks import (
-    Dictionary,
     Frequency,
     TermBatch,
     TermPostings,
@@ -17,8 +16,6 @@ from cairn.index.postgres.blocks import (
     marked,
     pack,
     renumbered,
-    unpack,
-    unpack_all,
 )
 from cairn.index.reader.postings import Postings
 
@@ -53,12 +50,9 @@ def read(batches: list[TermBatch]) -> dict[str, Entries]:
     """Pack batches, and read them back block by block."""
     found: dict[str, Entries] = {}
     for block in pack(batches):
-        dictionary = Dictionary(block.dictionary)
-        assert block.first == dictionary.terms[0]
-        for place, each in enumerate(unpack_all(dictionary, block.lists)):
-            assert each.term not in found
-            found[each.term] = entries_of(each.postings)
-            assert entries_of(unpack(dictionary, block.lists, place)) == found[each.term]
+        for place, term in enumerate(block.terms):
+            assert term not in found
+            found[term] = entries_of(block.postings(place))
     return found
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.index.index_builders import Repository, indexed
+from tests.git_repository import GitRepository
+from tests.index.index_builders import indexed
 
 from cairn.chunking.model import content_key
 from cairn.errors import QueryCancelledError
@@ -133,13 +134,13 @@ class Project:
     """A repository, and an index that follows it."""
 
     def __init__(self, base: Path, writer: IndexWriter) -> None:
-        self.repository = Repository(base / "project")
+        self.repository = GitRepository(base / "project")
         self.writer = writer
         self.reader = SqliteReader(writer.folder)
-        self.history = GitHistory(writer.db, self.repository.root)
+        self.history = GitHistory(writer.db, self.repository.folder)
 
     def look(self) -> None:
-        root = self.repository.root
+        root = self.repository.folder
         present = [path for path in root.rglob("*") if path.is_file() and ".git" not in path.parts]
         texts = {path.relative_to(root).as_posix(): path.read_text() for path in present}
         known = set(self.writer.files())
@@ -182,13 +183,13 @@ def test_renamed_files_keep_their_subjects(project: Project) -> None:
 
 def test_restored_files_are_found_in_a_new_or_their_old_row(project: Project) -> None:
     def restore(*files_between: str) -> list[str]:
-        (project.repository.root / "port.py").unlink()
+        (project.repository.folder / "port.py").unlink()
         project.look()
         assert project.about('"tide"') == []
         for path in files_between:
-            (project.repository.root / path).write_text("x = 1\n")
+            (project.repository.folder / path).write_text("x = 1\n")
         project.look()
-        (project.repository.root / "port.py").write_text(LINES)
+        (project.repository.folder / "port.py").write_text(LINES)
         project.look()
         return project.about('"tide"')
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,17 @@ from cairn.embedding.packaged import load_packaged
 from cairn.embedding.shared import estimate_tokens
 from cairn.embedding.static import StaticTable
 from cairn.protocol.discovery_messages import Excerpt
-from cairn.retrieval.further_passages import FurtherPassage, further_passages, passages_of_results
 from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.scores import Ranked
-from cairn.retrieval.window_ranking import Strength, best_chunks
+from cairn.retrieval.window_ranking import (
+    FurtherPassage,
+    Strength,
+    best_chunks,
+    further_passages,
+    passages_of_results,
+)
 from cairn.retrieval.windows import Passage
 from cairn.settings.discovery import PromptRenderConfig
 from cairn.text.uris import file_uri
@@ -98,3 +103,6 @@ class FolderWithPassages(IndexedFolder):
 
     def excerpts(self, question: str, **how: Any) -> list[Excerpt]:
         return self.quote(self.passages(question), **how)
+
+
+FolderOf = Callable[[Mapping[str, str]], FolderWithPassages]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from tests.retrieval.passages.conftest import FolderOf
+from tests.retrieval.passages.folder_with_passages import FolderOf
 
 from cairn.chunking.chunker import chunk_text
 from cairn.index.reader.records import StoredChunk
-from cairn.retrieval.further_passages import by_best_passage
 from cairn.retrieval.scores import Ranked
+from cairn.retrieval.window_ranking import by_best_passage
 from cairn.retrieval.windows import Passage
 
 STEPS = (

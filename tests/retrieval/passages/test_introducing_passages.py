@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.retrieval.passages.conftest import FolderOf
+from tests.retrieval.passages.folder_with_passages import FolderOf
 
 README = (
     "[![Build](https://ci.example/badge.svg)](https://ci.example)\n\nA planner for harbours: who moors where, and when.\n\n"  # noqa: E501

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
-from tests.retrieval.passages.conftest import FolderOf
-from tests.retrieval.passages.folder_with_passages import FolderWithPassages
+from tests.retrieval.passages.folder_with_passages import FolderOf, FolderWithPassages
 
 from cairn.retrieval.windows import Passage
 

@@ -22,7 +22,7 @@ from cairn.retrieval.window_ranking import Strength, strength
 from cairn.retrieval.windows import LEAST_LINES, MOST_LINES, indentation, read_chunk, windows
 
 LINES = st.lists(
-    st.one_of(st.sampled_from(["", "}", "    end", "def moor():", "\treturn 1"]), st.text()), max_size=120
+    st.one_of(st.sampled_from(["", "}", "    end", "def moor():", "\treturn 1"]), st.text()), max_size=40
 )
 
 

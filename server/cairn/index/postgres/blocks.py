@@ -40,11 +40,70 @@ class TermPostings:
 
 
 @frozen
-class PackedBlock:
-    first: str
-    """The first term, which is the block's key."""
+class Block:
+    """A stored block. If only its dictionary was read, its lists are empty."""
+
     dictionary: bytes
-    lists: bytes
+    lists: bytes = b""
+
+    @cached_property
+    def documents(self) -> NDArray[np.uint32]:
+        """uint32[terms]: how many documents contain each term."""
+        return np.frombuffer(self.dictionary, "<u4", self._size, 4)
+
+    @cached_property
+    def terms(self) -> Sequence[str]:
+        """The terms in ascending order. The first is the block's key."""
+        return self.text.decode().split("\n")
+
+    @property
+    def text(self) -> bytes:
+        """The terms in UTF-8, separated by line feeds."""
+        return self.dictionary[4 + 4 * self._size :]
+
+    @property
+    def _size(self) -> int:
+        return int.from_bytes(self.dictionary[:4], "little")
+
+    def place(self, term: str) -> int | None:
+        """Return the index of the term in the block, or None if the block does not contain it."""
+        at = bisect_left(self.terms, term)
+        return at if at < len(self.terms) and self.terms[at] == term else None
+
+    def count(self, term: str) -> int:
+        at = self.place(term)
+        return 0 if at is None else int(self.documents[at])
+
+    @cached_property
+    def _flags(self) -> NDArray[np.uint8]:
+        return np.frombuffer(self.lists, np.uint8, self._size, 4 * self._size)
+
+    @cached_property
+    def _ends(self) -> Ids:
+        """int64[terms]: where each list ends, without its first document and flags."""
+        many = self.documents.astype(np.int64)
+        stored = ((self._flags & _COUNTS) > 0).astype(np.int64) + ((self._flags & _NAMES) > 0)
+        ends: Ids = 5 * self._size + np.cumsum((many - 1) * (self._flags & 15) + many * stored)
+        return ends
+
+    def postings(self, place: int) -> Postings:
+        """Return the postings of the term with index `place`."""
+        documents, flags = int(self.documents[place]), int(self._flags[place])
+        at = int(self._ends[place - 1]) if place else 5 * self._size
+        width = flags & 15
+        ids = np.empty(documents, np.int32)
+        ids[0] = int.from_bytes(self.lists[4 * place : 4 * place + 4], "little")
+        if documents > 1:
+            ids[1:] = np.frombuffer(self.lists, _WIDTHS[width], documents - 1, at)
+            np.cumsum(ids, out=ids)
+        at += (documents - 1) * width
+        counts, names = np.ones(documents, np.uint8), np.zeros(documents, np.uint8)
+        if flags & _COUNTS:
+            counts = np.frombuffer(self.lists, np.uint8, documents, at)
+            at += documents
+        if flags & _NAMES:
+            names = np.frombuffer(self.lists, np.uint8, documents, at)
+        return Postings(ids, counts, names)
 
 
 @frozen(eq=False)
@@ -68,7 +127,7 @@ class TermBatch:
         return np.repeat(np.arange(len(self.terms)), np.diff(self.ends, prepend=0))
 
 
-def pack(batches: Iterable[TermBatch]) -> Iterator[PackedBlock]:
+def pack(batches: Iterable[TermBatch]) -> Iterator[Block]:
     """Yield the blocks of `batches`, whose terms must ascend. Drop terms without documents."""
     lists: list[_PackedList] = []
     size = 0
@@ -123,93 +182,11 @@ def _packed_lists(batch: TermBatch) -> Iterator[_PackedList]:
         yield _PackedList(batch.terms[place], end - begin, first, flags, b"".join(parts))
 
 
-def _block(packed: Sequence[_PackedList]) -> PackedBlock:
+def _block(packed: Sequence[_PackedList]) -> Block:
     terms, documents, firsts, flags, bodies = zip(*packed, strict=True)
     dictionary = np.array([len(terms), *documents], "<u4").tobytes() + "\n".join(terms).encode()
     heads = np.array(firsts, "<u4").tobytes() + bytes(flags)
-    return PackedBlock(terms[0], dictionary, heads + b"".join(bodies))
-
-
-@frozen(eq=False)
-class Dictionary:
-    """The terms of a block and their document frequencies."""
-
-    packed: bytes
-
-    @cached_property
-    def documents(self) -> NDArray[np.uint32]:
-        """uint32[terms]: how many documents contain each term."""
-        return np.frombuffer(self.packed, "<u4", self._size, 4)
-
-    @cached_property
-    def terms(self) -> Sequence[str]:
-        """The terms in ascending order."""
-        return self.text.decode().split("\n")
-
-    @property
-    def text(self) -> bytes:
-        """The terms in UTF-8, separated by line feeds."""
-        return self.packed[4 + 4 * self._size :]
-
-    @property
-    def _size(self) -> int:
-        return int.from_bytes(self.packed[:4], "little")
-
-    def place(self, term: str) -> int | None:
-        """Return the index of the term in the block, or None if the block does not contain it."""
-        at = bisect_left(self.terms, term)
-        return at if at < len(self.terms) and self.terms[at] == term else None
-
-    def count(self, term: str) -> int:
-        at = self.place(term)
-        return 0 if at is None else int(self.documents[at])
-
-
-def unpack(dictionary: Dictionary, lists: bytes, place: int) -> Postings:
-    """Return the postings of the term with index `place` in a block."""
-    documents = dictionary.documents
-    terms = len(documents)
-    flags = np.frombuffer(lists, np.uint8, terms, 4 * terms)
-    before = slice(0, place)
-    begin = 5 * terms + int(_sizes(documents[before], flags[before]).sum())
-    return _read(lists, begin, terms, place, int(documents[place]), int(flags[place]))
-
-
-def unpack_all(dictionary: Dictionary, lists: bytes) -> Iterator[TermPostings]:
-    documents = dictionary.documents
-    terms = len(documents)
-    flags = np.frombuffer(lists, np.uint8, terms, 4 * terms)
-    ends = 5 * terms + np.cumsum(_sizes(documents, flags))
-    begin = 5 * terms
-    for place, term in enumerate(dictionary.terms):
-        found = _read(lists, begin, terms, place, int(documents[place]), int(flags[place]))
-        yield TermPostings(term, found)
-        begin = int(ends[place])
-
-
-def _sizes(documents: NDArray[np.uint32], flags: NDArray[np.uint8]) -> Ids:
-    """Return int64[n]: the size in bytes of each list without its first document and flags."""
-    many = documents.astype(np.int64)
-    stored = ((flags & _COUNTS) > 0).astype(np.int64) + ((flags & _NAMES) > 0)
-    sizes: Ids = (many - 1) * (flags & 15) + many * stored
-    return sizes
-
-
-def _read(lists: bytes, begin: int, terms: int, place: int, documents: int, flags: int) -> Postings:
-    width = flags & 15
-    ids = np.empty(documents, np.int32)
-    ids[0] = int.from_bytes(lists[4 * place : 4 * place + 4], "little")
-    if documents > 1:
-        ids[1:] = np.frombuffer(lists, _WIDTHS[width], documents - 1, begin)
-        np.cumsum(ids, out=ids)
-    at = begin + (documents - 1) * width
-    counts, names = np.ones(documents, np.uint8), np.zeros(documents, np.uint8)
-    if flags & _COUNTS:
-        counts = np.frombuffer(lists, np.uint8, documents, at)
-        at += documents
-    if flags & _NAMES:
-        names = np.frombuffer(lists, np.uint8, documents, at)
-    return Postings(ids, counts, names)
+    return Block(dictionary, heads + b"".join(bodies))
 
 
 _TERMS_AT_ONCE = 2_000

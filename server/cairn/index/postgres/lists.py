@@ -11,7 +11,7 @@ import heapq
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from attrs import frozen
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from psycopg import Connection, sql
 from psycopg.rows import TupleRow
 
-from cairn.index.postgres.blocks import Dictionary, TermBatch, TermPostings, batched, pack, unpack_all
+from cairn.index.postgres.blocks import Block, TermBatch, TermPostings, batched, pack
 from cairn.index.postgres.segment import NAMES, OPERATORS, WORDS, SegmentColumns, merged, renumbered
 
 KINDS = (WORDS, OPERATORS, NAMES)
@@ -73,7 +73,7 @@ def put_segment(
         while batch := list(itertools.islice(blocks, _BLOCKS_AT_ONCE)):
             with connection.cursor().copy(statement) as copy:
                 for block in batch:
-                    copy.write_row((*place, number, kind, block.first, block.dictionary, block.lists))
+                    copy.write_row((*place, number, kind, block.terms[0], block.dictionary, block.lists))
     return number
 
 
@@ -87,7 +87,7 @@ def copy_shared_lists(connection: Connection[TupleRow], home: Home, files: NDArr
         if wanted.any():
             # Several repositories may have lists of the same file. Only the lists of the first are copied.
             missing = np.setdiff1d(missing, source.columns.files)
-            sources.append(_Source(source.repository, source.segment, _among(source.columns, wanted)))
+            sources.append(_Source(source.repository, source.segment, source.columns.at(wanted)))
     return _merge(connection, home, sources) if sources else 0
 
 
@@ -107,7 +107,7 @@ def compact(connection: Connection[TupleRow], home: Home) -> bool:
         if len(sources) <= MOST_SEGMENTS and dead <= MOST_DEAD * (alive + dead):
             return False
         wanted = [
-            _Source(source.repository, source.segment, _among(source.columns, each))
+            _Source(source.repository, source.segment, source.columns.at(each))
             for source, each in zip(sources, kept, strict=True)
         ]
         _merge(connection, home, wanted)
@@ -171,7 +171,8 @@ def _segments(connection: Connection[TupleRow], home: Home, own: bool) -> Iterat
 
 def _merge(connection: Connection[TupleRow], home: Home, sources: Sequence[_Source]) -> int:
     """Store the chunks of all sources as one segment. Return the number of chunks."""
-    columns = _joined([source.columns for source in sources])
+    columns = SegmentColumns.joined(source.columns for source in sources)
+    columns = columns.at(np.argsort(columns.ids, kind="stable"))
     terms = ((kind, batched(_merged_terms(connection, home, sources, kind))) for kind in KINDS)
     put_segment(connection, home, columns, terms)
     return len(columns.ids)
@@ -202,32 +203,6 @@ def _terms(
             (shard, source.repository, source.segment, kind),
         )
         for dictionary, lists in cast("Iterable[tuple[bytes, bytes]]", cursor):
-            for each in unpack_all(Dictionary(bytes(dictionary)), bytes(lists)):
-                yield TermPostings(each.term, renumbered(each.postings, same))
-
-
-def _among(columns: SegmentColumns, wanted: NDArray[np.bool_]) -> SegmentColumns:
-    return SegmentColumns(
-        columns.ids[wanted],
-        columns.files[wanted],
-        columns.tokens[wanted],
-        list(itertools.compress(columns.types, wanted)),
-        list(itertools.compress(columns.languages, wanted)),
-    )
-
-
-def _joined(every: Sequence[SegmentColumns]) -> SegmentColumns:
-    ids = np.concatenate([np.empty(0, np.int32), *(each.ids for each in every)])
-    order = np.argsort(ids, kind="stable")
-
-    def column(name: str, dtype: Any) -> NDArray[Any]:
-        values = [np.empty(0, dtype), *(np.array(getattr(each, name), dtype) for each in every)]
-        return np.concatenate(values)[order]
-
-    return SegmentColumns(
-        ids[order],
-        column("files", np.int32),
-        column("tokens", np.uint16),
-        column("types", object).tolist(),
-        column("languages", object).tolist(),
-    )
+            block = Block(bytes(dictionary), bytes(lists))
+            for place, term in enumerate(block.terms):
+                yield TermPostings(term, renumbered(block.postings(place), same))

@@ -93,11 +93,13 @@ _SELECT_LAG = """
 
 @attrs.frozen
 class ServerState:
-    where: str
+    """A database server with the index or a part of it, as the page shows it."""
+
+    name: str
     """The host, port and database."""
     answers: bool
-    primary: bool | None
-    """Whether the server accepts writes; None if unknown."""
+    role: str
+    """`primary`, `replica`, `part` for a server with some of the repositories, or "" if unknown."""
     behind_seconds: float | None = None
     """The lag of a replica; None for the primary, and if it is unknown."""
     problem: str = ""
@@ -175,8 +177,8 @@ class Server:
         """Whether the server failed to answer within the last `_DOWN_SECONDS`."""
         return time.monotonic() < self._retry_at
 
-    def take(self, *, read_only: bool) -> Connection[TupleRow]:
-        """Take a connection without a transaction from the pool. Raise `StoreUnavailableError`."""
+    def take(self) -> Connection[TupleRow]:
+        """Take a connection for reading, without a transaction. Raise `StoreUnavailableError`."""
         self._make_ready()
         try:
             connection = self._pool.getconn()
@@ -190,11 +192,10 @@ class Server:
         except PoolClosed:
             raise StoreUnavailableError("The connections to the team store were closed.") from None
         self.primary = _is_primary(connection)
-        connection.read_only = read_only
+        connection.read_only = True
         # Reads need one snapshot of the database: if a revocation or a publication removed rows between two
-        # statements, these rows would be missing from shared caches. Changes of grants must see the commits
-        # of other transactions.
-        connection.isolation_level = IsolationLevel.REPEATABLE_READ if read_only else None
+        # statements, these rows would be missing from shared caches.
+        connection.isolation_level = IsolationLevel.REPEATABLE_READ
         return connection
 
     def give_back(self, connection: Connection[TupleRow]) -> None:
@@ -218,15 +219,19 @@ class Server:
     def state(self) -> ServerState:
         """Connect to the server and return its state. This takes some seconds if it does not answer."""
         try:
-            connection = self.take(read_only=True)
+            connection = self.take()
             try:
                 with explained(self.where):
                     row = connection.execute(_SELECT_LAG).fetchone()
             finally:
                 self.give_back(connection)
         except StoreUnavailableError as problem:
-            return ServerState(self.where, False, self.primary, problem=str(problem))
-        return ServerState(self.where, True, self.primary, row[0] if row else None)
+            return ServerState(self.where, False, self._role, problem=str(problem))
+        return ServerState(self.where, True, self._role, row[0] if row else None)
+
+    @property
+    def _role(self) -> str:
+        return "" if self.primary is None else "primary" if self.primary else "replica"
 
     def mark_down(self) -> None:
         """Try this server last for a while."""

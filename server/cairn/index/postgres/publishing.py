@@ -128,8 +128,8 @@ class _Writing:
             ids[chunks],
             np.array([self.file_ids[file] for file in files_of.tolist()], np.int32),
             self._segment.tokens(chunks),
-            types,
-            languages,
+            np.array(types, object),
+            np.array(languages, object),
         )
         self._put_segment(columns, ids, [file.id for file in new])
         self._connection.execute(

@@ -10,11 +10,10 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 
-from attrs import frozen
 from psycopg import Connection, sql
 from psycopg.rows import TupleRow
 
-from cairn.index.postgres.blocks import Dictionary
+from cairn.index.postgres.blocks import Block
 from cairn.index.postgres.lists import Home
 from cairn.index.postgres.segment import WORDS
 from cairn.index.postgres.shards import OtherServer, add_shard, known_server, servers_of
@@ -28,14 +27,6 @@ _MOST_DEFINITIONS = 5_000
 """The maximum number of definitions by which a name selects repositories."""
 
 
-@frozen
-class LikelyRepository:
-    """A repository's id and the log likelihood of the query's terms in it."""
-
-    repository: int
-    likelihood: float
-
-
 def keep_frequent_words(connection: Connection[TupleRow], shard: int, repository: int) -> None:
     """Recount the words of a repository from its inverted lists, and store the most frequent ones."""
     rows = connection.execute(
@@ -44,7 +35,7 @@ def keep_frequent_words(connection: Connection[TupleRow], shard: int, repository
     )
     counts: Counter[str] = Counter()
     for (packed,) in rows:
-        words = Dictionary(bytes(packed))
+        words = Block(bytes(packed))
         for term, documents in zip(words.terms, words.documents.tolist(), strict=True):
             counts[term] += documents
     connection.execute("DELETE FROM cairn.repository_words WHERE repository = %s", (repository,))
@@ -62,8 +53,8 @@ def likely_repositories(
     names: Iterable[str],
     shards: Iterable[int],
     most: int,
-) -> list[LikelyRepository]:
-    """Return the `most` visible repositories that are likeliest to contain the stems `terms`, best first.
+) -> list[int]:
+    """Return the ids of the visible repositories that likeliest contain the stems `terms`, best first.
 
     Repositories of `shards` that define any of `names` come before all others. Raise PartUnavailableError if
     the server of a shard does not answer.
@@ -88,8 +79,7 @@ def likely_repositories(
             found = of_term.get(repository, 0)
             scores[repository] += math.log((found + _SMOOTHING * usual) / (size + _SMOOTHING))
     defining = _defining(connection, names, shards)
-    order = sorted(scores, key=lambda each: (-defining[each], -scores[each], each))
-    return [LikelyRepository(each, scores[each]) for each in order[:most]]
+    return sorted(scores, key=lambda each: (-defining[each], -scores[each], each))[:most]
 
 
 def _defining(connection: Connection[TupleRow], names: Iterable[str], shards: Iterable[int]) -> Counter[int]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import apsw
 import numpy as np
-from attrs import frozen
+from attrs import astuple, frozen
 from numpy.typing import NDArray
 
 from cairn.errors import IndexUnavailableError
@@ -27,14 +27,25 @@ from cairn.index.store.database import DATABASE_NAME, open_reader
 
 @frozen(eq=False)
 class SegmentColumns:
-    """Arrays and lists with one entry per chunk of a segment, by ascending id."""
+    """Arrays with one entry per chunk of a segment, by ascending id."""
 
     ids: NDArray[np.int32]
     files: NDArray[np.int32]
     tokens: NDArray[np.uint16]
     """The lengths of the chunks in the keyword index, in tokens."""
-    types: Sequence[str]
-    languages: Sequence[str]
+    types: NDArray[np.object_]
+    languages: NDArray[np.object_]
+
+    @classmethod
+    def joined(cls, every: Iterable[SegmentColumns]) -> SegmentColumns:
+        """Return the entries of all segments, one segment after another."""
+        none = cls(*(np.empty(0, kind) for kind in (np.int32, np.int32, np.uint16, object, object)))
+        columns = zip(*(astuple(each, recurse=False) for each in (none, *every)), strict=True)
+        return cls(*map(np.concatenate, columns))
+
+    def at(self, places: NDArray[Any]) -> SegmentColumns:
+        """Return the entries at these places, or those where a mask is true."""
+        return SegmentColumns(*(column[places] for column in astuple(self, recurse=False)))
 
     def packed(self) -> bytes:
         types, type_codes = _coded(self.types)
@@ -66,13 +77,12 @@ class SegmentColumns:
         files = np.cumsum(column("<i4", 4), dtype=np.int32)
         types = np.array(head["types"] or [""], object)[column("u1", 10)]
         languages = np.array(head["languages"] or [""], object)[column("<u2", 11)]
-        return cls(ids, files, column("<u2", 8).astype(np.uint16), types.tolist(), languages.tolist())
+        return cls(ids, files, column("<u2", 8).astype(np.uint16), types, languages)
 
 
-def _coded(values: Sequence[str]) -> tuple[list[str], NDArray[np.uint16]]:
-    names = sorted(set(values))
-    numbers = {name: number for number, name in enumerate(names)}
-    return names, np.array([numbers[value] for value in values], np.uint16)
+def _coded(values: NDArray[np.object_]) -> tuple[list[str], NDArray[np.uint16]]:
+    names, codes = np.unique(values, return_inverse=True)
+    return names.tolist(), codes.astype(np.uint16)
 
 
 WORDS, OPERATORS, NAMES = 1, 2, 3

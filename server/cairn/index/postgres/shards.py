@@ -22,7 +22,7 @@ from psycopg.rows import TupleRow
 
 from cairn.errors import InvalidRequestError, PartUnavailableError
 from cairn.index.postgres.failures import explained, place
-from cairn.index.postgres.postgres_server import NETWORK_OPTIONS
+from cairn.index.postgres.postgres_server import NETWORK_OPTIONS, ServerState
 from cairn.index.postgres.team_schema import BULK_TABLES, BulkTable, use_vectors
 
 _PATIENCE_MS = 3_000
@@ -51,6 +51,11 @@ class OtherServer:
             f"The repository is on another server, {self.name}, that does not answer."
             " Start PostgreSQL there. Meanwhile, other repositories can be searched."
         )
+
+    def state(self) -> ServerState:
+        """Return whether it answered the latest request. A failure stays known for a while."""
+        problem = str(self.problem()) if self.is_away else ""
+        return ServerState(self.name, not problem, "part", problem=problem)
 
     def watched(self, ask: Callable[[Connection[TupleRow]], T]) -> Callable[[Connection[TupleRow]], T]:
         """Return `ask` with a short statement timeout, and with the errors of `watching`."""

@@ -267,19 +267,18 @@ def _columns(
 
     The ids of a file's chunks ascend with their positions.
     """
-    ids = np.concatenate([np.empty(0, np.int32), *(each.ids for each in segments)])
-    file_of = files.numbers_of(np.concatenate([ids[:0], *(each.files for each in segments)]))
-    order = np.lexsort((ids, file_of))[np.count_nonzero(file_of == 0) :]
-    tokens = np.concatenate([np.empty(0, np.uint16), *(each.tokens for each in segments)])[order]
+    every = SegmentColumns.joined(segments)
+    file_of = files.numbers_of(every.files)
+    order = np.lexsort((every.ids, file_of))[np.count_nonzero(file_of == 0) :]
+    own, file_of = every.at(order), file_of[order]
 
-    def masks(name: str) -> dict[str, NDArray[np.bool_]]:
-        values = np.array(list(itertools.chain(*(getattr(each, name) for each in segments))), object)[order]
+    def masks(values: NDArray[Any]) -> dict[str, NDArray[np.bool_]]:
         return {value: np.concatenate([[False], values == value]) for value in set(values.tolist())}
 
-    counted = int(np.count_nonzero(tokens))
-    mean = float(tokens.sum(dtype=np.int64)) / counted if counted else 1.0
-    columns = ChunkColumns(_with_zero(file_of[order]), _with_zero(tokens), len(order), mean)
-    return Numbering.of(ids[order]), columns, masks("types"), masks("languages")
+    counted = int(np.count_nonzero(own.tokens))
+    mean = float(own.tokens.sum(dtype=np.int64)) / counted if counted else 1.0
+    columns = ChunkColumns(_with_zero(file_of), _with_zero(own.tokens), len(order), mean)
+    return Numbering.of(own.ids), columns, masks(own.types), masks(own.languages)
 
 
 def _with_zero(values: NDArray[Any]) -> NDArray[Any]:

@@ -8,7 +8,6 @@ from itertools import compress, starmap
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self, TypeVar
-from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 from attrs import define, field
@@ -16,22 +15,18 @@ from numpy.typing import NDArray
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from cairn.index.postgres.segment import WORDS
 from cairn.index.postgres.snapshot_catalogue import SnapshotMemory
-from cairn.index.postgres.snapshot_words import SnapshotWords
-from cairn.index.postgres.transactions import Reads, Store
+from cairn.index.postgres.transactions import Reads
 from cairn.index.reader.catalogue_reader import CatalogueReader
 from cairn.index.reader.filters import ChunkFilter, admitted_files
 from cairn.index.reader.index_memory import interruption
-from cairn.index.reader.postings import Ids, Postings
+from cairn.index.reader.postings import Ids
 from cairn.index.reader.records import Hit, LanguageStats, Outline, StoredChunk
 from cairn.index.store.deadline import Cancelled
 from cairn.index.store.rows import CHUNK_COLUMNS, chunk_from_row
 from cairn.text.unicode import well_formed
 
 T = TypeVar("T")
-
-_WORDS: WeakKeyDictionary[SnapshotMemory, SnapshotWords] = WeakKeyDictionary()
 
 
 @define(eq=False, slots=False)
@@ -45,12 +40,7 @@ class SnapshotReader(CatalogueReader):
     reads: Reads = field(kw_only=True)
 
     @classmethod
-    def of(cls, store: Store, role: str | None, memory: SnapshotMemory, root: str = "") -> Self:
-        """Return the reader of a snapshot for a role. Each read has its own transaction."""
-        return cls.within(store.single_reads(role), memory, root)
-
-    @classmethod
-    def within(cls, reads: Reads, memory: SnapshotMemory, root: str = "") -> Self:
+    def of(cls, reads: Reads, memory: SnapshotMemory, root: str = "") -> Self:
         """Return the reader of a snapshot for one request, whose `reads` must be allowed to see the snapshot.
 
         Create a reader per request: this is cheap, because `memory` has all cached data.
@@ -80,13 +70,6 @@ class SnapshotReader(CatalogueReader):
     def _rows_of(self, numbers: Iterable[int], columns: str) -> list[tuple[Any, ...]]:
         """Return `_chunk_rows` of the chunks with these numbers."""
         return self._chunk_rows(columns, "id = ANY(%s)", self.memory.chunk_numbers.ids_of(numbers))
-
-    @property
-    def _words(self) -> SnapshotWords:
-        return _WORDS.setdefault(self.memory, SnapshotWords(ref(self.memory)))
-
-    def term_postings(self, terms: Sequence[str], kind: int = WORDS) -> dict[str, Postings]:
-        return self._words.postings(self._ask, terms, kind)
 
     # --- which chunks may be found ----------------------------------------------------------------------
 

@@ -1,37 +1,25 @@
-"""A cache of the inverted lists of a snapshot's repository."""
+"""Queries for the inverted lists of a snapshot's repository, and a cache of them."""
 
 from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, TypeVar
-from weakref import ref
 
-import apsw
 import numpy as np
 from attrs import define, field
 from cachetools import LRUCache
-from psycopg import Connection
-from psycopg.rows import TupleRow
 
-from cairn.index.postgres.blocks import Dictionary, unpack
+from cairn.index.postgres.blocks import Block
 from cairn.index.postgres.segment import NAMES, WORDS, merged
-from cairn.index.postgres.snapshot_catalogue import Numbering, SnapshotMemory
+from cairn.index.postgres.snapshot_reader import SnapshotReader, storable
 from cairn.index.reader.postings import NOWHERE, Postings
 from cairn.index.reader.word_list import WordList, Words
 from cairn.index.sqlite.word_memory import COUNTED
 from cairn.index.store.caches import bounded
 from cairn.index.store.deadline import Deadline
-
-T = TypeVar("T")
-Ask = Callable[[Callable[[Connection[TupleRow]], Any]], Any]
-"""The type of a function that runs another function in a transaction of the reader."""
-_Block = tuple[Dictionary, bytes | None]
-"""The dictionary of a block of terms, and its lists if they were read."""
 
 _PHRASES = -1
 """The kind by which cached phrases differ from cached terms."""
@@ -50,134 +38,128 @@ would depend on the runs that stored them."""
 
 
 @define(eq=False)
-class SnapshotWords:
-    """A thread-safe cache of the terms of one snapshot. It does not keep the `SnapshotMemory` alive."""
-
-    _memory: ref[SnapshotMemory]
-    _lists: LRUCache[tuple[int, str], Postings] = field(
-        factory=lambda: bounded(_MOST_BYTES, lambda postings: postings.size), init=False
+class _TermCache:
+    lists: LRUCache[tuple[int, str], Postings] = field(
+        factory=lambda: bounded(_MOST_BYTES, lambda postings: postings.size)
     )
-    _counts: dict[tuple[int, str], int] = field(factory=dict, init=False)
-    _waiting: LRUCache[tuple[int, str], list[_Block]] = field(
-        factory=lambda: bounded(_MOST_WAITING), init=False
-    )
+    counts: dict[tuple[int, str], int] = field(factory=dict)
+    waiting: LRUCache[tuple[int, str], list[Block]] = field(factory=lambda: bounded(_MOST_WAITING))
     """The blocks of counted terms, whose lists are not unpacked yet."""
-    _lock: threading.Lock = field(factory=threading.Lock, init=False)
-    _reading_all: threading.Lock = field(factory=threading.Lock, init=False)
+    lock: threading.Lock = field(factory=threading.Lock)
+    reading_all: threading.Lock = field(factory=threading.Lock)
 
+
+class TermQueries(SnapshotReader):
     @property
-    def memory(self) -> SnapshotMemory:
-        """The data of the snapshot, which the caller keeps alive."""
-        memory = self._memory()
-        assert memory is not None
-        return memory
+    def _cache(self) -> _TermCache:
+        return self.memory.own(_TermCache)
 
-    def counts(self, ask: Ask, terms: Iterable[str], kind: int = WORDS) -> dict[str, int]:
+    def term_counts(self, terms: Iterable[str], kind: int = WORDS) -> dict[str, int]:
         """Return the number of the snapshot's documents that contain each term."""
-        totals = self._totals(ask, terms, kind)
+        totals = self._totals(terms, kind)
         if not self.memory.has_others:
             return totals
         # Only the lists of a term show which documents belong to other revisions.
-        lists = self.postings(ask, [term for term, total in totals.items() if total], kind)
+        lists = self.term_postings([term for term, total in totals.items() if total], kind)
         return {term: len(lists[term].ids) if term in lists else 0 for term in totals}
 
-    def _totals(self, ask: Ask, terms: Iterable[str], kind: int) -> dict[str, int]:
+    def _totals(self, terms: Iterable[str], kind: int) -> dict[str, int]:
         """Return the number of the repository's documents, in all revisions, that contain each term."""
-        wanted = list(dict.fromkeys(terms))
+        cache, wanted = self._cache, list(dict.fromkeys(terms))
         # Another thread may clear all counts at any moment.
-        known = {term: count for term in wanted if (count := self._counts.get((kind, term))) is not None}
+        known = {term: count for term in wanted if (count := cache.counts.get((kind, term))) is not None}
         missing = [term for term in wanted if term not in known]
         if missing:
             small_lists = f"CASE WHEN octet_length(b.lists) <= {_READ_WITH_COUNTS} THEN b.lists END"
-            blocks = self._blocks(ask, missing, kind, small_lists)
-            found = {term: sum(words.count(term) for words, _ in blocks.get(term, ())) for term in missing}
-            with self._lock:
-                if len(self._counts) > _MOST_COUNTED:
-                    self._counts.clear()
-                self._counts.update(((kind, term), count) for term, count in found.items())
+            blocks = self._blocks(missing, kind, small_lists)
+            found = {term: sum(block.count(term) for block in blocks.get(term, ())) for term in missing}
+            with cache.lock:
+                if len(cache.counts) > _MOST_COUNTED:
+                    cache.counts.clear()
+                cache.counts.update(((kind, term), count) for term, count in found.items())
                 for term, every in blocks.items():
-                    if found[term] and all(lists is not None for _, lists in every):
-                        self._waiting[kind, term] = every
+                    if found[term] and all(block.lists for block in every):
+                        cache.waiting[kind, term] = every
             known |= found
         return known
 
-    def postings(self, ask: Ask, terms: Iterable[str], kind: int = WORDS) -> dict[str, Postings]:
-        wanted = list(dict.fromkeys(terms))
-        found: dict[str, Postings] = {}
-        with self._lock:
-            for term in wanted:
-                if (known := self._lists.get((kind, term))) is not None:
-                    found[term] = known
+    def term_postings(self, terms: Iterable[str], kind: int = WORDS) -> dict[str, Postings]:
+        cache, wanted = self._cache, list(dict.fromkeys(terms))
+        with cache.lock:
+            found = {term: known for term in wanted if (known := cache.lists.get((kind, term))) is not None}
         missing = [term for term in wanted if term not in found]
         if not missing:
             return found
-        counted = self._totals(ask, missing, kind)
-        with self._lock:
-            blocks = {term: each for term in missing if (each := self._waiting.pop((kind, term), None))}
+        counted = self._totals(missing, kind)
+        with cache.lock:
+            blocks = {term: each for term in missing if (each := cache.waiting.pop((kind, term), None))}
         unread = [term for term in missing if counted[term] and term not in blocks]
         if unread:
-            blocks |= self._blocks(ask, unread, kind, "b.lists")
+            blocks |= self._blocks(unread, kind, "b.lists")
+        numbering = self.memory.file_numbers if kind == NAMES else self.memory.chunk_numbers
         for term in missing:
             parts = [
-                unpack(words, lists, place)
-                for words, lists in blocks.get(term, ())
-                if lists is not None and (place := words.place(term)) is not None
+                block.postings(place)
+                for block in blocks.get(term, ())
+                if block.lists and (place := block.place(term)) is not None
             ]
-            found[term] = self._numbering(kind).postings(merged(parts)) if parts else NOWHERE
+            found[term] = numbering.postings(merged(parts)) if parts else NOWHERE
             if len(found[term].ids) > COUNTED:
                 found[term] = once(found[term])
-        self._keep({term: found[term] for term in missing}, kind)
+        with cache.lock:
+            cache.lists.update(((kind, term), found[term]) for term in missing)
         return found
 
     def phrase(self, terms: Sequence[str], find: Callable[[], Postings]) -> Postings:
         """Return the postings of a phrase, from the cache or from `find`."""
-        key = (_PHRASES, " ".join(terms))
-        with self._lock:
-            if (known := self._lists.get(key)) is not None:
-                return known
-        found = find()
-        self._keep({key[1]: found}, _PHRASES)
-        return found
+        cache, key = self._cache, (_PHRASES, " ".join(terms))
+        with cache.lock:
+            known = cache.lists.get(key)
+        if known is None:
+            known = find()
+            with cache.lock:
+                cache.lists[key] = known
+        return known
 
-    def all(self, ask: Ask) -> WordList:
+    def word_list(self) -> WordList:
         """Return all words of the repository, cached for a while. Reading takes 1 s per million chunks."""
-        with self._reading_all:  # Several threads at once would take three times as long.
+        with self._cache.reading_all:  # Several threads at once would take three times as long.
             known = self.memory.words
             if not known.lists:
-                known = WordList(tuple(self._read_all(ask)))
+                known = WordList(tuple(self._read_words()))
             self.memory.use_words(known)
         return known
 
-    def _read_all(self, ask: Ask) -> Iterator[Words]:
+    def _read_words(self) -> Iterator[Words]:
         key = self.memory.key
         sql = f"""SELECT segment, dictionary FROM cairn.terms
             WHERE shard = %s AND repository = %s AND kind = {WORDS} AND segment = ANY(%s)
             ORDER BY segment, first"""
         values = (key.shard, key.repository, list(self.memory.segments))
-        rows = ask(lambda db: db.execute(sql, values).fetchall())
+        rows = self._ask(lambda db: db.execute(sql, values).fetchall())
         for _, blocks in groupby(rows, itemgetter(0)):
-            texts = (Dictionary(bytes(packed)).text for _, packed in blocks)
+            texts = (Block(bytes(packed)).text for _, packed in blocks)
             yield Words(self.memory.columns.upto, b"\n".join([b"", *texts, b""]))
 
-    def starting(self, ask: Ask, prefix: str, deadline: Deadline) -> dict[str, int]:
+    def stems_starting(self, prefix: str, deadline: Deadline) -> dict[str, int]:
         """Return the number of chunks with each term of this prefix, or {} if that would take too long."""
         if deadline():  # The number of terms limits the time after the query.
             return {}
+        prefix = storable(prefix)
         found: defaultdict[str, int] = defaultdict(int)
-        for words, place, _ in self._starting(ask, prefix, "NULL"):
-            found[words.terms[place]] += int(words.documents[place])
+        for block, place in self._starting(prefix, "''"):
+            found[block.terms[place]] += int(block.documents[place])
         if len(found) > _MOST_STARTING:
             return {}
         if self.memory.has_others:
             found.clear()
-            for words, place, lists in self._starting(ask, prefix, "t.lists"):
-                count = len(self.memory.chunk_numbers.postings(unpack(words, lists, place)).ids)
-                if count:
-                    found[words.terms[place]] += count
+            for block, place in self._starting(prefix, "t.lists"):
+                if count := len(self.memory.chunk_numbers.postings(block.postings(place)).ids):
+                    found[block.terms[place]] += count
         return dict(sorted(found.items()))
 
-    def _starting(self, ask: Ask, prefix: str, lists: str) -> Iterator[tuple[Dictionary, int, bytes]]:
-        """Yield the dictionary and the index in it of each term with this prefix, and the block's `lists`.
+    def _starting(self, prefix: str, lists: str) -> Iterator[tuple[Block, int]]:
+        """Yield the block of each term with this prefix, with these `lists`, and the term's index in it.
 
         The blocks of a segment with too many such terms are read in part.
         """
@@ -188,18 +170,18 @@ class SnapshotWords:
             CROSS JOIN LATERAL (
                 SELECT max(t.first) AS first FROM cairn.terms t WHERE {of_segment} AND t.first <= %s) AS low
             CROSS JOIN LATERAL (
-                SELECT t.dictionary, {lists} AS lists FROM cairn.terms t
+                SELECT t.dictionary, {lists}::bytea AS lists FROM cairn.terms t
                 WHERE {of_segment} AND t.first >= coalesce(low.first, '') AND t.first < %s
                 ORDER BY t.first LIMIT {_MOST_STARTING + 2}) AS b"""
         at = (key.shard, key.repository)
         values = (list(self.memory.segments), *at, prefix, *at, prefix + "\U0010ffff")
-        for dictionary, packed in ask(lambda db: db.execute(sql, values).fetchall()):
-            words = Dictionary(bytes(dictionary))
-            for place, term in enumerate(words.terms):
+        for dictionary, packed in self._ask(lambda db: db.execute(sql, values).fetchall()):
+            block = Block(bytes(dictionary), bytes(packed))
+            for place, term in enumerate(block.terms):
                 if term.startswith(prefix):
-                    yield words, place, packed
+                    yield block, place
 
-    def _blocks(self, ask: Ask, terms: Sequence[str], kind: int, lists: str) -> dict[str, list[_Block]]:
+    def _blocks(self, terms: Sequence[str], kind: int, lists: str) -> dict[str, list[Block]]:
         """Return the blocks that may contain each term. `lists` is the SQL expression for their lists."""
         key = self.memory.key
         sql = f"""SELECT w.term, b.dictionary, {lists} FROM unnest(%s::text[]) AS w(term)
@@ -209,50 +191,11 @@ class SnapshotWords:
                     AND t.first <= w.term
                 ORDER BY t.first DESC LIMIT 1) AS b"""
         values = (list(terms), list(self.memory.segments), key.shard, key.repository, kind)
-        rows = ask(lambda db: db.cursor(binary=True).execute(sql, values).fetchall())
-        found: defaultdict[str, list[_Block]] = defaultdict(list)
+        rows = self._ask(lambda db: db.cursor(binary=True).execute(sql, values).fetchall())
+        found: defaultdict[str, list[Block]] = defaultdict(list)
         for term, dictionary, packed in rows:
-            found[term].append((Dictionary(dictionary), packed))
+            found[term].append(Block(dictionary, packed or b""))
         return dict(found)
-
-    def _numbering(self, kind: int) -> Numbering:
-        return self.memory.file_numbers if kind == NAMES else self.memory.chunk_numbers
-
-    def _keep(self, lists: Mapping[str, Postings], kind: int) -> None:
-        with self._lock:
-            self._lists.update(((kind, term), postings) for term, postings in lists.items())
-
-
-@cache
-def _tokenizing() -> apsw.Connection:
-    """Return a connection that tokenizes texts. Threads share it under `_TOKENIZING`."""
-    return apsw.Connection(":memory:")
-
-
-_TOKENIZING = threading.Lock()
-
-
-def query_stems(text: str) -> list[str]:
-    with _TOKENIZING:
-        return stems(_tokenizing(), text)
-
-
-def stems(db: apsw.Connection, text: str) -> list[str]:
-    """Return the stemmed words of a text, as the keyword index stores them."""
-    return _tokens(db, "porter", ["unicode61"], text)
-
-
-def tokens(db: apsw.Connection, text: str) -> list[str]:
-    """Return the unstemmed words of a text, as the keyword index separates them."""
-    return _tokens(db, "unicode61", [], text)
-
-
-def _tokens(db: apsw.Connection, name: str, arguments: list[str], text: str) -> list[str]:
-    tokenizer = db.fts5_tokenizer(name, [*arguments, "remove_diacritics", "2", "tokenchars", "_"])
-    found = tokenizer(
-        text.encode("utf-8", "surrogatepass"), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False
-    )
-    return [str(token[0]) for token in found]
 
 
 def once(postings: Postings) -> Postings:

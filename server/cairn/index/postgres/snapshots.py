@@ -7,7 +7,8 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import starmap
-from typing import TypeVar
+from typing import Self, TypeVar
+from urllib.parse import quote
 from weakref import WeakValueDictionary
 
 from attrs import define, field, frozen
@@ -17,9 +18,9 @@ from psycopg.rows import TupleRow
 
 from cairn.errors import OutOfTimeError, StoreUnavailableError
 from cairn.index.postgres.failures import explained
-from cairn.index.postgres.shards import servers_of
+from cairn.index.postgres.shards import OtherServer, servers_of
 from cairn.index.postgres.snapshot_catalogue import SnapshotKey, SnapshotMemory, read_snapshot
-from cairn.index.postgres.transactions import Begun, Reads, Session, Store
+from cairn.index.postgres.transactions import Begun, Reads, SingleReads, Store, retried
 from cairn.index.store.caches import bounded
 from cairn.index.store.schema import SCHEMA_VERSION
 from cairn.text.unicode import well_formed
@@ -54,8 +55,14 @@ _SELECT_MISSING = """
     SELECT 1 FROM unnest(%s::int[], %s::bigint[]) AS k(repository, id)
     WHERE NOT EXISTS (SELECT FROM cairn.snapshots s WHERE s.repository = k.repository AND s.id >= k.id)
     LIMIT 1"""
+SCHEME = "cairn-team"
+"""The scheme of the URIs of repositories and of their files."""
 _REPLACED = "A newer index replaced this one just now. Try again."
 T = TypeVar("T")
+
+
+def repository_uri(repository: str) -> str:
+    return f"{SCHEME}:///{quote(repository)}"
 
 
 @frozen
@@ -102,6 +109,17 @@ class VisibleRepository:
     """The number of its indexed branches and tags."""
     newest_ref: str
     newest_at: datetime.datetime
+    server: OtherServer | None = None
+    """The other server that stores its text; None for the store's own server."""
+
+    @property
+    def uri(self) -> str:
+        return repository_uri(self.name)
+
+    @property
+    def answers(self) -> bool:
+        """Whether its server answered the latest request."""
+        return self.server is None or not self.server.is_away
 
 
 def visible_repositories(reads: Reads) -> list[VisibleRepository]:
@@ -115,8 +133,12 @@ def _is_text(name: str) -> bool:
     return "\0" not in name and well_formed(name) == name
 
 
-class RequestReads(Session):
-    """The reads of one request in a single transaction, which sees one state of the database.
+class RequestReads(Reads):
+    """The reads of one request, in a single transaction that its threads use in turn.
+
+    The first read begins the transaction, which sees one state of the database, and the end of the context
+    ends it. A failed read also ends it, since PostgreSQL would refuse all further statements. A thread that
+    the request no longer waits for may still read afterwards: each such read has its own transaction.
 
     The cached data of a snapshot serves all its readers, so it must be complete even if this reader loses
     access during the request or a replica lacks the snapshot. So after a broken connection, the request
@@ -124,10 +146,14 @@ class RequestReads(Session):
     """
 
     def __init__(self, store: Store, reader: str | None) -> None:
+        self._store, self._reader = store, reader
         self._required: list[SnapshotKey] = []
-        super().__init__(partial(_begin, store.beginning(reader), self._required))
+        self._detached = SingleReads(self._begin)
+        self._begun: Begun | None = None
+        self._ended = False
         self._problem: StoreUnavailableError | OutOfTimeError | None = None
         """The error of a failed read. Later reads of the request raise it at once."""
+        self._lock = threading.Lock()
 
     def require(self, keys: Iterable[SnapshotKey]) -> None:
         """Require each further transaction to see these snapshots. The request must read no others."""
@@ -136,28 +162,65 @@ class RequestReads(Session):
     def read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
         if self._problem is not None:
             raise type(self._problem)(str(self._problem))
+        if self._ended:
+            return self._detached.read(ask)
         try:
-            return super().read(ask)
+            with self._lock:
+                return retried(self._read, ask)
         except (StoreUnavailableError, OutOfTimeError) as problem:
             self._problem = problem
             raise
+        finally:
+            if self._ended:
+                self._give_back()
 
+    @property
+    def detached(self) -> SingleReads:
+        return self._detached
 
-def _begin(begin: Callable[[], Begun], required: Sequence[SnapshotKey]) -> Begun:
-    """Begin a transaction. Raise StoreUnavailableError if it does not see all required snapshots."""
-    server, connection = begin()
-    if not required:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the transaction. If a thread is reading now, that thread ends it after the read."""
+        self._ended = True
+        self._give_back()
+
+    def _begin(self) -> Begun:
+        """Begin a transaction. Raise StoreUnavailableError if it does not see all required snapshots."""
+        server, connection = self._store.begin(self._reader)
+        if not self._required:
+            return server, connection
+        try:
+            with explained(server.where):
+                given = ([key.repository for key in self._required], [key.id for key in self._required])
+                if connection.execute(_SELECT_MISSING, given).fetchone() is not None:
+                    raise StoreUnavailableError(_REPLACED)
+        except BaseException:
+            server.give_back(connection)
+            raise
         return server, connection
-    try:
-        with explained(server.where):
-            given = ([key.repository for key in required], [key.id for key in required])
-            row = connection.execute(_SELECT_MISSING, given).fetchone()
-            if row is not None:
-                raise StoreUnavailableError(_REPLACED)
-    except BaseException:
-        server.give_back(connection)
-        raise
-    return server, connection
+
+    def _read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
+        self._begun = server, connection = self._begun or self._begin()
+        try:
+            with explained(server.where):
+                return ask(connection)
+        except BaseException:
+            self._begun = None
+            server.give_back(connection)
+            raise
+
+    def _give_back(self) -> None:
+        # If another thread has the lock, it calls this method after releasing the lock.
+        if self._lock.acquire(blocking=False):
+            try:
+                begun, self._begun = self._begun, None
+                if begun is not None:
+                    server, connection = begun
+                    server.give_back(connection)
+            finally:
+                self._lock.release()
 
 
 @define(eq=False)

@@ -16,8 +16,8 @@ from attrs import frozen
 from cairn.chunking.references.packed_table import PackedTable
 from cairn.errors import OutOfTimeError
 from cairn.index.postgres.segment import NAMES, OPERATORS
-from cairn.index.postgres.snapshot_reader import SnapshotReader, best_first, check, storable
-from cairn.index.postgres.snapshot_words import intersection, once, stems
+from cairn.index.postgres.snapshot_reader import best_first, check, storable
+from cairn.index.postgres.snapshot_words import TermQueries, intersection, once
 from cairn.index.reader.bm25 import Statistics, damping, fts5_idf, quoted_word, worth
 from cairn.index.reader.exact import ExactMatches, Literal, Proposer, Wanted, find
 from cairn.index.reader.filters import ChunkFilter
@@ -26,7 +26,7 @@ from cairn.index.reader.postings import NOWHERE, Ids, Postings, together
 from cairn.index.reader.records import ColumnWeights, FoundName, Hit, KeywordCounts
 from cairn.index.reader.word_list import WordList
 from cairn.index.store.deadline import Cancelled, Deadline, never
-from cairn.index.store.keyword_columns import compound_parts
+from cairn.index.store.keyword_columns import compound_parts, stems
 from cairn.index.store.rows import symbol_words
 
 _MOST_SORTED, _MOST_NAMES = 3_000, 400
@@ -34,7 +34,7 @@ _MOST_SORTED, _MOST_NAMES = 3_000, 400
 _MOST_OWNERS, _MOST_OF_NAME = 50, 1_000
 
 
-class DefinitionQueries(SnapshotReader):
+class DefinitionQueries(TermQueries):
     def _named(self, names: Sequence[str], most: int | None = None) -> list[tuple[int, str, int, int]]:
         """Return the definitions of these names, ignoring case, at most the first `most` of each name.
 
@@ -156,14 +156,14 @@ _MOST_CHECKED = 300
 """The maximum number of chunks whose texts are searched for a phrase. If more have its words, all count."""
 
 
-class WordQueries(SnapshotReader):
+class WordQueries(TermQueries):
     def stems(self, text: str) -> list[str]:
         with self.reading() as db:
             return stems(db, text)
 
     def word_counts(self, texts: Iterable[str], bound: int, cancelled: Cancelled) -> KeywordCounts:
         terms = {text: self.stems(text) for text in texts}
-        counts = self._words.counts(self._ask, (term for every in terms.values() for term in every))
+        counts = self.term_counts(term for every in terms.values() for term in every)
         matching = {text: min((counts[term] for term in found), default=0) for text, found in terms.items()}
         phrases = {text: found for text, found in terms.items() if len(found) > 1 and matching[text]}
         matching |= {text: len(found.ids) for text, found in self._postings_of(phrases).items()}
@@ -183,12 +183,12 @@ class WordQueries(SnapshotReader):
 
     def _postings_of(self, terms: Mapping[str, Sequence[str]]) -> dict[str, Postings]:
         """Return the postings of each word or phrase; `terms` has their stems."""
-        found = self._words.postings(self._ask, (term for every in terms.values() for term in every))
+        found = self.term_postings(term for every in terms.values() for term in every)
 
         def postings(every: Sequence[str]) -> Postings:
             if len(every) < 2:
                 return found[every[0]] if every else NOWHERE
-            return self._words.phrase(every, lambda: self._adjacent(every, [found[term] for term in every]))
+            return self.phrase(every, lambda: self._adjacent(every, [found[term] for term in every]))
 
         return {text: postings(every) for text, every in terms.items()}
 
@@ -208,9 +208,6 @@ class WordQueries(SnapshotReader):
                         names[place] = min(255, _times(db, wanted, symbol_words(chunk)))
         there = (counts > 0) | (names > 0)
         return Postings(near.ids[there], counts[there], names[there])
-
-    def word_list(self) -> WordList:
-        return self._words.all(self._ask)
 
     def texts(self, ids: Sequence[int]) -> list[tuple[Any, ...]]:
         """Return the number, the file's number, the first line and the compressed text of these chunks."""
@@ -260,11 +257,8 @@ class WordQueries(SnapshotReader):
         ]
 
     def documents(self, stems: Sequence[str]) -> dict[str, int]:
-        counts = self._words.counts(self._ask, map(storable, stems))
+        counts = self.term_counts(map(storable, stems))
         return {term: count for term in stems if (count := counts[storable(term)])}
-
-    def stems_starting(self, prefix: str, deadline: Deadline) -> dict[str, int]:
-        return self._words.starting(self._ask, storable(prefix), deadline)
 
     def is_named(self, word: str) -> bool:
         (found,) = self.postings({word: 0}, lambda: False).values()

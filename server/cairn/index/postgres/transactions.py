@@ -1,12 +1,10 @@
-"""Transactions in the team store: reads on any server, with a reader's rights, and writes on the primary."""
+"""Transactions in the team store: reads on any server, with the rights of a reader."""
 
 from __future__ import annotations
 
 import itertools
-import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -39,11 +37,13 @@ class Reads(ABC):
 
 
 class SingleReads(Reads):
+    """Reads that each have their own transaction, which `begin` begins."""
+
     def __init__(self, begin: Callable[[], Begun]) -> None:
         self._begin = begin
 
     def read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
-        return _retried(self._read, ask)
+        return retried(self._read, ask)
 
     @property
     def detached(self) -> SingleReads:
@@ -58,7 +58,7 @@ class SingleReads(Reads):
             server.give_back(connection)
 
 
-def _retried(
+def retried(
     read: Callable[[Callable[[Connection[TupleRow]], T]], T], ask: Callable[[Connection[TupleRow]], T]
 ) -> T:
     try:
@@ -67,62 +67,6 @@ def _retried(
         if not problem.lost:
             raise
     return read(ask)
-
-
-class Session(Reads):
-    """The reads of one request, in a single transaction that its threads use in turn.
-
-    The first read begins the transaction, and `end` ends it. A failed read also ends it, since PostgreSQL
-    would refuse all further statements; the next read begins another transaction. A thread that the request
-    no longer waits for may still read after `end`: each such read has its own transaction.
-    """
-
-    def __init__(self, begin: Callable[[], Begun]) -> None:
-        self._begin = begin
-        self._detached = SingleReads(begin)
-        self._begun: Begun | None = None
-        self._ended = False
-        self._lock = threading.Lock()
-
-    def read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
-        if self._ended:
-            return self._detached.read(ask)
-        try:
-            with self._lock:
-                return _retried(self._read, ask)
-        finally:
-            if self._ended:
-                self._give_back()
-
-    @property
-    def detached(self) -> SingleReads:
-        return self._detached
-
-    def end(self) -> None:
-        """End the transaction. If a thread is reading now, that thread ends it after the read."""
-        self._ended = True
-        self._give_back()
-
-    def _read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
-        self._begun = server, connection = self._begun or self._begin()
-        try:
-            with explained(server.where):
-                return ask(connection)
-        except BaseException:
-            self._begun = None
-            server.give_back(connection)
-            raise
-
-    def _give_back(self) -> None:
-        # If another thread has the lock, it calls this method after releasing the lock.
-        if self._lock.acquire(blocking=False):
-            try:
-                begun, self._begun = self._begun, None
-                if begun is not None:
-                    server, connection = begun
-                    server.give_back(connection)
-            finally:
-                self._lock.release()
 
 
 CONNECTIONS = 8
@@ -150,9 +94,7 @@ SELECT set_config('statement_timeout', %s, true), set_config('jit', 'off', true)
 class Store:
     """Connections to the servers of a team store: any number of replicas and at most one primary.
 
-    Reads go to the replicas in turn, or to any other server that answers if these do not. Writes go to the
-    primary. Each new connection shows whether its server is the primary, so another server may become the
-    primary.
+    Reads go to the replicas in turn, or to any other server that answers if these do not.
     """
 
     def __init__(self, urls: Sequence[str], *, connections: int = CONNECTIONS) -> None:
@@ -161,57 +103,12 @@ class Store:
         self._servers = tuple(Server(url, connections) for url in urls)
         self._turns = itertools.count()
 
-    @contextmanager
-    def reading(self, reader: str | None, timeout_ms: int = TIMEOUT_MS) -> Iterator[Connection[TupleRow]]:
-        """Begin a read-only transaction that sees only the rows that `reader` may see.
+    def read(self, reader: str | None, ask: Callable[[Connection[TupleRow]], T]) -> T:
+        """Return the result of `ask` in a transaction of its own. Retry once if the connection breaks."""
+        return self.single_reads(reader).read(ask)
 
-        None means the login itself, which can only look up tokens. Raise `InvalidRequestError` for an unknown
-        reader, `StoreUnavailableError` if no server answers, and `OutOfTimeError` if a statement takes too
-        long.
-        """
-        server, connection = self._begin(reader, timeout_ms)
-        try:
-            with explained(server.where):
-                yield connection
-        finally:
-            server.give_back(connection)
-
-    @contextmanager
-    def session(self, reader: str | None, timeout_ms: int = TIMEOUT_MS) -> Iterator[Session]:
-        """Begin a request of `reader`, whose reads in any thread share a transaction like that of `reading`.
-
-        The transaction begins at the first read and ends with the context.
-        """
-        session = Session(self.beginning(reader, timeout_ms))
-        try:
-            yield session
-        finally:
-            session.end()
-
-    def single_reads(self, reader: str | None, timeout_ms: int = TIMEOUT_MS) -> SingleReads:
-        """Return reads of `reader` that each have their own transaction, like that of `reading`."""
-        return SingleReads(self.beginning(reader, timeout_ms))
-
-    def beginning(self, reader: str | None, timeout_ms: int = TIMEOUT_MS) -> Callable[[], Begun]:
-        """Return a function that begins a transaction like that of `reading`."""
-        return partial(self._begin, reader, timeout_ms)
-
-    def read(
-        self, reader: str | None, ask: Callable[[Connection[TupleRow]], T], timeout_ms: int = TIMEOUT_MS
-    ) -> T:
-        """Return the result of `ask` in a transaction of `reading`. Retry once if the connection breaks."""
-        return self.single_reads(reader, timeout_ms).read(ask)
-
-    @contextmanager
-    def writing(self) -> Iterator[Connection[TupleRow]]:
-        """Begin a transaction on the primary with the rights of the login; commit it at the context's end."""
-        server, connection = self._primary()
-        try:
-            with explained(server.where):
-                yield connection
-                connection.commit()
-        finally:
-            server.give_back(connection)
+    def single_reads(self, reader: str | None) -> SingleReads:
+        return SingleReads(partial(self.begin, reader))
 
     def states(self) -> list[ServerState]:
         return [server.state() for server in self._servers]
@@ -220,13 +117,18 @@ class Store:
         for server in self._servers:
             server.close()
 
-    def _begin(self, reader: str | None, timeout_ms: int) -> Begun:
-        settings = (str(timeout_ms), "none" if reader is None else role_name(reader))
+    def begin(self, reader: str | None) -> Begun:
+        """Begin a read-only transaction that sees only the rows that `reader` may see.
+
+        None means the login itself, which can only look up tokens. Raise `InvalidRequestError` for an unknown
+        reader, and `StoreUnavailableError` if no server answers.
+        """
+        settings = (str(TIMEOUT_MS), "none" if reader is None else role_name(reader))
         problems: list[StoreUnavailableError] = []
         for server in self._in_order():
             for _ in range(_TRIES):
                 try:
-                    connection = server.take(read_only=True)
+                    connection = server.take()
                 except StoreUnavailableError as problem:
                     problems.append(problem)
                     break
@@ -248,22 +150,6 @@ class Store:
                         raise (known or error) from None
                     problems.append(known)
             server.mark_down()
-        raise _combined(problems)
-
-    def _primary(self) -> Begun:
-        problems: list[StoreUnavailableError] = []
-        for server in sorted(self._servers, key=lambda server: (server.down, server.primary is False)):
-            try:
-                connection = server.take(read_only=False)
-            except StoreUnavailableError as problem:
-                problems.append(problem)
-                server.mark_down()
-                continue
-            if server.primary:
-                return server, connection
-            server.give_back(connection)
-            replica = f"{server.where} is a read-only replica. Give the URL of the primary for writing."
-            problems.append(StoreUnavailableError(replica))
         raise _combined(problems)
 
     def _in_order(self) -> list[Server]:

@@ -33,6 +33,7 @@ from cairn.index.reader.postings import (
 from cairn.index.reader.records import KeywordCounts
 from cairn.index.store.caches import bounded
 from cairn.index.store.deadline import Cancelled
+from cairn.index.store.keyword_columns import stems
 
 _MAX_WORDS = 20_000
 """The maximum number of words whose counts are cached. They take 2 MB."""
@@ -156,7 +157,7 @@ read again."""
 
 def read_postings(db: apsw.Connection, text: str, rows: int, above: int = 0) -> Postings:
     """Return the postings of a word or phrase for chunk ids above `above`. About `rows` chunks contain it."""
-    tokens = _tokens(db, text)
+    tokens = stems(db, text)
     if not tokens:
         return NOWHERE
     quoted = quoted_word(text)
@@ -168,12 +169,6 @@ def read_postings(db: apsw.Connection, text: str, rows: int, above: int = 0) -> 
     ids = read_ids(db, matching, (quoted, above)).astype(np.int32)
     in_names = np.isin(ids, read_ids(db, matching, (f"symbol_words : ({quoted})", above)), assume_unique=True)
     return Postings(ids, np.ones(len(ids), np.uint8), in_names.astype(np.uint8))
-
-
-def _tokens(db: apsw.Connection, text: str) -> list[str]:
-    tokenizer = db.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2", "tokenchars", "_"])
-    found = tokenizer(text.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False)
-    return [str(token[0]) for token in found]
 
 
 PLACES = """SELECT group_concat(doc), group_concat(doc) FILTER (WHERE col = 'symbol_words')

@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import cast
 
+import apsw
+
+from cairn.index.store.schema import TOKENIZER
 from cairn.text.identifiers import RunCache, ascii_runs, identifier_words
 
 _PUNCTUATION = re.compile(r"[^\w\s](?: ?[^\w\s])+")
@@ -73,3 +77,13 @@ def _run_words(run: str) -> frozenset[str]:
 
 
 _RUN_WORDS = RunCache(_run_words, 10_000)
+
+
+def stems(db: apsw.Connection, text: str) -> list[str]:
+    """Return the stemmed words of a text, as the keyword index stores them. `db` may be any connection."""
+    name, *arguments = TOKENIZER.split()
+    data = text.encode("utf-8", "surrogatepass")
+    found = db.fts5_tokenizer(name, arguments)(
+        data, apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False
+    )
+    return cast("list[str]", found)

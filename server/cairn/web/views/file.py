@@ -308,12 +308,13 @@ def _history_values(request: PageRequest, file: FilePage, history: FileHistory) 
     return {
         "listed": _LISTED,
         "commits": [
-            ShownCommit(each.hash, _date(each.time), each.subject, each.files - 1) for each in history.commits
+            ShownCommit(each.commit.hash, _date(each.commit.time), each.commit.subject, each.files - 1)
+            for each in history.commits.touches
         ],
-        "last_date": _date(history.last_time) if history.last_time else "",
+        "last_date": _date(history.commits.last_time) if history.commits.last_time else "",
         "changed_with": [
-            ShownFile(file_address(each.path, None, named), each.path, f"{round(100 * each.likeness)} %")
-            for each in history.changed_with
+            ShownFile(file_address(path, None, named), path, f"{round(100 * likeness)} %")
+            for path, likeness in history.changed_with
         ],
         "imported_by": files(history.imported_by),
         "imports": files(history.imports),

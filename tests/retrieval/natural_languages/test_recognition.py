@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.retrieval.languages.recognition import sentences
+from cairn.retrieval.natural_languages.recognition import sentences
 
 
 def language(text: str) -> str:

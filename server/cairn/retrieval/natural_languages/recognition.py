@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from cairn.retrieval.languages.lexicon import lexicon
+from cairn.retrieval.natural_languages.lexicon import lexicon
 from cairn.retrieval.wording import is_common
 from cairn.text.words import STOPWORDS, stem
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from aligned_words import Words, align, divider, english_words
 
-from cairn.retrieval.languages.lexicon import BY_HAND, read_lexicon
+from cairn.retrieval.natural_languages.lexicon import BY_HAND, read_lexicon
 
 TEXTS = [
     ("close the file", "cerrar el archivo"),

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cairn.retrieval.languages.lexicon import ALIGNED, BY_HAND, lexicon, read_lexicon
-from cairn.retrieval.languages.translation import in_english
+from cairn.retrieval.natural_languages.lexicon import ALIGNED, BY_HAND, lexicon, read_lexicon
+from cairn.retrieval.natural_languages.translation import in_english
 from cairn.retrieval.query import understand
 from cairn.retrieval.question_kinds import QueryType, QuestionKind, question_kinds
 

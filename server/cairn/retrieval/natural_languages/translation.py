@@ -11,8 +11,8 @@ from functools import lru_cache
 
 from attrs import field, frozen
 
-from cairn.retrieval.languages.lexicon import Lexicon, WordMeaning, lexicon
-from cairn.retrieval.languages.recognition import UNTRANSLATED, Language, sentences
+from cairn.retrieval.natural_languages.lexicon import Lexicon, WordMeaning, lexicon
+from cairn.retrieval.natural_languages.recognition import UNTRANSLATED, Language, sentences
 from cairn.retrieval.wording import is_common
 from cairn.text.words import LIGHT_WORDS, STOPWORDS, stem
 
