@@ -112,10 +112,11 @@ def test_neighbouring_passages_become_one_excerpt(folder_of: FolderOf) -> None:
         assert excerpt.text.strip() == LONG.strip()
 
 
-def test_joined_excerpt_has_the_place_and_reason_of_its_best_passage(port: FolderWithPassages) -> None:
-    passages = port.passages(QUESTION)
-    long = sorted((p for p in passages if p.stored.path == "port/long.py"), key=lambda each: each.first)
-    (other,) = [each for each in passages if each.stored.path == "port/leaving.py"]
+def test_joined_excerpt_has_the_place_and_reason_of_its_best_passage(
+    port: FolderWithPassages, every: Sequence[Passage]
+) -> None:
+    long = sorted((p for p in every if p.stored.path == "port/long.py"), key=lambda each: each.first)
+    (other,) = [each for each in every if each.stored.path == "port/leaving.py"]
     first, second = evolve(long[0], score=1.0, reason="best"), evolve(long[1], score=0.8, reason="next")
     excerpts = port.quote([first, evolve(other, score=0.9), second])
     assert [(each.path, each.reason, each.score) for each in excerpts] == [
@@ -211,10 +212,12 @@ def prompt(
     return render_llm_prompt(NO_PLAN, (), config, estimate_tokens, query, excerpts=excerpts, warning=warning)
 
 
-def test_warning_is_in_the_instructions_and_within_the_budget(port: FolderWithPassages) -> None:
+def test_warning_is_in_the_instructions_and_within_the_budget(
+    port: FolderWithPassages, every: Sequence[Passage]
+) -> None:
     config = PromptRenderConfig(max_prompt_tokens=150)
     left = 150 - estimate_tokens(frame(config, QUESTION, WEAK))
-    shown = prompt(port.excerpts(QUESTION, budget=left, config=config), config, warning=WEAK)
+    shown = prompt(port.quote(every, left, config), config, warning=WEAK)
     assert f"{EXCERPT_INSTRUCTIONS} {WEAK}\n" in shown
     assert estimate_tokens(shown) <= 150
 
@@ -223,11 +226,11 @@ def test_warning_is_in_the_instructions_and_within_the_budget(port: FolderWithPa
 @pytest.mark.parametrize("metadata", [False, True])
 @pytest.mark.parametrize("budget", [100, 150, 300, 1_000, 4_000, 1_000_000])
 def test_excerpts_fill_the_prompt_within_its_budget(
-    port: FolderWithPassages, style: FormatStyle, metadata: bool, budget: int
+    port: FolderWithPassages, every: Sequence[Passage], style: FormatStyle, metadata: bool, budget: int
 ) -> None:
     config = PromptRenderConfig(format_style=style, include_metadata=metadata, max_prompt_tokens=budget)
     left = budget - estimate_tokens(frame(config, QUESTION))
-    excerpts = port.excerpts(QUESTION, budget=left, config=config)
+    excerpts = port.quote(every, left, config)
     shown = prompt(excerpts, config)
     assert estimate_tokens(shown) <= budget
     assert all(json.dumps(each.text)[1:-1] in shown or each.text in shown for each in excerpts)
@@ -265,12 +268,14 @@ def test_any_passages_fit_any_budget(
 
 
 @pytest.mark.parametrize("style", FormatStyle)
-def test_long_question_leaves_room_for_excerpts(port: FolderWithPassages, style: FormatStyle) -> None:
+def test_long_question_leaves_room_for_excerpts(
+    port: FolderWithPassages, every: Sequence[Passage], style: FormatStyle
+) -> None:
     question = QUESTION + " or elsewhere" * 500
     config = PromptRenderConfig(format_style=style, max_prompt_tokens=1_000)
     left = 1_000 - estimate_tokens(frame(config, question))
     assert left > 600
-    excerpts = port.excerpts(QUESTION, budget=left, config=config)
+    excerpts = port.quote(every, left, config)
     shown = prompt(excerpts, config, question)
     assert estimate_tokens(shown) <= 1_000
     assert "or elsewhere" in shown

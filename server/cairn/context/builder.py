@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from attrs import define, evolve, field, frozen
 
+from cairn.embedding.shared import TokenCounter
 from cairn.protocol import ContextPart, DroppedItem, citation
 from cairn.settings.tree import ContextSettings
 from cairn.text.verbatim import lines_with_ends
@@ -134,8 +135,6 @@ def _missing(before: int, after: int) -> str:
     counts = [(before, "before"), (after, "after")]
     return " and ".join(f"{n} {'line' if n == 1 else 'lines'} {side}" for n, side in counts if n)
 
-
-TokenCounter = Callable[[str], int]
 
 _VERY_LONG = 0.5
 """The minimum share of the part's budget of an item that, if it does not fit, is cut instead of left out."""

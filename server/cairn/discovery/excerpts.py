@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from attrs import define, field, frozen
 
 from cairn.chunking.definition_place import definition_at
-from cairn.discovery.render import TokenCounter, shown_excerpt
+from cairn.discovery.render import shown_excerpt
+from cairn.embedding.shared import TokenCounter
 from cairn.protocol.discovery_messages import Bullet, Excerpt
 from cairn.protocol.search_messages import citation, whole_lines
 from cairn.retrieval.windows import Passage

@@ -20,8 +20,9 @@ from cairn.discovery.preparation import (
     filter_collections,
     score_collections,
 )
-from cairn.discovery.render import TokenCounter, build_answer_plan, frame, render_llm_prompt
+from cairn.discovery.render import build_answer_plan, frame, render_llm_prompt
 from cairn.discovery.searching import broad_discovery, promote_readme, semantic_focus
+from cairn.embedding.shared import TokenCounter
 from cairn.protocol.discovery_messages import (
     AnswerPlan,
     Bullet,

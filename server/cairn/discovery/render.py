@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from cairn.embedding.shared import CHARACTERS_PER_TOKEN, estimate_tokens
+from cairn.embedding.shared import CHARACTERS_PER_TOKEN, TokenCounter, estimate_tokens
 from cairn.protocol.discovery_messages import AnswerPlan, Bullet, Excerpt, Section
 from cairn.settings.discovery import (
     AnswerPlanConfig,
@@ -88,8 +88,6 @@ BULLETS_SHARE = 0.4
 _QUESTION_SHARE = 4
 """A question is cut to the budget divided by this number, because the evidence matters more."""
 _FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
-
-TokenCounter = Callable[[str], int]
 
 
 def render_llm_prompt(

@@ -9,7 +9,7 @@ import contextlib
 import logging
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CHARACTERS_PER_TOKEN = 4
+TokenCounter = Callable[[str], int]
+_CODE_MODEL, _OWN_MODEL = "code model", "own model"
 
 
 class TextEncoder(Protocol):
@@ -61,11 +63,22 @@ class SharedModel:
         self._packaged: PackagedModel | None = None
         self._table: StaticTable | None = None
         self._pieces: WordPieces | None = None
-        self._packaged_failure: ModelError | None = None
         self._own: OnnxModel | None = None
         self._embedder: OnnxEmbedder | None = None
-        self._own_failure: ModelError | None = None
+        self._failures: dict[str, ModelError] = {}
         self._loading = threading.Lock()
+
+    @contextlib.contextmanager
+    def _using(self, model: str) -> Iterator[None]:
+        """Raise the model's earlier error again, or log and keep a new one."""
+        if model in self._failures:
+            raise self._failures[model]
+        try:
+            yield
+        except ModelError as problem:
+            logger.warning("%s", problem)
+            self._failures[model] = problem
+            raise
 
     # --- the code model ----------------------------------------------------------------------------
 
@@ -73,31 +86,17 @@ class SharedModel:
         """Return the code model's description; None with embedding off. Raise ModelError if it is damaged."""
         if not self._settings.enabled:
             return None
-        if self._packaged_failure is not None:
-            raise self._packaged_failure
-        if self._packaged is None:
-            try:
-                self._packaged = packaged_model(self._code_model)
-            except ModelError as problem:
-                self._note_failure(problem)
-                raise
+        with self._using(_CODE_MODEL):
+            self._packaged = self._packaged or packaged_model(self._code_model)
         return self._packaged
 
     def static_table(self) -> StaticTable | None:
         """Return the code model's table, loaded on first use; None if it is damaged or embedding is off."""
-        if self._table is None:
-            with self._loading:
-                try:
-                    if self._table is None and self.packaged() is not None:
-                        self._table = load_packaged(self._code_model)
-                except ModelError as problem:  # `packaged` raises this error to its callers.
-                    self._note_failure(problem)
+        if self._table is None and self._settings.enabled:
+            # `packaged` raises the error to its callers.
+            with contextlib.suppress(ModelError), self._loading, self._using(_CODE_MODEL):
+                self._table = self._table or load_packaged(self._code_model)
         return self._table
-
-    def _note_failure(self, problem: ModelError) -> None:
-        if self._packaged_failure is None:
-            logger.warning("%s", problem)
-            self._packaged_failure = problem
 
     def count_tokens(self, text: str) -> int:
         """Return about how many tokens a language model needs for `text`, by the code model's vocabulary; if
@@ -118,37 +117,24 @@ class SharedModel:
         ModelError with a remedy if it cannot be used."""
         if not self._settings.enabled or not self._settings.model:
             return None
-        if self._own_failure is not None:
-            raise self._own_failure
-        if self._own is None:
-            from cairn.embedding.onnx_model import find_model
+        with self._using(_OWN_MODEL):
+            if self._own is None:
+                from cairn.embedding.onnx_model import find_model
 
-            try:
                 self._own = find_model(Path(self._settings.model))
-            except ModelError as problem:
-                self._note_own_failure(problem)
-                raise
         return self._own
 
     def encoder(self) -> TextEncoder | None:
         """Return the model that makes vectors, loaded on first use: the user's own, or the code model's table
         if there is none or it cannot be used; None if neither can."""
-        try:
-            with self._loading:
-                own = self.own()
-                if own is not None and self._embedder is None:
-                    from cairn.embedding.onnx_model import load_embedder
+        with contextlib.suppress(ModelError), self._loading:  # `own` raises the error to its callers.
+            if (own := self.own()) is not None and self._embedder is None:
+                from cairn.embedding.onnx_model import load_embedder
 
+                with self._using(_OWN_MODEL):
                     self._embedder = load_embedder(own, self._settings.threads)
                     self._own = self._embedder.model
-        except ModelError as problem:  # `own` raises this error to its callers.
-            self._note_own_failure(problem)
         return self._embedder or self.static_table()
-
-    def _note_own_failure(self, problem: ModelError) -> None:
-        if self._own_failure is None:
-            logger.warning("%s", problem)
-            self._own_failure = problem
 
     def made_by(self, is_maker: Callable[[str], bool]) -> TextEncoder | None:
         """Return the model whose id satisfies `is_maker`, loaded on first use; None if there is none."""

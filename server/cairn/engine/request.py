@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from attrs import define, evolve, field, frozen
 
 from cairn import protocol
-from cairn.embedding.shared import estimate_tokens
+from cairn.embedding.shared import TokenCounter, estimate_tokens
 from cairn.engine.answer_cache import CachedAnswer
 from cairn.engine.caller import Caller
 from cairn.engine.folders import Folder, readers_with_unsaved
@@ -37,7 +37,6 @@ from cairn.workspace.collections import TAGS
 if TYPE_CHECKING:
     from cairn.discovery.indexed_searcher import IndexedSearcher
     from cairn.discovery.preparation import QueryTerms
-    from cairn.discovery.render import TokenCounter
     from cairn.index.queries.known_words import IndexVocabulary
     from cairn.operations.health import TeamOverview
     from cairn.retrieval.feedback_values import Learned

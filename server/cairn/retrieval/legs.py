@@ -196,7 +196,8 @@ class Legs:
         the texts that `restrict` requires."""
         wanted = literals(self.query, all_of_it=case or word) or self._undefined_name()
         name = "" if wanted else self._defined_name()
-        required = self.required = wanted if case or word else self._quotes()
+        quotes = [text for text in self.query.required if len(text) <= MAX_LITERAL_CHARS]
+        required = self.required = wanted if case or word else tuple(quotes[:_MAX_LITERALS])
         # The longest text is likely the rarest. The others are then searched for around it.
         longest_first = sorted(required, key=len, reverse=True)
         texts = (name,) if name else tuple(dict.fromkeys((*longest_first, *wanted)))
@@ -224,11 +225,6 @@ class Legs:
                     pool.containing = _together(reader, containing)
                 if name:
                     pool.containing = {*pool.found["symbol"], *(pool.containing or ())}
-
-    def _quotes(self) -> tuple[str, ...]:
-        """Return the quoted texts that every result should contain."""
-        quotes = (text for text in self.query.required if len(text) <= MAX_LITERAL_CHARS)
-        return tuple(quotes)[:_MAX_LITERALS]
 
     def _defined_name(self) -> str:
         """Return the name that the indexes define and that every result should contain, or ""."""

@@ -89,7 +89,8 @@ def referrals(
     if not definitions:
         return found.by_chunk, found.chunks
     for edge in graph.callers(definitions, _MOST_EDGES).found:
-        found.add(TEST if _is_test(edge.path) else CALLER, edge, edge.path, edge.line)
+        is_test = file_kind(edge.path) == FileKind.TESTS
+        found.add(TEST if is_test else CALLER, edge, edge.path, edge.line)
     for place in definitions:
         if not cancelled():
             for edge in graph.callees(place, _MOST_EDGES).found:
@@ -101,10 +102,6 @@ def referrals(
         for edge in graph.tests(definitions, _MOST_EDGES, _MOST_FILES).found:
             found.add(TEST, edge, edge.path, edge.line)
     return found.finished(), found.chunks
-
-
-def _is_test(path: str) -> bool:
-    return file_kind(path) == FileKind.TESTS
 
 
 @define(eq=False)

@@ -14,7 +14,6 @@ from attrs import evolve, frozen
 from cairn.chunking.definition_place import definition_lines
 from cairn.chunking.model import Chunk
 from cairn.embedding.static import StaticTable
-from cairn.embedding.word_pieces import words_of
 from cairn.index.queries.relations import PassageVector
 from cairn.index.reader.records import StoredChunk
 from cairn.index.store.schema import STATIC_LENGTH, static_table_name
@@ -24,7 +23,7 @@ from cairn.retrieval.evidence_lines import imports, is_comment
 from cairn.retrieval.referrals import part_of
 from cairn.retrieval.related import DEFINES, USES, ChunkRange, Relations
 from cairn.retrieval.scores import Ranked
-from cairn.retrieval.windows import TOKENS, windows
+from cairn.retrieval.windows import ReadChunk, read_chunk
 from cairn.text.identifiers import identifier_words
 from cairn.text.verbatim import find_words, lines_of
 from cairn.workspace.collections import FileKind
@@ -181,31 +180,24 @@ def _nearest(
 ) -> list[tuple[int, int] | None]:
     """Return for each chunk the lines of the window nearest to the vector, or None if the definition is about
     as near. Windows are embedded without path and headings, which the whole chunk shares."""
-    read = [tuple(lines_of(stored.chunk.text.removesuffix("\n"))) for stored in chunks]
-    spans = [[span for span in windows(lines) if any(map(str.strip, lines[slice(*span)]))] for lines in read]
-    pieces = [
-        table.pieces(words_of("\n".join(lines[slice(*span)])), TOKENS)
-        for lines, of_chunk in zip(read, spans, strict=True)
-        for span in of_chunk
+    read = [read_chunk(stored, table) for stored in chunks]
+    vectors = table.embed_pieces_int8([pieces for each in read for pieces in each.pieces])
+    cosines = iter((vectors @ vector / STATIC_LENGTH).tolist())
+    return [
+        _nearer(stored.chunk, each, list(islice(cosines, len(each.spans))))
+        for stored, each in zip(chunks, read, strict=True)
     ]
-    cosines = iter((table.embed_pieces_int8(pieces) @ vector / STATIC_LENGTH).tolist())
-    found = []
-    for stored, lines, of_chunk in zip(chunks, read, spans, strict=True):
-        near = list(islice(cosines, len(of_chunk)))
-        found.append(_nearer(stored.chunk, lines, of_chunk, near))
-    return found
 
 
-def _nearer(
-    chunk: Chunk, lines: Sequence[str], spans: Sequence[tuple[int, int]], cosines: Sequence[float]
-) -> tuple[int, int] | None:
+def _nearer(chunk: Chunk, read: ReadChunk, cosines: Sequence[float]) -> tuple[int, int] | None:
+    spans = read.spans
     at = definition_lines(chunk, chunk.symbol)[0] - chunk.start_line if chunk.symbol else 0
     own = next((place for place, (first, last) in enumerate(spans) if first <= at < last), 0)
     best = max(range(len(spans)), key=cosines.__getitem__, default=own)
     if not spans or cosines[best] - cosines[own] < _MARGIN:
         return None
     first, last = spans[best]
-    while first < last - 1 and not _LETTER.search(lines[first]):
+    while first < last - 1 and not _LETTER.search(read.lines[first]):
         first += 1
     start = min(chunk.start_line + first, chunk.end_line - 1)
     return start, max(start + 1, min(chunk.start_line + last, chunk.end_line))

@@ -190,10 +190,9 @@ def replaced(text: str, words: Mapping[str, str]) -> str:
     return _WORD.sub(lambda match: words.get(match.group().lower(), match.group()), text)
 
 
-MIN_LETTERS = 4
-"""The minimum length of a word to repair. Shorter words are too similar to each other."""
-_SHORT_WORD = MIN_LETTERS
-"""The maximum length of a word that is repaired only to a name in the code, and never "rack" to "race"."""
+_SHORT_WORD = 4
+"""The minimum length of a word to repair, since shorter words are too similar to each other. A word of this
+length is repaired only to a name in the code, and never "rack" to "race"."""
 _LONG_WORD = 8
 """The minimum length of a stem for two errors. Shorter words differ by two letters too easily."""
 _CLEARLY = 2
@@ -223,7 +222,7 @@ def repairs(
     wrong = [
         word
         for word in unknown
-        if len(word) >= MIN_LETTERS and word.isascii() and word.isalpha()
+        if len(word) >= _SHORT_WORD and word.isascii() and word.isalpha()
         if word not in right and stem(word) not in _common()
     ]
     found = ((word, repair(word, vocabulary, core)) for word in wrong[:_MAX_REPAIRS])

@@ -62,13 +62,16 @@ def in_english(text: str) -> Translation:
     meant_by: dict[str, tuple[str, ...]] = {}
     pieces: list[str] = []
     careless = text.isascii() and (language.code != "de" or text == text.lower())
+    is_spaceless = language.code in _SPACELESS
     for sentence in found:
         part = text[sentence.start : sentence.end]
+        if is_spaceless and not sentence.is_english:
+            part = unicodedata.normalize("NFKC", part)
+        part = part.translate(_PUNCTUATION)
         if sentence.is_english:
-            pieces.append(part.translate(_PUNCTUATION))
+            pieces.append(part)
             continue
-        part = _plain(part, language)
-        if language.code in _SPACELESS:
+        if is_spaceless:
             english = _asking_first(list(_spaceless(part, words, meant_by)), language)
         else:
             keep_english = sentence.language is None
@@ -92,12 +95,6 @@ def word_meanings(words: list[str]) -> dict[str, tuple[str, ...]]:
             }
         )
     return max(every, key=len)
-
-
-def _plain(text: str, language: Language) -> str:
-    if language.code in _SPACELESS:
-        text = unicodedata.normalize("NFKC", text)
-    return text.translate(_PUNCTUATION)
 
 
 def _tidy(text: str) -> str:
