@@ -29,8 +29,8 @@ from engine.index_file import NAME, IndexFile
 
 from cairn.cli.main import question_of
 from cairn.cli.output import display
+from cairn.cli.query_commands import DIRECTIONS
 from cairn.cli.question import Question
-from cairn.cli.questions import DIRECTIONS
 from cairn.engine.engine import Engine
 from cairn.paths import workspace_dir
 from cairn.text.verbatim import lines_of

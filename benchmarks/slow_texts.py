@@ -254,7 +254,7 @@ def operations(chosen: Sequence[str]) -> Iterator[tuple[str, str, Operation]]:
 
 
 def _colours(language: str) -> Operation:
-    from cairn.web.code import code_lines
+    from cairn.web.code_markup import code_lines
 
     return lambda text: code_lines(text, language, "a")
 
@@ -290,7 +290,7 @@ def readers() -> dict[str, Operation]:
     from cairn.text.sketch import sketch
     from cairn.text.verbatim import lines_of, stands_in, without_mark
     from cairn.text.words import text_stems
-    from cairn.web.code import code_lines
+    from cairn.web.code_markup import code_lines
     from cairn.workspace import builtin_rules
     from cairn.workspace.collections import MANIFESTS, find_projects
     from cairn.workspace.ignore_patterns import PatternList, path_key

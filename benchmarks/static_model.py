@@ -27,7 +27,7 @@ from cairn.chunking.composite import composite_text
 from cairn.embedding.packaged import load_packaged, packaged_model
 from cairn.languages.language import Category
 from cairn.languages.registry import category, detect_language
-from cairn.protocol.places import ChunkType
+from cairn.protocol.search_messages import ChunkType
 from cairn.settings.tree import EmbeddingSettings
 
 _PAGE = 512

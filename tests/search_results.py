@@ -7,7 +7,7 @@ from typing import Any
 from attrs import evolve
 
 from cairn import protocol
-from cairn.protocol.places import whole_lines
+from cairn.protocol.search_messages import whole_lines
 
 _MOORING = protocol.SearchResult(
     path="src/berths.py",

@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from cairn.protocol.places import citation
+from cairn.protocol.search_messages import citation
 from cairn.text.verbatim import lines_of
 from cairn.workspace.scan import read_text
 

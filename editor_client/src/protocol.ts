@@ -504,6 +504,28 @@ export interface Symbol {
   readonly range: Range;
 }
 
+/** The files that evidence may come from. */
+export interface DiscoverFilter {
+  /**
+   * Folders (`net/ipv4`), files or globs, as in the filter of `cairn/search`. All excerpts, bullets and
+   * chunks come from them. Give this if the question is about one part of the workspace.
+   */
+  readonly path?: readonly string[];
+}
+
+export interface DiscoverParams {
+  readonly query: string;
+  /** Globs of the collections to search; if empty, all are searched. */
+  readonly include?: readonly string[];
+  /** Globs of the collections to leave out; if absent, the settings decide. */
+  readonly exclude?: readonly string[];
+  readonly maxBullets?: number;
+  readonly format?: FormatStyle;
+  readonly filter?: DiscoverFilter;
+  /** Any part of the `discovery` settings, which replaces that part for this request. */
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
 /** One piece of evidence. The cited lines contain `text`, apart from line breaks and markup. */
 export interface Bullet {
   readonly text: string;
@@ -573,28 +595,6 @@ export interface Excerpt {
   readonly reason: string;
   /** The score, from 0 to 1, comparable within one answer. */
   readonly score: number;
-}
-
-/** The files that evidence may come from. */
-export interface DiscoverFilter {
-  /**
-   * Folders (`net/ipv4`), files or globs, as in the filter of `cairn/search`. All excerpts, bullets and
-   * chunks come from them. Give this if the question is about one part of the workspace.
-   */
-  readonly path?: readonly string[];
-}
-
-export interface DiscoverParams {
-  readonly query: string;
-  /** Globs of the collections to search; if empty, all are searched. */
-  readonly include?: readonly string[];
-  /** Globs of the collections to leave out; if absent, the settings decide. */
-  readonly exclude?: readonly string[];
-  readonly maxBullets?: number;
-  readonly format?: FormatStyle;
-  readonly filter?: DiscoverFilter;
-  /** Any part of the `discovery` settings, which replaces that part for this request. */
-  readonly config?: Readonly<Record<string, unknown>>;
 }
 
 export interface DiscoverAnswer {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cairn.cli.folders import add_folder_option
+from cairn.cli.command_folders import add_folder_option
 from cairn.cli.main import cli
 from cairn.cli.main import main as main
 from cairn.cli.team import team

@@ -195,7 +195,7 @@ def test_read_continues_a_long_file_with_the_next_line(ask: Ask) -> None:
     [
         ("id_rsa", "may hold secrets'; such files are never shown"),
         ("notes.bak.log", "left out of the index by the rule"),
-        ("src/harbour", "is a folder"),
+        ("src/harbour", "is a directory"),
         ("src/harbour/berth.py", "did you mean 'src/harbour/berths.py'?"),
         ("moor_shp", "Did you mean moor_ship"),
         ("../secret", "is outside of the workspace"),

@@ -6,7 +6,7 @@ from tests.chunking.samples import CLASSES, LargeClass, Sample, read_samples
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import Chunk
 from cairn.chunking.outline import MAXIMUM, MINIMUM
-from cairn.protocol.places import ChunkType
+from cairn.protocol.search_messages import ChunkType
 
 _LANGUAGES = read_samples("definitions.txt")
 

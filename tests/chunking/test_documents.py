@@ -5,7 +5,7 @@ import pytest
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import Chunk
 from cairn.chunking.sections import FENCE_LIMIT, MAXIMUM
-from cairn.protocol.places import ChunkType
+from cairn.protocol.search_messages import ChunkType
 
 _GUIDE = """\
 # Guide

@@ -12,7 +12,7 @@ from cairn.chunking.chunker import chunk_text
 from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk
 from cairn.chunking.notebook import items, members, read_json
-from cairn.protocol.places import ChunkType
+from cairn.protocol.search_messages import ChunkType
 
 _PATH = "docs/tides.ipynb"
 _IMAGE = "iVBORw0KGgoAAAANSUhEUg" * 40

@@ -12,9 +12,8 @@ from tests.search_results import search_result
 from cairn import protocol
 from cairn.cli import answer_text
 from cairn.cli.output import display
-from cairn.protocol.evidence import AnswerPlan, Bullet, DiscoveryMetrics, Excerpt, Section
-from cairn.protocol.places import whole_lines
-from cairn.protocol.search import FilePassage
+from cairn.protocol.discovery_messages import AnswerPlan, Bullet, DiscoveryMetrics, Excerpt, Section
+from cairn.protocol.search_messages import FilePassage, whole_lines
 from cairn.settings.discovery import BulletCategory, SectionType
 
 ESCAPE = re.compile(r"\x1b\[[\d;]*m")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cairn.protocol import whole_lines
-from cairn.protocol.evidence import Bullet, ChunkMetadata, CollectionRef, ScoredChunk
+from cairn.protocol.discovery_messages import Bullet, ChunkMetadata, CollectionRef, ScoredChunk
 from cairn.retrieval.windows import Passage
 from cairn.settings.discovery import BulletCategory
 

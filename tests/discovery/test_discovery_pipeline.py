@@ -10,7 +10,7 @@ from cairn.discovery.pipeline import Discovery
 from cairn.discovery.preparation import QueryTerms
 from cairn.errors import QueryCancelledError
 from cairn.protocol import Verdict
-from cairn.protocol.evidence import DiscoveryMetrics
+from cairn.protocol.discovery_messages import DiscoveryMetrics
 from cairn.retrieval.intent import Readme
 from cairn.settings.discovery import DiscoveryConfig
 

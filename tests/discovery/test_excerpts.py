@@ -18,7 +18,7 @@ from tests.retrieval.passages.folder_with_passages import FolderOf, FolderWithPa
 from cairn.discovery.pipeline import NO_PLAN
 from cairn.discovery.render import EXCERPT_INSTRUCTIONS, fence_for, frame, render_llm_prompt, shown_excerpt
 from cairn.embedding.shared import estimate_tokens
-from cairn.protocol.evidence import Excerpt
+from cairn.protocol.discovery_messages import Excerpt
 from cairn.retrieval.verdict import WEAK
 from cairn.retrieval.windows import Passage
 from cairn.settings.discovery import FormatStyle, PromptRenderConfig

@@ -13,7 +13,7 @@ from tests.discovery.discovery_builders import bullet
 
 from cairn.discovery.render import build_answer_plan, render_llm_prompt
 from cairn.embedding.packaged import load_vocabulary
-from cairn.protocol.evidence import AnswerPlan
+from cairn.protocol.discovery_messages import AnswerPlan
 from cairn.settings.discovery import (
     AnswerPlanConfig,
     BulletCategory,

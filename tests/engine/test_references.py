@@ -13,7 +13,7 @@ from tests.engine.engines import indexed
 from cairn import protocol
 from cairn.engine.engine import Engine
 from cairn.errors import InvalidRequestError, QueryCancelledError
-from cairn.protocol.references import FoundReference, ReferencesAnswer
+from cairn.protocol.relation_messages import FoundReference, ReferencesAnswer
 
 PORT = '''"""The port as a whole."""
 

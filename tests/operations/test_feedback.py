@@ -17,7 +17,7 @@ from cairn.index.store.database import DATABASE_NAME, set_aside
 from cairn.index.store.writer import IndexWriter
 from cairn.operations import feedback
 from cairn.operations.feedback import FeedbackStore, FeedbackUnavailableError, FileChoices, store_of
-from cairn.protocol.status import FeedbackAction
+from cairn.protocol.status_messages import FeedbackAction
 
 DAY_S = 24 * 60 * 60
 HASH = "0" * 32

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.harbour import write_files
 from tests.page.browsing import PHONE, Browsing, wait_until
 from tests.page.conftest import Opened
-from tests.page.site import Site, clone_of_this_project, harbour_site, own_machine, site
+from tests.page.site import Site, clone_of_this_project, harbour_site, own_machine
 from tests.serving import PATIENCE_SECONDS, serving
 
 COUNTING = "It is being counted…"
@@ -56,7 +55,7 @@ def test_figures_fit_a_phone(opened: Opened) -> None:
 
 def test_progress_is_shown_while_a_folder_is_indexed(tmp_path: Path, browsing: Browsing) -> None:
     context = browsing.context()
-    folder = clone_of_this_project(tmp_path / "cairn", "server/cairn", "docs")
+    folder = clone_of_this_project(tmp_path / "cairn", "server/cairn/index", "server/cairn/engine")
     with own_machine(tmp_path), serving(str(folder)) as served:
         young = Site(served, folder)
         young.sign_in(context)
@@ -83,24 +82,3 @@ def test_page_updates_itself_and_keeps_open_details(port: Site, context: Browser
     )
     assert table.evaluate("each => each.open")
     assert page.evaluate("document.activeElement.localName") == "summary"
-
-
-# --- latency and restart -----------------------------------------------------------------------------
-
-
-def test_page_continues_when_the_server_is_back(tmp_path: Path, browsing: Browsing) -> None:
-    browsing.faults.expect("ERR_CONNECTION_REFUSED")
-    browsing.faults.allow("ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_SOCKET_NOT_CONNECTED")
-    quay = write_files(tmp_path / "quay", {"ropes.py": "def coil():\n    return 1\n"})
-    with own_machine(tmp_path):
-        with site(quay) as before:
-            context = browsing.context()
-            before.sign_in(context)
-            page = counted(before.open(context, "/ui/index"))
-        notice = page.get_by_role("status").filter(has_text="The server does not answer")
-        expect(notice).to_be_visible()
-        write_files(quay, {"knots.py": "def tie():\n    return 1\n"})
-        with site(quay, "--port", str(before.served.port)):
-            expect(notice).to_be_hidden()
-            shows_two = "[...document.querySelectorAll('.facts dd')].some(each => each.textContent === '2')"
-            wait_until(page, shows_two)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.harbour import HARBOUR, write_files
 from tests.page.browsing import Browsing, type_into_box, wait_until
@@ -34,37 +34,42 @@ def again(before: Site) -> tuple[Path, str, str]:
     return before.folder, "--port", str(before.served.port)
 
 
-def test_search_continues_when_the_server_is_back(harbour_folder: Path, context: BrowserContext) -> None:
-    with site(harbour_folder) as before:
-        before.sign_in(context)
-        page = before.open(context)
-        page.locator("#q").fill("moor a ship")
-        expect(page.locator(".row").first).to_be_visible()
-    page.locator("#q").fill("harmonic constituents")
-    notice = page.get_by_role("status").filter(has_text=AWAY)
-    expect(notice).to_be_visible()
-    page.locator("#q").press("End")
-    type_into_box(page, " of tides")
-    expect(notice).to_be_visible()
-    assert page.locator("#q").input_value() == "harmonic constituents of tides"
-    with site(*again(before)):
-        expect(page.locator(".row .path").first).to_contain_text("src/harbour/tides.py")
-        expect(notice).to_be_hidden()
-        assert page.locator("#q").input_value() == "harmonic constituents of tides"
-        assert page.url.endswith("?q=harmonic+constituents+of+tides")
-        page.reload()
-        expect(page.locator(".row .path").first).to_contain_text("src/harbour/tides.py")
+def notice(page: Page) -> Locator:
+    return page.get_by_role("status").filter(has_text=AWAY)
 
 
-def test_answer_continues_when_the_server_is_back(harbour_folder: Path, context: BrowserContext) -> None:
+def test_pages_continue_when_the_server_is_back(harbour_folder: Path, context: BrowserContext) -> None:
     with site(harbour_folder) as before:
         before.sign_in(context)
-        page = before.open(context, answer_path("which ship gets which berth"))
-        expect(page.locator("#copy-prompt")).to_be_visible()
-    page.get_by_label("Budget of the prompt").press("ArrowLeft")
-    expect(page.get_by_role("status").filter(has_text=AWAY)).to_be_visible()
+        answer = before.open(context, answer_path("which ship gets which berth"))
+        expect(answer.locator("#copy-prompt")).to_be_visible()
+        index = before.open(context, "/ui/index")
+        files = index.locator(".facts div").filter(has_text="Files").locator("dd")
+        expect(files).to_have_text(str(len(HARBOUR)))
+        search = before.open(context)
+        search.locator("#q").fill("moor a ship")
+        expect(search.locator(".row").first).to_be_visible()
+    search.locator("#q").fill("harmonic constituents")
+    expect(notice(search)).to_be_visible()
+    search.locator("#q").press("End")
+    type_into_box(search, " of tides")
+    expect(notice(search)).to_be_visible()
+    question = "harmonic constituents of tides"
+    assert search.locator("#q").input_value() == question
+    answer.get_by_label("Budget of the prompt").press("ArrowLeft")
+    for page in (answer, index):
+        expect(notice(page)).to_be_visible()
+    write_files(harbour_folder, {"knots.py": "def tie():\n    return 1\n"})
     with site(*again(before)):
-        wait_until(page, "!document.getElementById('found').hasAttribute('aria-busy')")
-        expect(page.locator(".excerpt").first).to_be_visible()
-        expect(page.get_by_role("status").filter(has_text=AWAY)).to_be_hidden()
-        assert "budget=3500" in page.url
+        expect(search.locator(".row .path").first).to_contain_text("src/harbour/tides.py")
+        expect(notice(search)).to_be_hidden()
+        assert search.locator("#q").input_value() == question
+        assert search.url.endswith("?q=harmonic+constituents+of+tides")
+        search.reload()
+        expect(search.locator(".row .path").first).to_contain_text("src/harbour/tides.py")
+        wait_until(answer, "!document.getElementById('found').hasAttribute('aria-busy')")
+        expect(answer.locator(".excerpt").first).to_be_visible()
+        assert "budget=3500" in answer.url
+        expect(files).to_have_text(str(len(HARBOUR) + 1))
+        for page in (answer, index):
+            expect(notice(page)).to_be_hidden()

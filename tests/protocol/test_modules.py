@@ -25,9 +25,9 @@ def test_unknown_name_is_an_attribute_error() -> None:
 
 def test_name_imports_only_its_module() -> None:
     code = (
-        "import sys; from cairn import protocol; protocol.SearchParams; from cairn.protocol import status;"
-        "print([m for m in ('search', 'status', 'stages', 'context')"
-        " if f'cairn.protocol.{m}' in sys.modules])"
+        "import sys; from cairn import protocol; protocol.SearchParams; protocol.StatusAnswer;"
+        "print([m for m in ('search', 'status', 'stage', 'relation')"
+        " if f'cairn.protocol.{m}_messages' in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['search', 'status']"

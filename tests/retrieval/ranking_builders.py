@@ -10,7 +10,7 @@ import numpy as np
 from attrs import AttrsInstance, fields_dict, frozen
 
 from cairn.index.reader.records import Outline
-from cairn.protocol.status import FeedbackAction
+from cairn.protocol.status_messages import FeedbackAction
 from cairn.retrieval.candidates import Candidates, FileCandidate, Floats
 from cairn.retrieval.feedback_values import Choice, learn
 from cairn.retrieval.packages import Packages

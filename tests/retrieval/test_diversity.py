@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cairn.chunking.model import Chunk
 from cairn.index.reader.records import StoredChunk
-from cairn.protocol.places import ChunkType
+from cairn.protocol.search_messages import ChunkType
 from cairn.retrieval.scores import Ranked, diversify
 from cairn.settings.tree import DiversitySettings
 

@@ -15,7 +15,7 @@ from cairn.engine.search import chunk_filter
 from cairn.errors import InvalidRequestError
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import StoredChunk
-from cairn.protocol.places import ChunkType
+from cairn.protocol.search_messages import ChunkType
 from cairn.retrieval.legs import Legs
 from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand

@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 from tests.retrieval.ranking_builders import MadeUpFile, candidates, file
 
-from cairn.protocol.status import FeedbackAction
+from cairn.protocol.status_messages import FeedbackAction
 from cairn.retrieval.feedback_values import DAY_S, HALF_LIFE_DAYS, Choice, Learned, learn
 from cairn.retrieval.query import understand
 from cairn.retrieval.scores import Scores, SignalInputs, score_files

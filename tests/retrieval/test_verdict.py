@@ -12,7 +12,7 @@ from tests.retrieval.ranking_builders import even_shares
 from cairn.chunking.model import Chunk
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol import Verdict
-from cairn.protocol.places import ChunkType
+from cairn.protocol.search_messages import ChunkType
 from cairn.retrieval.query import understand
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import NOTHING_MATCHES, WEAK, WHICH_FIRST, evidence, judge, likelihood

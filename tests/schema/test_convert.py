@@ -8,7 +8,7 @@ import pytest
 
 from cairn.errors import InvalidRequestError
 from cairn.protocol import DiscoverParams, SearchFilter, SearchParams
-from cairn.protocol.places import ChunkType
+from cairn.protocol.search_messages import ChunkType
 from cairn.schema.convert import structure, structure_value, unstructure
 
 

@@ -36,7 +36,7 @@ from cairn.index.remote.packed_catalogue import unpacked_catalogue
 from cairn.index.remote.team_server import TeamServer, TeamUnavailableError
 from cairn.index.store.database import create
 from cairn.index.store.keyword_columns import path_words
-from cairn.protocol.places import ChunkType
+from cairn.protocol.search_messages import ChunkType
 
 Reply = Callable[[str], bytes]
 """Returns the answer to a request to a path."""

@@ -35,7 +35,7 @@ from cairn.index.reader.records import (
     StoredChunk,
 )
 from cairn.index.remote.messages import ANSWERS, dumps, loads
-from cairn.protocol.places import ChunkType
+from cairn.protocol.search_messages import ChunkType
 
 # --- values --------------------------------------------------------------------------------------------
 

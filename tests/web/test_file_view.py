@@ -15,7 +15,7 @@ from tests.serving import Served
 from tests.web.conftest import HOSTILE, Browser, assert_nothing_foreign, html_of, indexed, signed_in
 
 from cairn.web.addresses import file_address
-from cairn.web.code import MOST_COLOURED
+from cairn.web.code_markup import MOST_COLOURED
 
 BERTHS, SCHEDULE = "src/harbour/berths.py", "src/harbour/schedule.py"
 HOSTILE_PATH = f'{HOSTILE}/"it\'s" #1?&.py'

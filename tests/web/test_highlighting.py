@@ -9,7 +9,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from cairn.web.code import MOST_COLOURED, code_lines
+from cairn.web.code_markup import MOST_COLOURED, code_lines
 
 PYTHON = 'def moor(ship):\n    """Moor <it> & go."""\n    return "a\\n"\n'
 

@@ -13,7 +13,7 @@ import pytest
 from tests.index.postgres.test_tls import TRUSTED
 from tests.serving import Served
 from tests.web.impostor import Respond, impostor, redirects, relays_to, repeats, response, trickles
-from tests.web.test_open import enters, opened
+from tests.web.test_open import enters
 
 from cairn.errors import CairnError
 from cairn.index.remote.team_server import TeamServer, TeamUnavailableError
@@ -231,11 +231,3 @@ def test_record_of_another_user_is_ignored(tmp_path: Path) -> None:
 def test_malformed_record_is_ignored(tmp_path: Path, content: str) -> None:
     write_private(workspace_dir(tmp_path) / "page.json", content)
     assert recorded_url(tmp_path) == ""
-
-
-@pytest.mark.usefixtures("same_user")
-def test_command_gives_no_token_to_another_program(served: Served, tokens: tuple[str, str]) -> None:
-    with impostor(redirects(f"http://127.0.0.1:{served.port}/ui/link", 307)) as other:
-        said = opened("--print", f"http://localhost:{other.port}", code=1)
-    assert "does not prove that it is your `cairn serve`, so it gets no token" in said
-    assert not any(token in other.text for token in (served.token, TEAM_TOKEN))

@@ -17,7 +17,7 @@ from tests.web.conftest import indexed, signed_in
 from tests.web.test_highlighting import plain
 
 from cairn.web import highlighting
-from cairn.web.code import code_lines, streamed_lines
+from cairn.web.code_markup import code_lines, streamed_lines
 from cairn.web.highlighting import Highlighting
 
 SLOW = {"make": "a" * 100_000, "ini": "a=" * 50_000, "markdown": "\n" * 100_000}

@@ -23,7 +23,7 @@ from cairn.agents.tool_call import (
     require_none,
     steps_of,
 )
-from cairn.protocol.search import PLACES
+from cairn.protocol.search_messages import PLACES
 from cairn.schema.bounds import NOT_BLANK, at_most, within
 from cairn.settings.discovery import FormatStyle
 from cairn.settings.layers import CHARACTERS

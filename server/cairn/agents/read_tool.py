@@ -18,7 +18,7 @@ from cairn.text.verbatim import lines_of
 TOKENS = 3_000
 INDEXED, NOW = "indexed", "now"
 VERSIONS = (NOW, INDEXED)
-_THERE = ("left out of the index", "is a folder", "is empty, or was not read yet")
+_THERE = ("left out of the index", "is a directory", "is empty, or was not read yet")
 """Texts in the engine's errors about paths that exist but are not in the index."""
 _MOST_NAMESAKES = 8
 _LONGEST_LINE = 2_000

@@ -25,7 +25,7 @@ from cairn.agents.tool_call import (
 from cairn.engine.scope import files_named
 from cairn.errors import InvalidRequestError
 from cairn.protocol import whole_lines
-from cairn.protocol.search import PLACES
+from cairn.protocol.search_messages import PLACES
 from cairn.schema.bounds import NOT_BLANK, at_most, within
 
 TOKENS = 1_500

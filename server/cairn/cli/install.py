@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from attrs import evolve
 
+from cairn.cli.command_folders import folder_option
 from cairn.cli.completion import clients_like
-from cairn.cli.folders import folder_option
 from cairn.cli.output import FAILED, F, WrongUsageError, alternatives, answers, remark, report
 from cairn.errors import CairnError, MissingExtraError
 from cairn.operations.places import require_directory
 
 if TYPE_CHECKING:
-    from cairn.clients.changes import Change, Request
+    from cairn.clients.settings_changes import Change, Request
     from cairn.clients.table import Client, Scope
 
 _SCOPES = click.Choice(["user", "project"])
@@ -94,7 +94,7 @@ def _run(
     agents_md: bool,
     is_removal: bool,
 ) -> None:
-    from cairn.clients.changes import PROBLEMS, WRITES, Request, apply, plan_install, plan_uninstall
+    from cairn.clients.settings_changes import PROBLEMS, WRITES, Request, apply, plan_install, plan_uninstall
     from cairn.clients.table import Machine, server_command
 
     require_directory(folder)
@@ -143,7 +143,7 @@ def _run(
 
 def _report_other_scope(request: Request) -> None:
     """Say which settings of the other scope also contain the server, because they are not changed."""
-    from cairn.clients.changes import plan_uninstall
+    from cairn.clients.settings_changes import plan_uninstall
 
     other: Scope = "project" if request.scope == "user" else "user"
     for change in plan_uninstall(evolve(request, scope=other)):
@@ -199,7 +199,7 @@ _STYLES = {"+": "green", "-": "red", "@": "dim", "$": "bold"}
 def _print_changes(changes: Sequence[Change], done: str) -> None:
     """Print each file with its changes and problems. `done` is "written" or "to write"."""
     from cairn.cli.console import escape, warn, write
-    from cairn.clients.changes import PROBLEMS
+    from cairn.clients.settings_changes import PROBLEMS
 
     for change in changes:
         where = "" if change.path is None else f"  {escape(str(change.path))}"

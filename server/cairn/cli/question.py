@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
-from cairn.cli.folders import opened, unnamed_project, wait_to_ask
+from cairn.cli.command_folders import opened, unnamed_project, wait_to_ask
 from cairn.cli.output import display, json_text, print_json, remark, structured
 from cairn.errors import InvalidRequestError
 

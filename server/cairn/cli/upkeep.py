@@ -15,8 +15,7 @@ from typing import Any
 
 import click
 
-from cairn.cli.completion import methods_like
-from cairn.cli.folders import (
+from cairn.cli.command_folders import (
     folder_argument,
     folder_option,
     folders_option,
@@ -25,6 +24,7 @@ from cairn.cli.folders import (
     wait,
     wait_to_ask,
 )
+from cairn.cli.completion import methods_like
 from cairn.cli.output import (
     FAILED,
     WrongUsageError,

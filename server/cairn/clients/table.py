@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 
 from cairn.errors import CairnError
 
@@ -51,6 +51,10 @@ class Machine:
         return self.named("APPDATA", self.home / "AppData" / "Roaming")
 
 
+def _plain(command: str, arguments: Sequence[str]) -> Entry:
+    return {"command": command, "args": [*arguments]}
+
+
 @frozen
 class Client:
     """A program that runs an agent, and what Cairn writes for it."""
@@ -58,17 +62,17 @@ class Client:
     name: str
     """The name on the command line."""
     title: str
-    commands: tuple[str, ...]
-    """The client counts as installed if any of these is on the PATH."""
     folder: Callable[[Machine], Path]
     """The folder of the client's settings. If it exists, the client also counts as installed."""
     user_file: Callable[[Machine], Path]
     """The settings file for all projects."""
     project_files: tuple[str, ...]
     """The possible settings files in a project's folder. The first that exists is used, or else the first."""
-    container: str
+    commands: tuple[str, ...] = field(default=Factory(lambda client: (client.name,), takes_self=True))
+    """The client counts as installed if any of these is on the PATH."""
+    container: str = "mcpServers"
     """The key that contains the servers in the settings."""
-    entry: Callable[[str, Sequence[str]], Entry]
+    entry: Callable[[str, Sequence[str]], Entry] = _plain
     """Returns the entry of a server with this command and these arguments."""
     user_arguments: tuple[str, ...] = ()
     """The arguments of `cairn mcp` that name the folder; empty if the client starts servers in the folder."""
@@ -111,10 +115,6 @@ def command_line(entry: object) -> list[str]:
         *(arguments if isinstance(arguments, list) else []),
     ]
     return words if all(isinstance(word, str) for word in words) else []
-
-
-def _plain(command: str, arguments: Sequence[str]) -> Entry:
-    return {"command": command, "args": [*arguments]}
 
 
 def _claude_file(machine: Machine) -> Path:
@@ -161,11 +161,9 @@ CLIENTS = (
     Client(
         name="claude",
         title="Claude Code",
-        commands=("claude",),
         folder=_claude_folder,
         user_file=_claude_file,
         project_files=(".mcp.json",),
-        container="mcpServers",
         # By default Claude Code (2.1.332) gives its model only the names of a server's tools, and does not
         # wait for the server: in a run of one question, the model may never see them.
         entry=lambda command, arguments: {**_plain(command, arguments), "alwaysLoad": True},
@@ -176,23 +174,18 @@ CLIENTS = (
     Client(
         name="codex",
         title="Codex",
-        commands=("codex",),
         folder=_codex_folder,
         user_file=lambda machine: _codex_folder(machine) / "config.toml",
         project_files=(".codex/config.toml",),
         container="mcp_servers",
-        entry=_plain,
         project_note="Codex reads a project's settings only where you trust the project.",
     ),
     Client(
         name="gemini",
         title="Gemini CLI",
-        commands=("gemini",),
         folder=_gemini_folder,
         user_file=lambda machine: _gemini_folder(machine) / "settings.json",
         project_files=(".gemini/settings.json",),
-        container="mcpServers",
-        entry=_plain,
         project_note="Gemini CLI starts servers only in folders that you trust.",
         user_note="Gemini CLI starts servers only in folders that you trust.",
         instructions="GEMINI.md",
@@ -204,8 +197,6 @@ CLIENTS = (
         folder=lambda machine: machine.home / ".cursor",
         user_file=lambda machine: machine.home / ".cursor" / "mcp.json",
         project_files=(".cursor/mcp.json",),
-        container="mcpServers",
-        entry=_plain,
         user_arguments=_VARIABLE,
         project_arguments=_VARIABLE,
     ),
@@ -226,12 +217,9 @@ CLIENTS = (
     Client(
         name="windsurf",
         title="Windsurf",
-        commands=("windsurf",),
         folder=_windsurf_folder,
         user_file=lambda machine: _windsurf_folder(machine) / "mcp_config.json",
         project_files=(),
-        container="mcpServers",
-        entry=_plain,
         # This client starts servers outside of the project's folder, and has no variable for the folder.
         user_arguments=(FOLDER,),
         user_note=(
@@ -251,7 +239,6 @@ CLIENTS = (
     Client(
         name="opencode",
         title="opencode",
-        commands=("opencode",),
         folder=_opencode_folder,
         user_file=lambda machine: _opencode_folder(machine) / "opencode.json",
         project_files=("opencode.json", "opencode.jsonc"),

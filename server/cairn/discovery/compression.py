@@ -18,8 +18,8 @@ from cairn.discovery.code_evidence import code_statements
 from cairn.discovery.preparation import QueryTerms
 from cairn.discovery.statements import Statement, prose_statements
 from cairn.languages.registry import language_of_fence
-from cairn.protocol.evidence import Bullet, ScoredChunk
-from cairn.protocol.places import citation, whole_lines
+from cairn.protocol.discovery_messages import Bullet, ScoredChunk
+from cairn.protocol.search_messages import citation, whole_lines
 from cairn.retrieval.introductions import (
     TOP_LINES,
     OverviewSubject,

@@ -12,8 +12,8 @@ from attrs import define, field, frozen
 from cairn.chunking.definition_place import definition_at
 from cairn.discovery.render import shown_excerpt
 from cairn.embedding.shared import TokenCounter
-from cairn.protocol.evidence import Bullet, Excerpt
-from cairn.protocol.places import citation, whole_lines
+from cairn.protocol.discovery_messages import Bullet, Excerpt
+from cairn.protocol.search_messages import citation, whole_lines
 from cairn.retrieval.windows import Passage
 from cairn.settings.discovery import PromptRenderConfig
 from cairn.text.uris import file_uri

@@ -11,7 +11,7 @@ from cairn.index.queries.file_queries import collections_within
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
-from cairn.protocol.evidence import ChunkMetadata, ScoredChunk
+from cairn.protocol.discovery_messages import ChunkMetadata, ScoredChunk
 from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.meaning import Meaning, table_of
 from cairn.retrieval.packages import package_relevance

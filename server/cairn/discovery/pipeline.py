@@ -23,8 +23,15 @@ from cairn.discovery.preparation import (
 from cairn.discovery.render import build_answer_plan, frame, render_llm_prompt
 from cairn.discovery.searching import broad_discovery, promote_readme, semantic_focus
 from cairn.embedding.shared import TokenCounter
-from cairn.protocol.evidence import AnswerPlan, Bullet, CollectionRef, DiscoveryMetrics, Excerpt, ScoredChunk
-from cairn.protocol.search import Verdict
+from cairn.protocol.discovery_messages import (
+    AnswerPlan,
+    Bullet,
+    CollectionRef,
+    DiscoveryMetrics,
+    Excerpt,
+    ScoredChunk,
+)
+from cairn.protocol.search_messages import Verdict
 from cairn.retrieval.intent import Readme
 from cairn.retrieval.verdict import WEAK, Action
 from cairn.settings.discovery import DiscoveryConfig

@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from attrs import field, frozen
 
-from cairn.protocol.evidence import CollectionRef
+from cairn.protocol.discovery_messages import CollectionRef
 from cairn.retrieval.introductions import OverviewSubject
 from cairn.retrieval.matching import matcher
 from cairn.retrieval.natural_languages.translation import in_english

@@ -14,7 +14,7 @@ import attrs
 from attrs import frozen
 
 from cairn.embedding.shared import CHARACTERS_PER_TOKEN, TokenCounter, estimate_tokens
-from cairn.protocol.evidence import AnswerPlan, Bullet, Excerpt, Section
+from cairn.protocol.discovery_messages import AnswerPlan, Bullet, Excerpt, Section
 from cairn.settings.discovery import (
     AnswerPlanConfig,
     BulletCategory,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cairn.discovery.indexed_searcher import IndexedSearcher, best_first, merge
 from cairn.discovery.preparation import QueryTerms
 from cairn.index.queries.file_queries import readme_rule
-from cairn.protocol.evidence import CollectionRef, ScoredChunk
+from cairn.protocol.discovery_messages import CollectionRef, ScoredChunk
 from cairn.retrieval.intent import Readme
 from cairn.settings.discovery import BroadDiscoveryConfig, ReadmePromotionConfig, SemanticFocusConfig
 from cairn.workspace.collections import FileKind, file_kind

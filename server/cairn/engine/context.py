@@ -40,7 +40,7 @@ from cairn.index.reader.records import StoredChunk
 from cairn.index.references.edges import Place
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.vectors.vector_store import ChunkText, static_vectors
-from cairn.protocol.places import ChunkType
+from cairn.protocol.search_messages import ChunkType
 from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.meaning import table_of
 from cairn.retrieval.query import Query, understand

@@ -21,7 +21,7 @@ from cairn.index.queries.file_queries import (
 )
 from cairn.index.queries.relations import changed_together, imports_around
 from cairn.index.reader.index_reader import IndexReader
-from cairn.protocol.references import ReferenceDirection
+from cairn.protocol.relation_messages import ReferenceDirection
 
 _COMMITS = 12
 """The number of latest commits shown. Commits are stored in blocks of 200; reading a block takes 1 ms."""

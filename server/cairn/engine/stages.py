@@ -30,8 +30,8 @@ from cairn.engine.discover import laid_over
 from cairn.engine.request import Request
 from cairn.engine.scope import within
 from cairn.errors import InvalidRequestError
-from cairn.protocol.evidence import MAX_GLOBS, Bullet, CollectionRef
-from cairn.protocol.stages import MAX_BULLETS, MAX_CHUNKS
+from cairn.protocol.discovery_messages import MAX_GLOBS, Bullet, CollectionRef
+from cairn.protocol.stage_messages import MAX_BULLETS, MAX_CHUNKS
 from cairn.retrieval.intent import Readme, readme_of
 from cairn.retrieval.query import MAX_QUERY_CHARS
 from cairn.schema.convert import camel_case

@@ -28,7 +28,7 @@ from cairn.errors import CairnError
 from cairn.index.store.database import remove_set_aside, set_aside
 from cairn.operations.places import require_directory
 from cairn.paths import private_folder, workspace_dir
-from cairn.protocol.status import FeedbackAction
+from cairn.protocol.status_messages import FeedbackAction
 from cairn.retrieval.feedback_values import DAY_S, Choice, Learned, learn
 
 logger = logging.getLogger(__name__)

@@ -14,16 +14,19 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cairn.protocol.context import *  # noqa: F403
-    from cairn.protocol.discover import *  # noqa: F403
-    from cairn.protocol.evidence import *  # noqa: F403
-    from cairn.protocol.places import *  # noqa: F403
-    from cairn.protocol.references import *  # noqa: F403
-    from cairn.protocol.search import *  # noqa: F403
-    from cairn.protocol.stages import *  # noqa: F403
-    from cairn.protocol.status import *  # noqa: F403
+    from cairn.protocol.discovery_messages import *  # noqa: F403
+    from cairn.protocol.relation_messages import *  # noqa: F403
+    from cairn.protocol.search_messages import *  # noqa: F403
+    from cairn.protocol.stage_messages import *  # noqa: F403
+    from cairn.protocol.status_messages import *  # noqa: F403
 else:
-    _MODULES = ("search", "places", "status", "context", "references", "evidence", "discover", "stages")
+    _MODULES = (
+        "search_messages",
+        "status_messages",
+        "relation_messages",
+        "discovery_messages",
+        "stage_messages",
+    )
     """The modules in the order in which a name is looked up; those that most processes need are first."""
 
     def __getattr__(name: str) -> object:

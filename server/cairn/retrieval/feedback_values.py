@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 from attrs import frozen
 
-from cairn.protocol.status import FeedbackAction
+from cairn.protocol.status_messages import FeedbackAction
 
 STRENGTH: Mapping[FeedbackAction, float] = {
     FeedbackAction.OPEN: 0.5,

@@ -80,7 +80,7 @@ def serve(
 
 def _project() -> Path:
     """Return the project of the current folder. Raise InvalidRequestError for the home folder and above."""
-    from cairn.cli.folders import project_here
+    from cairn.cli.command_folders import project_here
 
     project = project_here("")
     if project.note:

@@ -35,7 +35,7 @@ from cairn.web.rendering import (
 from cairn.web.views.answer import answer, answer_events
 from cairn.web.views.file import file, file_panel
 from cairn.web.views.index import index
-from cairn.web.views.search import search
+from cairn.web.views.search_page import search
 
 View = Callable[[PageRequest], Awaitable[Response]]
 

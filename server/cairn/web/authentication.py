@@ -21,7 +21,7 @@ from cairn.engine.methods import METHODS
 from cairn.http.refusals import RefusedError
 from cairn.operations.tokens import Callers
 from cairn.web.addresses import LINK, ROOT, SEARCH, SIGN_IN, own_address, sign_in_address
-from cairn.web.code import code_lines
+from cairn.web.code_markup import code_lines
 from cairn.web.rendering import compile_templates, plain_page
 from cairn.web.sessions import NONCE, SCHEME, Identity, Links, Sessions
 

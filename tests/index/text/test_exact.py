@@ -36,7 +36,7 @@ from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import Deadline, never
 from cairn.index.store.keyword_columns import operator_words
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
-from cairn.protocol.places import ChunkType
+from cairn.protocol.search_messages import ChunkType
 
 ALL = ChunkFilter()
 

@@ -14,7 +14,7 @@ from cairn.discovery.indexed_searcher import IndexedSearcher
 from cairn.embedding.packaged import load_packaged
 from cairn.embedding.shared import estimate_tokens
 from cairn.embedding.static import StaticTable
-from cairn.protocol.evidence import Excerpt
+from cairn.protocol.discovery_messages import Excerpt
 from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from cairn.chunking.model import Chunk
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.records import StoredChunk
-from cairn.protocol.places import ChunkType
+from cairn.protocol.search_messages import ChunkType
 from cairn.retrieval.query import understand
 from cairn.retrieval.window_columns import Windows
 from cairn.retrieval.window_ranking import Strength, strength

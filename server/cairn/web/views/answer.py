@@ -25,9 +25,9 @@ from cairn.web.addresses import (
     numbered,
     repository_name,
 )
-from cairn.web.code import CodeLine, all_lines
+from cairn.web.code_markup import CodeLine, all_lines
 from cairn.web.highlighting import Highlighting
-from cairn.web.question import Question, chosen
+from cairn.web.query_string import Question, chosen
 from cairn.web.rendering import PageRequest, page, rendered, sentence_of, wants_fragment
 
 _LEAST, _MOST, _STEP, _DEFAULT = 500, 16_000, 500, 4_000

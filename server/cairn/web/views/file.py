@@ -33,7 +33,7 @@ from cairn.errors import InvalidRequestError
 from cairn.languages.registry import PROSE_LANGUAGES, detect_language
 from cairn.text.verbatim import lines_of, lines_with_ends
 from cairn.web.addresses import FILE, FILE_PANEL, address, editor_address, file_address, repository_name
-from cairn.web.code import MOST_COLOURED, CodeLine, code_lines, streamed_lines
+from cairn.web.code_markup import MOST_COLOURED, CodeLine, code_lines, streamed_lines
 from cairn.web.highlighting import Highlighting
 from cairn.web.rendering import PageRequest, fragment, page, sentence_of, streamed_page, wants_fragment
 

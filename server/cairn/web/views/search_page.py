@@ -12,8 +12,8 @@ from cairn import protocol
 from cairn.agents.place_text import Paths
 from cairn.agents.result_text import ResultText, search_texts
 from cairn.web.addresses import editor_address, file_address, numbered, repository_name
-from cairn.web.code import CodeLine, passage_lines, result_lines
-from cairn.web.question import Question, chosen, offered
+from cairn.web.code_markup import CodeLine, passage_lines, result_lines
+from cairn.web.query_string import Question, chosen, offered
 from cairn.web.rendering import PageRequest, fragment, page, wants_fragment
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cairn.cli.completion import ChunkTypeName, collections_like, languages_like
-from cairn.cli.folders import (
+from cairn.cli.command_folders import (
     find_file,
     folders_option,
     from_here,
@@ -23,6 +22,7 @@ from cairn.cli.folders import (
     real_place,
     unnamed_project,
 )
+from cairn.cli.completion import ChunkTypeName, collections_like, languages_like
 from cairn.cli.output import F, WrongUsageError, alternatives, answers
 from cairn.cli.question import Question
 from cairn.errors import InvalidRequestError

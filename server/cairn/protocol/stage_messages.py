@@ -16,13 +16,13 @@ from typing import Any
 from attrs import field, frozen
 
 from cairn.errors import InvalidRequestError
-from cairn.protocol.discover import DiscoverFilter
-from cairn.protocol.evidence import (
+from cairn.protocol.discovery_messages import (
     MAX_GLOBS,
     MAX_NAME_CHARS,
     AnswerPlan,
     Bullet,
     CollectionRef,
+    DiscoverFilter,
     Excerpt,
     ScoredChunk,
 )
