@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import functools
 import hashlib
+import secrets
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -167,18 +168,44 @@ def streamed_page(request: PageRequest, template: str, stop: Callable[[], None],
     stream = _templates().get_template(template).stream(values)
     stream.enable_buffering(_PARTS)
     pieces = (piece.encode() for piece in stream)
-    if "gzip" not in request.http.headers.get("accept-encoding", ""):
+    if not _accepts_gzip(request):
         return _StreamedPage(pieces, stop, {})
     headers = {"content-encoding": "gzip", "vary": "accept-encoding"}
     return _StreamedPage(_compressed(pieces), stop, headers)
+
+
+def page_around(request: PageRequest, template: str, late: Awaitable[str], **values: Any) -> Response:
+    """Return a whole page. Its beginning is sent before the value `late`, which is HTML, is complete."""
+    mark = secrets.token_hex(16)  # The page's other text cannot contain this mark.
+    text = rendered(template, signed_in=True, theme=_theme(request.http), late=mark, **values)
+    before, _, after = text.partition(mark)
+    is_compressed = _accepts_gzip(request)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        compressor = zlib.compressobj(_LEVEL, wbits=31)
+        first = before.encode()
+        yield _flushed(compressor, first) if is_compressed else first
+        rest = f"{await late}{after}".encode()
+        yield compressor.compress(rest) + compressor.flush() if is_compressed else rest
+
+    headers = {"vary": "accept-encoding"} | ({"content-encoding": "gzip"} if is_compressed else {})
+    return StreamingResponse(pieces(), media_type="text/html", headers=headers)
 
 
 def _compressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Compress the pieces so that the browser can decode each at once; the middleware would buffer 100 KB."""
     compressor = zlib.compressobj(_LEVEL, wbits=31)
     for piece in pieces:
-        yield compressor.compress(piece) + compressor.flush(zlib.Z_SYNC_FLUSH)
+        yield _flushed(compressor, piece)
     yield compressor.flush()
+
+
+def _flushed(compressor: zlib._Compress, data: bytes) -> bytes:
+    return compressor.compress(data) + compressor.flush(zlib.Z_SYNC_FLUSH)
+
+
+def _accepts_gzip(request: PageRequest) -> bool:
+    return "gzip" in request.http.headers.get("accept-encoding", "")
 
 
 def fragment(template: str, *, status: int = 200, **values: Any) -> HTMLResponse:

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Any
 
 from attrs import frozen
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from cairn import protocol
 from cairn.agents.place_text import Paths
 from cairn.agents.result_text import ResultText, search_texts
+from cairn.errors import CairnError
+from cairn.http.refusals import RefusedError
 from cairn.web.addresses import editor_address, file_address, numbered, repository_name
 from cairn.web.code_markup import CodeLine, passage_lines, result_lines
 from cairn.web.query_string import Question, chosen, offered
-from cairn.web.rendering import PageRequest, fragment, page, wants_fragment
+from cairn.web.rendering import (
+    PageRequest,
+    fragment,
+    page,
+    page_around,
+    rendered,
+    sentence_of,
+    wants_fragment,
+)
+
+_SOON_SECONDS = 0.02
+"""If the results take longer than this, in seconds, the beginning of the page is sent first."""
 
 
 @frozen
@@ -41,12 +56,35 @@ class Row:
 async def search(request: PageRequest) -> Response:
     """Return the page, or only its results if a script requests these."""
     question = Question.from_query(request.http.query_params)
-    values: dict[str, Any] = {"question": question, "chosen": chosen(question), "answer": None}
-    if question.text:
-        values |= await _found(request, question)
+    values: dict[str, Any] = {"question": question, "chosen": chosen(question)}
+    if not question.text:
+        return _shown(request, values | {"answer": None})
+    # An invalid filter needs an error status, so the page cannot be sent before its results.
+    if wants_fragment(request.http) or question.filters or question.repository:
+        return _shown(request, values | await _found(request, question))
+    finding = asyncio.ensure_future(_found(request, question))
+    # The exception of this task is never retrieved if the browser disconnects.
+    finding.add_done_callback(lambda done: done.cancelled() or done.exception())
+    done, _ = await asyncio.wait({finding}, timeout=_SOON_SECONDS)
+    if done:
+        return _shown(request, values | finding.result())
+    return page_around(request, "search.html", _results(finding, values), **values)
+
+
+def _shown(request: PageRequest, values: dict[str, Any]) -> Response:
     if wants_fragment(request.http):
         return fragment("results.html", **values)
     return page(request, "search.html", **values)
+
+
+async def _results(finding: asyncio.Future[dict[str, Any]], values: dict[str, Any]) -> str:
+    """Wait for the search and return its results, or an error message, as HTML."""
+    try:
+        return rendered("results.html", **values, **await finding)
+    except (RefusedError, CairnError) as problem:
+        return rendered("problem.html", message=sentence_of(problem))
+    except ClientDisconnect:
+        return ""
 
 
 async def _found(request: PageRequest, question: Question) -> dict[str, Any]:
