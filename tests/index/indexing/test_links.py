@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -89,3 +91,32 @@ def test_index_is_writable_while_a_process_counts(writer: IndexWriter) -> None:
     counting.close()
     assert not process.is_running()
     assert not writer.facts().is_counted
+
+
+def test_counting_process_ends_with_its_parent(writer: IndexWriter) -> None:
+    program = "\n".join(
+        (
+            "import cairn.index.indexing.links as links, time",
+            "links.count_links = lambda db: time.sleep(600)",
+            "links.serve()",
+        )
+    )
+    parent_program = f"""
+import sys, time
+from pathlib import Path
+from cairn.index.indexing.folder_state import Intervals
+from cairn.index.indexing.links import LinkCounter
+from cairn.index.store.writer import IndexWriter
+writer = IndexWriter(Path({str(writer.folder)!r}))
+LinkCounter(writer, Intervals(), 0, {program!r}).step(0.0)
+print("started", flush=True)
+time.sleep(600)
+"""
+    writer.close()
+    parent = subprocess.Popen([sys.executable, "-c", parent_program], stdout=subprocess.PIPE)
+    assert parent.stdout
+    assert parent.stdout.readline() == b"started\n"
+    (child,) = psutil.Process(parent.pid).children()
+    parent.kill()
+    parent.communicate()
+    child.wait(60)

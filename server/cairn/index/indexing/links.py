@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import pickle
 import subprocess
+import threading
 import time
 from collections.abc import Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 import apsw
 from attrs import astuple, frozen
@@ -170,8 +172,17 @@ def _counted_apart(process: subprocess.Popen[bytes], index: Path) -> LinkCounts 
 
 
 def serve() -> None:
-    """Read the path of an index from the input, count, and write the counts to the output."""
+    """Read the path of an index from the input, count, and write the counts to the output. The process ends
+    early when its input is closed, so it does not outlive its parent."""
     requests, answers = set_up_child_process(NICENESS)
-    db = open_reader(pickle.load(requests))
+    path = pickle.load(requests)
+    threading.Thread(target=_end_with, args=(requests,), daemon=True).start()
+    db = open_reader(path)
     if db is not None:
         send(answers, count_links(db))
+    os._exit(0)  # an ordinary exit would wait for the pipe that the thread reads
+
+
+def _end_with(requests: BinaryIO) -> None:
+    requests.read()
+    os._exit(0)
