@@ -158,7 +158,7 @@ async def test_a_damaged_code_model_leaves_keywords_and_names_the_remedy(
         assert answer["results"][0]["path"] == "src/harbour/schedule.py"
         assert answer["results"][0]["source"] == "keyword"
         assert answer["index"]["complete"] is True
-    printed = (await run_cairn_beside("doctor", "-C", str(workspace), code=1)).stdout
+    printed = (await run_cairn_beside("doctor", "-C", str(workspace), code=1, is_process=True)).stdout
     assert "problem  code model: The code model that comes with Cairn cannot be used" in printed
     assert "Install Cairn again" in printed
 
