@@ -12,7 +12,7 @@ from tests.postgres import postgres_server
 from tests.serving import Served, wait_for
 from tests.team.git_repositories import harbour, index
 from tests.team.team_server import LIGHTHOUSE, TeamStore, own_store, team_serving
-from tests.web.conftest import HOSTILE, Browser, assert_nothing_foreign, signed_in
+from tests.web.conftest import HOSTILE, Browser, assert_nothing_foreign, one_time_link, signed_in
 
 from cairn.team.trial import LocalServer
 from cairn.web.addresses import file_address
@@ -83,6 +83,30 @@ def test_file_is_hidden_from_other_readers(town: Town) -> None:
             assert b"kindle" not in answer.body
 
 
+def test_hidden_files_and_repositories_are_like_missing_ones(town: Town) -> None:
+    ada = town.browser(town.ada)
+
+    def answer(address: str, name: str) -> tuple[int, bytes]:
+        """Return the status and the body of an answer, with another name in place of this one."""
+        got = ada.ask(address, headers={"Cairn-Fragment": "1"} if "-panel" in address else {})
+        return got.status, got.body.replace(name.encode(), b"name")
+
+    for address in ("/ui/file/src/lighthouse/{}.py", "/ui/file-panel/src/lighthouse/{}.py"):
+        hidden, missing = (answer(address.format(name), name) for name in ("lamp", "none"))
+        assert hidden == missing
+        assert hidden[0] in (400, 404)
+    for address in (
+        "/ui/?q=kindle+the+lamp&whole=1&repository={}",
+        "/ui/answer?q=kindle+the+lamp&whole=1&repository={}",
+        "/ui/index?repository={}",
+        "/ui/file/README.md?repository={}",
+        "/ui/file/README.md?repository=cairn-team%3A%2F%2F%2F{}",
+    ):
+        hidden, missing = (answer(address.format(name), name) for name in ("lighthouse", "nowhere"))
+        assert hidden == missing
+        assert hidden[0] in (400, 404)
+
+
 def test_answers_are_from_repositories_of_the_reader(town: Town) -> None:
     ada, bob = town.browser(town.ada), town.browser(town.bob)
     for path in ("/ui/", "/ui/answer"):
@@ -95,11 +119,25 @@ def test_answers_are_from_repositories_of_the_reader(town: Town) -> None:
             assert ada.ask(f"{path}?q=kindle&whole=1&repository={repository}").status == 400
 
 
-def test_revoked_access_ends_in_a_session(town: Town) -> None:
-    eve = town.browser(town.store.reader("eve", "lighthouse"))
-    assert "kindle_lamp" in eve.page(file_address(LAMP))
+def test_access_that_ends_is_gone_in_an_open_session(town: Town) -> None:
+    eve = town.browser(town.store.reader("eve", "harbour", "lighthouse"))
+    expiring = town.browser(town.store.expiring_token("bob", 2))
+    for browser in (eve, expiring):
+        assert "kindle_lamp" in browser.page(file_address(LAMP))
+    town.store.owned.revoke("eve", ["lighthouse"])
+    wait_for(lambda: eve.ask(file_address(LAMP)).status == 404)
+    assert eve.ask(file_address(BERTHS)).status == 200
     town.store.owned.revoke("eve", [])
-    wait_for(lambda: eve.ask(file_address(LAMP)).status == 401)
+    for browser, path in ((eve, BERTHS), (expiring, LAMP)):
+        wait_for(lambda browser=browser, path=path: browser.ask(file_address(path)).status == 401)
+
+
+def test_second_sign_in_replaces_the_session(town: Town) -> None:
+    browser = town.browser(town.bob)
+    assert "kindle_lamp" in browser.page(file_address(LAMP))
+    assert browser.ask(one_time_link(evolve(town.served, token=town.ada))).status == 303
+    assert browser.ask(file_address(LAMP)).status == 404
+    assert browser.ask(file_address(BERTHS)).status == 200
 
 
 # --- the index -------------------------------------------------------------------------------------------
