@@ -272,16 +272,19 @@ async def attack_stdio(
     environment: Mapping[str, str] | None = None,
 ) -> Report:
     """Send `count` messages to `cairn mcp`, a new process every few hundred, and a valid request after every
-    batch. `environment` is that of the processes, by default that of this one."""
+    batch. A process gets the first batch before it is initialized, and must exit with 0 once its stdin ends.
+    `environment` is that of the processes, by default that of this one."""
     filled = report or Report()
     for number, sent in enumerate(range(0, count, _MESSAGES_A_PROCESS)):
         attacker = Attacker(workspace, seed * 1_000_000 + number)
         where = f"process {number} of seed {seed}"
         async with _process(workspace, environment, filled, where) as agent:
-            await agent.initialize()
             left = min(_MESSAGES_A_PROCESS, count - sent)
-            while left > 0 and await agent.take([attacker.next() for _ in range(min(_BATCH, left))]):
-                left -= _BATCH
+            for begun in range(0, left, _BATCH):
+                if not await agent.take([attacker.next() for _ in range(min(_BATCH, left - begun))]):
+                    break
+                if not begun:
+                    await agent.initialize()
     return filled
 
 

@@ -167,6 +167,15 @@ def test_plan_does_not_show_secrets_in_settings(tmp_path: Path) -> None:
     path.write_text(json.dumps({"mcpServers": others}, indent=2))
     (change,) = plan_install(request, "cairn")
     assert change.diff == '+mcpServers.cairn: {"command": "cairn", "args": ["mcp", "${workspaceFolder}"]}'
+    mine = {
+        "url": "http://user:secret@127.0.0.1:7420/mcp?key=secret",
+        "headers": {"Authorization": "secret"},
+        "arguments": {"token": "secret"},
+    }
+    path.write_text(json.dumps({"mcpServers": {"cairn": mine}}))
+    (change,) = plan_install(request, "cairn")
+    assert "another server cairn: http://127.0.0.1:7420/…;" in change.message
+    assert "secret" not in change.message
 
 
 def test_additions_to_a_file_made_by_cairn_are_kept(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from cairn.protocol import whole_lines
@@ -47,6 +48,29 @@ def bullet(
         "category": BulletCategory.OTHER,
     }
     return Bullet(text=text, score=score, **(values | fields)).citing(lines)
+
+
+_WORDS = (
+    "harbour ships berth pilot tide mooring cargo crane quay anchor moves waits opens guards keeps".split()
+)
+_SENTENCES = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=18).map(
+    lambda words: " ".join(words).capitalize() + "."
+)
+CHUNKS = st.lists(
+    st.tuples(
+        st.lists(_SENTENCES, min_size=1, max_size=5).map(" ".join),
+        st.floats(0, 1),
+        st.sampled_from(["README.md", "docs/readme.rst", "docs/a.md", "docs/b.md", "src/c.py"]),
+        st.sampled_from(["demo-docs", "demo-source"]),
+    ),
+    max_size=12,
+).map(
+    lambda parts: [
+        chunk(text, score, path, index=index, collection=name)
+        for index, (text, score, path, name) in enumerate(parts)
+    ]
+)
+"""Any chunks of two collections, with different indices."""
 
 
 @attrs.define

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import pytest
-from tests.discovery.discovery_builders import chunk
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.discovery.discovery_builders import CHUNKS, chunk
 
 from cairn.discovery.compression import compress_evidence
 from cairn.settings.discovery import BulletCategory, CompressionConfig
@@ -243,3 +247,19 @@ def test_subject_with_an_introduction_needs_more_than_its_name():
     manifest = chunk('"description": "Plans moorings."', 0.9, "package.json", collection="harbour-config")
     plugins = chunk("In most big ports there may be one harbour.", 0.9)
     assert run([manifest, plugins], "what is harbour") == []
+
+
+@settings(max_examples=20)
+@given(CHUNKS, st.integers(0, 6), st.integers(0, 6), st.integers(1, 8), st.integers(0, 10))
+def test_bullets_are_limited_sorted_and_of_the_right_length(chunks, most, per_doc, least, more):
+    window = {"min_sentence_words": least, "max_sentence_words": least + more}
+    bullets = run(chunks, "ships in the harbour", most, per_doc, **window)
+    scores = [bullet.score for bullet in bullets]
+    assert len(bullets) <= most
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+    assert all(least <= len(bullet.text.split()) <= least + more for bullet in bullets)
+    used = defaultdict(set)
+    for bullet in bullets:
+        used[bullet.collection, bullet.path].add(bullet.source_id)
+    assert all(len(sources) <= per_doc for sources in used.values())

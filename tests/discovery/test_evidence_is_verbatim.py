@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 
@@ -46,6 +47,35 @@ TEXTS = st.tuples(st.lists(LINES, max_size=18), st.sampled_from(["\n", "\r\n", "
 ANYTHING = st.text(alphabet=st.characters(codec="utf-8"), max_size=300)
 SIGNATURES = st.sampled_from(["", "def f(a, b):", "def f(a, b)", "The parser", "reads files."])
 WINDOW = CompressionConfig(min_sentence_words=2, max_sentence_words=40)
+
+NUMBERS = st.integers(1, 9999).map(str)
+MARKED = st.builds(
+    lambda shape, words: shape.format(*words),
+    st.sampled_from(
+        [
+            "{0}{1} {2}", "**{0}{1} {2}**", "*{0}{1}* {2}", "_{0}{1}_ {2}", "`{0}_{1}` {2}",
+            "[{0}{1} {2}](http://x.y/{1})",
+            "[{0}{1}][ref] {2}", "![alt](a.png) {0}{1} {2}", "<https://x.y/{0}{1}> {2}", "{0}{1}[^1] {2}",
+            "<b>{0}{1}</b> {2}", "{0}{1} &amp; {2}", ":class:`{0}{1}` {2}", "`{0}{1} <http://x.y>`_ {2}",
+            "``{0}{1}`` {2}",
+            "~~{0}~~ {1} {2}", "snake_{0}_{1} {2}", "*{0}{1} {2}", "{{@code {0}{1}}} {2}",
+            "**{0}** `*{1}` {2}",
+            "[{0}\n{1}](http://x.y) {2}", "`{0}\n{1} <http://x.y>`_ {2}", "**{0}\n{1}** {2}",
+            "`{0}\n{1}` {2}",
+        ]
+    ),
+    st.tuples(st.sampled_from(["reads", "files", "parser", "vector", "index"]), NUMBERS, NUMBERS),
+)  # fmt: skip
+SENTENCE = st.lists(MARKED, min_size=3, max_size=8).map(lambda parts: " ".join(parts) + " end.")
+
+
+@st.composite
+def markup(draw):
+    """Draw paragraphs of sentences that differ by their number."""
+    texts = draw(st.lists(st.lists(SENTENCE, min_size=1, max_size=4), min_size=2, max_size=4))
+    numbers = itertools.count(10_000)
+    separator = draw(st.sampled_from([" ", "\n"]))
+    return "\n\n".join(separator.join(f"Rule {next(numbers)}: {text}" for text in part) for part in texts)
 
 
 def check(content, path, language, signature):
@@ -89,6 +119,17 @@ def test_every_passage_is_on_its_lines(content):
     passages += code_statements(content, "python", "def f(a, b):")
     for passage in passages:
         assert stands_in(passage.text, lines[passage.first : passage.last]), passage
+
+
+@settings(max_examples=20)
+@given(markup(), st.booleans())
+def test_sentences_without_markup_are_on_their_lines_only(content, markdown):
+    lines = content.split("\n")
+    passages = prose_statements(content, markdown)
+    for passage in passages:
+        assert stands_in(passage.text, lines[passage.first : passage.last]), passage
+        elsewhere = lines[: passage.first] + lines[passage.last :]
+        assert not stands_in(passage.text, elsewhere), passage
 
 
 @pytest.mark.parametrize("pattern", ["README.md", "docs/*.md", "server/cairn/discovery/*.py"])

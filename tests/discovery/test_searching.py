@@ -5,7 +5,9 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from tests.discovery.discovery_builders import FixedSearcher, chunk, collection
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.discovery.discovery_builders import CHUNKS, FixedSearcher, chunk, collection
 
 from cairn.discovery.preparation import QueryTerms
 from cairn.discovery.searching import (
@@ -267,3 +269,31 @@ VECTORS = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
 )
 def test_mmr_prefers_relevant_and_different_texts(relevance, similarity, k, trade_off, expected):
     assert maximal_marginal_relevance(relevance, similarity, k, trade_off) == expected
+
+
+# --- any chunks -------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=20)
+@given(CHUNKS, st.integers(0, 6), st.floats(0, 1), st.booleans())
+def test_broad_discovery_returns_strong_chunks_once(chunks, k, threshold, deduplicate):
+    config = BroadDiscoveryConfig(similarity_threshold=threshold, enable_deduplication=deduplicate)
+    found = run(chunks, k, ["one", "two"], config)
+    names = [hit.doc_id for hit in found]
+    strong = [hit for hit in chunks if hit.score >= threshold]
+    assert len(set(names)) == len(names) <= k
+    assert {*names} <= {hit.doc_id for hit in strong}
+    best = sorted((hit.score for hit in strong), reverse=True)[:1]
+    assert [hit.score for hit in found[:1]] == (best if k else [])
+
+
+@settings(max_examples=20)
+@given(CHUNKS, st.floats(0, 3), st.booleans())
+def test_promotion_loses_and_adds_no_chunks(chunks, boost, on_top):
+    promoted = promote_readme(chunks, ReadmePromotionConfig(readme_boost=boost, always_top=on_top))
+    assert sorted(hit.doc_id for hit in promoted) == sorted(hit.doc_id for hit in chunks)
+    rated = [attrs.evolve(hit, score=1.0) for hit in chunks]
+    doubled = promote_readme(rated, ReadmePromotionConfig(readme_boost=2.0))
+    readmes = {hit.doc_id for hit in doubled if hit.score == 2.0}
+    order = [(on_top and hit.doc_id not in readmes, -hit.score) for hit in promoted]
+    assert order == sorted(order)

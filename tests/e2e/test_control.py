@@ -194,6 +194,7 @@ async def test_reindex_reads_a_file_a_folder_or_all_again(workspace: Path, tides
     [
         ("cairn.reindex", [{"path": 7}], "path"),
         ("cairn.reindex", [{"path": "../secrets.md"}], "path"),
+        ("cairn.reindex", [{"path": str(Path(__file__))}], "path"),
         ("cairn.reindex", [{"path": "no/such.py"}], "path"),
         ("cairn.reindex", [{"file": "README.md"}], "file"),
         ("cairn.reindex", ["README.md"], "expected an object"),
@@ -207,6 +208,11 @@ async def test_a_refusal_names_the_bad_argument_of_a_command(
 ) -> None:
     with pytest.raises(JsonRpcInvalidParams, match=field):
         await harbour.execute(name, *arguments)
+
+
+async def test_params_that_are_a_list_are_refused(harbour: Daemon) -> None:
+    with pytest.raises(JsonRpcInvalidParams, match="expected an object"):
+        await harbour.request("cairn/search", ["moor a ship"])
 
 
 # --- notifications of the editor ---------------------------------------------------------------------

@@ -156,7 +156,11 @@ def test_a_request_can_name_one_of_several_folders(tmp_path: Path, workspace: Pa
 
 def test_metrics_count_requests(served: Served) -> None:
     served.call("search", {"query": "unheard of"})
+    ready(served)
     text = served.ask("/metrics").body.decode()
+    status = served.call("status", {})
+    for name, value in (("files", status["files"]["indexed"]), ("chunks", status["chunks"]), ("complete", 1)):
+        assert f"\ncairn_index_{name} {float(value)}\n" in text
     assert 'cairn_requests_total{front="http",method="search",outcome="ok"}' in text
     assert "\ncairn_phase 3.0\n" in text
 
@@ -219,13 +223,16 @@ def fail_to_serve(*arguments: str) -> str:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
-def test_a_signal_ends_the_server_while_clients_are_connected(workspace: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_server_while_clients_are_connected(
+    workspace: Path, number: signal.Signals
+) -> None:
     with serving(str(workspace)) as served:
         ready(served)
         lsp = socket.create_connection(("127.0.0.1", served.addresses["lspPort"]))
         half = socket.create_connection(("127.0.0.1", served.port))
         half.sendall(b"POST /api/v1/search HTTP/1.1\r\n")
-        assert served.end(signal.SIGINT) == 0  # Each other test of a server ends it by SIGTERM.
+        assert served.end(number) == 0
         for connection in (lsp, half):
             connection.settimeout(PATIENCE_SECONDS)
             # The system resets a connection that the server has not accepted or not read yet.
@@ -259,6 +266,8 @@ def test_a_bad_argument_is_refused_in_one_line(workspace: Path, tmp_path: Path) 
 def test_a_missing_extra_is_an_error_that_says_how_to_install_it(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "cairn.serve.serving", None)  # So its import fails.
+    monkeypatch.setitem(sys.modules, "uvicorn", None)  # So its import fails.
+    for name in ("cairn.serve.serving", "cairn.http.web_server"):
+        monkeypatch.delitem(sys.modules, name, raising=False)  # Another test may have imported it.
     error = fail_to_serve(str(workspace))
     assert error == 'cairn: This needs more libraries: pip install "cairn-ls[serve]"\n'

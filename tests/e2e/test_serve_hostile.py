@@ -81,6 +81,7 @@ def test_hostile_mcp_messages_over_stdio_are_refused_or_answered(root: Path) -> 
     report = asyncio.run(hostile_mcp.attack_stdio(root, REQUESTS, seed=REQUESTS))
     check_report(report)
     assert {"result", "-32600", "-32700", "-32602"} <= set(report.outcomes)
+    assert {"noise", "large"} <= set(report.by_kind)
 
 
 # --- the judgement of answers ------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,6 +56,15 @@ def test_cached_words_are_bounded() -> None:
     assert [vocabulary.ids(text, 10) for text in texts * 2] == [[2, 3]] * 20
     vocabulary.ids("un" + "load" * 1000, 10)
     assert vocabulary._pieces_of.cache_info().currsize <= 3
+
+
+def test_threads_get_the_same_answers() -> None:
+    texts = [f"un{'load' * (number % 7)}er HTTPServer{number}" for number in range(300)]
+    expected = [WordPieces(PIECES).ids(text, 20) for text in texts]
+    vocabulary = WordPieces(PIECES, most_remembered=5)
+    with ThreadPoolExecutor(3) as pool:
+        results = pool.map(lambda _: [vocabulary.ids(text, 20) for text in texts], range(9))
+        assert all(ids == expected for ids in results)
 
 
 def test_words_beside_non_ascii_letters_are_split_alike() -> None:

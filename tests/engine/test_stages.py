@@ -174,6 +174,19 @@ def test_a_stage_answers_any_request_within_its_limits(engine: Engine, name: str
     holds()
 
 
+@pytest.mark.parametrize("name", ["semanticFocus", "discover"])
+def test_a_request_for_a_cross_encoder_logs_a_warning(
+    engine: Engine, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    own = {"crossEncoder": True}
+    params = {
+        "semanticFocus": {"queries": ["berth"], "collection": {"name": "harbour-docs"}, "config": own},
+        "discover": {"query": "berth", "config": {"focus": own}},
+    }
+    assert ask(engine, name, params[name])
+    assert "crossEncoder has no effect: no cross-encoder comes with Cairn" in caplog.text
+
+
 @pytest.mark.parametrize("stage", [*PARAMS][3:5])
 def test_a_cancelled_stage_ends(engine: Engine, stage: str) -> None:
     params = {"queries": [f"ship berth word{n}x{n}" for n in range(30)]}

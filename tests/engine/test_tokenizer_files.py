@@ -134,6 +134,15 @@ def test_no_directory_pipe_or_huge_file_is_read(engines: list[Engine], root: Pat
             rendered(engine, "pipe")
 
 
+@pytest.mark.parametrize("text", ["# Harbour\n", '{"name": "harbour"}', "[]", ""])
+def test_a_file_that_is_not_a_tokenizer_is_refused_with_advice(
+    engines: list[Engine], root: Path, text: str
+) -> None:
+    (root / "README.md").write_text(text)
+    with pytest.raises(InvalidRequestError, match=r"'README\.md' cannot be used: .* give .*'characters'"):
+        rendered(opened(engines, root), "README.md")
+
+
 def test_a_link_that_replaced_the_workspaces_file_is_not_followed(engines: list[Engine], root: Path) -> None:
     (root / ".cairn.toml").write_text('discovery.render.tokenizer = "blanks.json"\n')
     engine = opened(engines, root)

@@ -424,6 +424,14 @@ def test_clone_with_very_many_changes_is_then_indexed_here(
         assert found(engine, "Note 7")[0] == "docs/7.md"
 
 
+def test_repository_that_is_hidden_from_the_reader_is_indexed_here(
+    member: Town, clone: GitRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CAIRN_TEAM_TOKEN", member.store.owned.token("stranger"))
+    with alone(clone.folder) as warnings:
+        assert "The team has no index of harbour" in warnings
+
+
 @pytest.mark.parametrize(
     ("url", "problem"),
     [

@@ -275,7 +275,10 @@ _WRONG = [
     b'["containing", ["a", 9, {"ChunkFilter": []}, 1, []]]',
     b'["nearest_static", ["a", 9, {"ChunkFilter": []}]]',
     b'["nearest_static", [{"array": ["int8", [3], "AAAA"]}, 9, {"ChunkFilter": []}]]',
+    b'["nearest_static", [{"array": ["float64", [1], "AAAAAAAA8D8="]}, 9, {"ChunkFilter": []}]]',
     b'["static_similarities", [[1], {"array": ["int8", [3], "AAAA"]}]]',
+    b'["static_similarities", [[1], {"array": ["int8", [1], "AQ=="]}]]',
+    b'["static_similarities", [[1], {"array": ["float64", [1], "AAAAAAAA8D8="]}]]',
 ]  # fmt: skip
 
 

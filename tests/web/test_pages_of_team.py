@@ -12,7 +12,7 @@ from tests.postgres import postgres_server
 from tests.serving import Served, wait_for
 from tests.team.git_repositories import harbour, index
 from tests.team.team_server import LIGHTHOUSE, TeamStore, own_store, team_serving
-from tests.web.conftest import HOSTILE, Browser, assert_nothing_foreign, signed_in
+from tests.web.conftest import HOSTILE, Browser, assert_nothing_foreign, one_time_link, signed_in
 
 from cairn.team.trial import LocalServer
 from cairn.web.addresses import file_address
@@ -83,6 +83,31 @@ def test_file_is_hidden_from_other_readers(town: Town) -> None:
             assert b"kindle" not in answer.body
 
 
+@pytest.mark.parametrize(
+    ("address", "hidden", "missing"),
+    [
+        ("/ui/file/src/lighthouse/{}.py", "lamp", "none"),
+        ("/ui/file-panel/src/lighthouse/{}.py", "lamp", "none"),
+        ("/ui/?q=kindle+the+lamp&whole=1&repository={}", "lighthouse", "nowhere"),
+        ("/ui/answer?q=kindle+the+lamp&whole=1&repository={}", "lighthouse", "nowhere"),
+        ("/ui/index?repository={}", "lighthouse", "nowhere"),
+        ("/ui/file/README.md?repository=cairn-team%3A%2F%2F%2F{}", "lighthouse", "nowhere"),
+    ],
+)
+def test_hidden_file_or_repository_is_like_a_missing_one(
+    town: Town, address: str, hidden: str, missing: str
+) -> None:
+    def answer(token: str, name: str) -> tuple[int, bytes]:
+        """Return the status, and the body without the name."""
+        headers = {"Cairn-Fragment": "1"} if "-panel" in address else {}
+        got = town.browser(token).ask(address.format(name), headers=headers)
+        return got.status, got.body.replace(name.encode(), b"name")
+
+    assert answer(town.bob, hidden)[0] == 200
+    assert answer(town.ada, hidden) == answer(town.ada, missing)
+    assert answer(town.ada, hidden)[0] in (400, 404)
+
+
 def test_answers_are_from_repositories_of_the_reader(town: Town) -> None:
     ada, bob = town.browser(town.ada), town.browser(town.bob)
     for path in ("/ui/", "/ui/answer"):
@@ -95,11 +120,25 @@ def test_answers_are_from_repositories_of_the_reader(town: Town) -> None:
             assert ada.ask(f"{path}?q=kindle&whole=1&repository={repository}").status == 400
 
 
-def test_revoked_access_ends_in_a_session(town: Town) -> None:
-    eve = town.browser(town.store.reader("eve", "lighthouse"))
-    assert "kindle_lamp" in eve.page(file_address(LAMP))
+def test_access_that_ends_is_gone_in_an_open_session(town: Town) -> None:
+    eve = town.browser(town.store.reader("eve", "harbour", "lighthouse"))
+    expiring = town.browser(town.store.expiring_token("bob", 2))
+    for browser in (eve, expiring):
+        assert "kindle_lamp" in browser.page(file_address(LAMP))
+    town.store.owned.revoke("eve", ["lighthouse"])
+    wait_for(lambda: eve.ask(file_address(LAMP)).status == 404)
+    assert eve.ask(file_address(BERTHS)).status == 200
     town.store.owned.revoke("eve", [])
-    wait_for(lambda: eve.ask(file_address(LAMP)).status == 401)
+    wait_for(lambda: eve.ask(file_address(BERTHS)).status == 401)
+    wait_for(lambda: expiring.ask(file_address(LAMP)).status == 401)
+
+
+def test_second_sign_in_replaces_the_session(town: Town) -> None:
+    browser = town.browser(town.bob)
+    assert "kindle_lamp" in browser.page(file_address(LAMP))
+    assert browser.ask(one_time_link(evolve(town.served, token=town.ada))).status == 303
+    assert browser.ask(file_address(LAMP)).status == 404
+    assert browser.ask(file_address(BERTHS)).status == 200
 
 
 # --- the index -------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -29,6 +30,8 @@ from cairn.retrieval.verdict import NOTHING_MATCHES
 from cairn.schema.convert import unstructure
 from cairn.settings.discovery import DiscoveryConfig
 from cairn.settings.layers import overlay
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 _Scored = TypeVar("_Scored", Bullet, Excerpt)
@@ -202,4 +205,6 @@ def laid_over(config: T, values: Mapping[str, Any]) -> T:
     if problems:
         field, _, problem = problems[0].partition(": ")
         raise InvalidRequestError(field, problem)
+    if values and getattr(getattr(config, "focus", config), "cross_encoder", False):
+        logger.warning("crossEncoder has no effect: no cross-encoder comes with Cairn")
     return config

@@ -260,12 +260,17 @@ class IndexReader(ConnectedReader, ABC):
         """Return the chunks whose static vectors are nearest to `vector`, int8[dimension], by cosine."""
 
     def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
-        """Return the cosine similarity of these chunks' static vectors to `vector`."""
+        """Return the cosine similarity of these chunks' static vectors to `vector`, int8[dimension].
+
+        Raise ValueError if `vector` is of another type or length; numpy would repeat a single number.
+        """
         import numpy as np
 
         known, rows = self.static_vectors(ids)
         if not len(known):
             return {}
+        if vector.dtype != np.int8 or vector.shape != rows.shape[1:]:
+            raise ValueError(f"expected int8[{rows.shape[1]}], got {vector.dtype}{[*vector.shape]}")
         apart = rows.astype(np.float32) - vector
         squared_distances = np.einsum("ij,ij->i", apart, apart).astype(np.float64)
         cosines = 1.0 - squared_distances / (2.0 * STATIC_LENGTH**2)
