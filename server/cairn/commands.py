@@ -15,7 +15,7 @@ from cairn.cli.command_folders import add_folder_option
 from cairn.cli.main import cli
 from cairn.cli.main import main as main
 from cairn.cli.team import team
-from cairn.errors import InvalidRequestError, MissingExtraError
+from cairn.errors import InvalidRequestError, missing_extra
 from cairn.serve.command import open_page, openapi, serve, serve_team
 from cairn.startup.streams import unguarded
 
@@ -59,7 +59,7 @@ def mcp(folders: tuple[Path, ...], tools: str | None, structured: bool) -> None:
     which ends soon after its last client.
     """
     if any(importlib.util.find_spec(name) is None for name in ("mcp", "starlette")):
-        raise MissingExtraError("serve")
+        raise missing_extra("serve")
     for folder in folders:
         if not folder.is_dir():
             raise InvalidRequestError("folder", f"{folder} is not a directory")

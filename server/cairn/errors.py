@@ -10,20 +10,18 @@ class CairnError(Exception):
     """The base of all errors whose messages users see."""
 
 
-class MissingExtraError(CairnError):
-    """The libraries of an optional extra are not installed."""
-
-    def __init__(self, *extras: str) -> None:
-        super().__init__(f'This needs more libraries: pip install "cairn-ls[{",".join(extras)}]"')
+def missing_extra(*extras: str) -> CairnError:
+    """Return the error that the libraries of optional extras are not installed."""
+    return CairnError(f'This needs more libraries: pip install "cairn-ls[{",".join(extras)}]"')
 
 
 @contextmanager
 def needing(*extras: str) -> Iterator[None]:
-    """Raise MissingExtraError if the block fails to import a library of these extras."""
+    """Raise `missing_extra` if the block fails to import a library of these extras."""
     try:
         yield
     except ImportError as problem:
-        raise MissingExtraError(*extras) from problem
+        raise missing_extra(*extras) from problem
 
 
 class ModelError(CairnError):

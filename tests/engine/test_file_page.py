@@ -175,6 +175,11 @@ def test_page_refuses_a_path_that_is_not_an_indexed_file(engine: Engine, path: s
     assert refused.value.field == "path"
 
 
+def test_page_says_that_an_absolute_path_is_a_directory(engine: Engine, harbour: Path) -> None:
+    with pytest.raises(InvalidRequestError, match="is a directory; give one of its files, or search in it"):
+        page_of(engine, str(harbour / "src"))
+
+
 def test_page_never_shows_a_file_with_secrets(engine: Engine, harbour: Path) -> None:
     (harbour / ".env").write_text("TOKEN=abcdef\n", encoding="utf-8")
     with pytest.raises(InvalidRequestError, match="such files are never shown"):

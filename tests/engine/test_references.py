@@ -174,6 +174,16 @@ def test_unsaved_text_counts(engine: Engine, harbour: Path) -> None:
     engine.document_closed(port)
 
 
+def test_a_place_may_be_in_an_unsaved_new_file(engine: Engine, harbour: Path) -> None:
+    new = harbour / "schedule.py"  # The path of an indexed file ends with this name.
+    engine.document_opened(new)
+    engine.document_changed(new, "def plan_tides():\n    pass\n")
+    for path in ("schedule.py", str(new)):
+        (definition,) = references(engine, f"{path}:2").definitions
+        assert (definition.path, definition.symbol) == ("schedule.py", "plan_tides")
+    engine.document_closed(new)
+
+
 def test_all_folders_are_searched(engine: Engine, harbour: Path, module_folder: Path) -> None:
     other = module_folder / "pier"
     other.mkdir()

@@ -243,6 +243,14 @@ def test_cached_answers_of_one_reader_never_reach_another(town: Town) -> None:
     assert hits == [2, 2]
 
 
+def test_status_has_the_latency_of_the_reader_s_own_searches(town: Town) -> None:
+    one, other = town.store.reader("ines", "harbour"), town.store.reader("igor", "harbour")
+    town.ask(one, "search", {"query": "ropes on the quay"})
+    town.ask(other, "discover", {"query": "how are ropes tied on the quay"})
+    latencies = [town.ask(token, "status", {}).json["latency"] for token in (one, other)]
+    assert [each["p50"] is not None for each in latencies] == [True, False]
+
+
 def test_recent_queries_of_one_reader_never_reach_another(town: Town) -> None:
     place = {"textDocument": BERTHS, "range": PLACE}
     one, other = town.store.reader("pia", "harbour"), town.store.reader("paul", "harbour")

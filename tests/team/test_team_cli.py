@@ -288,6 +288,7 @@ def test_without_the_client_the_commands_say_what_to_install(
         monkeypatch.setattr(package, name, getattr(package, name))
     for command in ("status", "index .", "grant ada --all", "gc", "prepare", "serve"):
         assert 'pip install "cairn-ls[serve,team]"' in run(*command.split()).error
+    assert run("status", "--json").json["error"]["code"] == "cairn"
     assert 'pip install "cairn-ls[serve,team-trial]"' in run("up").error
     assert run("down").code == 0
 

@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Iterator
 
 import pytest
+from attrs import evolve
 from tests.conftest import ask
 from tests.serving import wait_for
 from tests.team.git_repositories import harbour, index
@@ -127,6 +128,16 @@ def test_timings_of_all_callers_do_not_contain_their_queries(engine: StoredEngin
     assert [(each.method, each.failed) for each in seen.timings.questions] == [("search", False)]
     assert not seen.is_logged
     assert "lamp" not in repr(seen.timings)
+
+
+def test_place_is_looked_up_in_each_ref_of_a_repository(engine: StoredEngine) -> None:
+    for path in ("src/harbour/berths.py", "harbour/src/harbour/berths.py"):
+        with engine.asked("bob", "harbour@main,harbour@pier") as asked:
+            answer = ask(asked, "references", {"symbol": f"{path}:12"})
+            one = ask(evolve(asked, folders=asked.folders[:1]), "references", {"symbol": "moor_ship"})
+        assert [each.symbol for each in answer.definitions] == ["Berth.moor_ship"] * 2
+        assert one.references
+        assert len(answer.references) == 2 * len(one.references)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import re
+from unittest.mock import Mock
 from urllib.parse import urljoin
 
 import pytest
+from starlette.types import Message
 from tests.serving import Served
 from tests.web.conftest import Browser, one_time_link, signed_in
 
 from cairn.attach.proof import fresh_nonce
+from cairn.web.app import pages_app
 from cairn.web.sessions import credentials
 
 SECRET = "/ui/?q=berth"
@@ -189,6 +193,35 @@ def test_browsers_cache_scripts_but_not_pages(browser: Browser) -> None:
     script = page.body.decode().partition('type="module" src="')[2].partition('"')[0]
     assert "immutable" in browser.ask(script).headers["cache-control"]
     assert browser.ask("/ui/static/base.js").headers["cache-control"] == "no-store"
+
+
+def test_static_files_are_sent_compressed(browser: Browser) -> None:
+    plain, answer = (
+        browser.ask("/ui/static/base.js", headers={"Accept-Encoding": encoding})
+        for encoding in ("identity", "gzip")
+    )
+    assert answer.headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in plain.headers
+    assert answer.headers["vary"] == "accept-encoding"
+    assert gzip.decompress(answer.body) == plain.body
+
+
+@pytest.mark.asyncio
+async def test_static_files_are_compressed_once() -> None:
+    app, bodies = pages_app(Mock(), Mock()), list[bytes]()
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            bodies.append(message["body"])
+
+    scope = {"type": "http", "method": "GET", "path": "/static/base.js"}
+    for _ in range(2):
+        await app({**scope, "headers": [(b"accept-encoding", b"gzip")]}, receive, send)
+    first, second = bodies
+    assert first is second
 
 
 @pytest.mark.parametrize("path", ["/ui/static/../app.py", "/ui/static/%2e%2e%2fapp.py", "/ui/static/no.js"])

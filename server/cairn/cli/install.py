@@ -15,7 +15,7 @@ from attrs import evolve
 from cairn.cli.command_folders import folder_option
 from cairn.cli.completion import clients_like
 from cairn.cli.output import FAILED, F, WrongUsageError, alternatives, answers, remark, report
-from cairn.errors import CairnError, MissingExtraError
+from cairn.errors import CairnError, missing_extra
 from cairn.operations.places import require_directory
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _run(
         _report_other_scope(request)
     else:
         if any(importlib.util.find_spec(name) is None for name in ("mcp", "starlette")):
-            raise MissingExtraError("serve")
+            raise missing_extra("serve")
         command = server_command(machine)
         changes = plan_install(request, command, instruct=agents_md)
     to_write = [change for change in changes if change.state in WRITES]

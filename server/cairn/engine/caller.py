@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from cairn.startup.figures import never_failing
 
 _MODEL_SECONDS = 1.0
 """How many seconds the result of a look for a model is used. A look takes 0.2 ms while no model is loaded."""
+_TIMED_SEARCHES = 500
 _MOST_QUERIES = 5
 _RECENT_SECONDS = 5.0
 """How many seconds the figures from the query log are used. Reading the log takes up to 10 ms."""
@@ -69,6 +71,8 @@ class Caller:
         self.takes_changes = takes_changes
         """Whether methods that change later answers, such as `cairn/feedback`, may be called. This is false
         for a team's index."""
+        self.latency: deque[float] = deque(maxlen=_TIMED_SEARCHES)
+        """The durations in ms of this caller's latest searches, without failed and cached ones."""
         self.timings = timings or TimingMemory()
         """The latest queries and phase changes of this process, without the query texts."""
         self.cache: AnswerCache[CachedAnswer] = AnswerCache()

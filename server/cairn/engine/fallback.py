@@ -105,6 +105,8 @@ def _note(
         metrics.discovery(answer, cached=query.cached)
     else:
         metrics.search(answer, cached=query.cached)
+        if not (query.cached or query.failed):
+            caller.latency.append(query.ms)
     caller.timings.questions.append(query)
     caller.queries.note(text)
     for folder in request.folders:

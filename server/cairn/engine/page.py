@@ -118,6 +118,8 @@ def _why_not(folders: Sequence[Folder], given: str, *, now: bool) -> str:
     for folder in folders:
         inside = folder.place_of(folder.root / given)
         explained = _explained(folder, inside) if inside else None
+        if explained is not None and explained.directory:
+            return f"{given!r} is a directory; give one of its files, or search in it"
         if explained is not None and not explained.indexed:
             return _left_out(explained)
         if explained is not None:

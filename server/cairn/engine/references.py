@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from attrs import define, field, frozen
 
 from cairn import protocol
 from cairn.chunking.definition_place import definition_lines
 from cairn.engine.completeness import index_state
-from cairn.engine.folders import Folder, readers_with_unsaved
+from cairn.engine.folders import Folder, path_inside, readers_with_unsaved
 from cairn.engine.related import indexed_page
 from cairn.engine.request import Request
 from cairn.engine.results import milliseconds
@@ -105,10 +104,11 @@ def _definitions_at(every: Sequence[_Searched], given: str, line: int, column: i
     """Return the definitions at or around a place. Line and column are 1-based; column 0 means no column."""
     if line < 1:
         raise InvalidRequestError("symbol", "lines count from 1")
-    by_root = {searched.folder.root: searched for searched in every}
-    named = files_named(given, [searched.folder for searched in every])
-    places = [(by_root[folder.root], path) for folder, path in named]
-    pages = [each for each in places if each[0].reader.between(each[1], line - 1, line)]
+    pages = _with_line([(searched, _path_in(searched.folder, given)) for searched in every], line)
+    if not pages:  # The path may start with the folder's name, or lack its first parts.
+        named = files_named(given, [searched.folder for searched in every])
+        places = [(each, path) for folder, path in named for each in every if each.folder is folder]
+        pages = _with_line(places, line)
     if not pages:
         problem = f"{given!r} has no line {line} that is indexed; give a path as search results have it"
         raise InvalidRequestError("symbol", problem)
@@ -118,6 +118,18 @@ def _definitions_at(every: Sequence[_Searched], given: str, line: int, column: i
         around = searched.graph.around(path, line - 1)
         found += [(searched, place) for place in at or ([around] if around else [])]
     return found
+
+
+def _path_in(folder: Folder, given: str) -> str | None:
+    """Return the relative path in the folder; None if it leads out of it. The index need not have the file,
+    since unsaved text may be that of a new file."""
+    inside = path_inside(given)
+    return inside.as_posix() if inside else folder.place_of(folder.root / given)
+
+
+def _with_line(places: Iterable[tuple[_Searched, str | None]], line: int) -> list[tuple[_Searched, str]]:
+    """Return the places whose indexed or unsaved text has the 1-based line."""
+    return [(each, path) for each, path in places if path and each.reader.between(path, line - 1, line)]
 
 
 def _nothing_there(request: Request, every: Sequence[_Searched], params: protocol.ReferencesParams) -> str:
@@ -169,19 +181,19 @@ class _Walk:
     params: protocol.ReferencesParams
     found: list[_Found] = field(factory=list)
     complete: bool = True
-    _followed: set[tuple[Path, str, int]] = field(factory=set)
+    _followed: set[tuple[_Searched, str, int]] = field(factory=set)
 
     def start(self, definitions: Sequence[_Definition]) -> None:
         """Find the references of these definitions in the requested direction, and follow them."""
         self._followed.update(_identity(searched, place) for searched, place in definitions)
         if not self.params.limit:
             return
-        by_folder: dict[Path, tuple[_Searched, list[Place]]] = {}
+        by_folder: dict[_Searched, list[Place]] = {}
         for searched, place in definitions:
-            by_folder.setdefault(searched.folder.root, (searched, []))[1].append(place)
+            by_folder.setdefault(searched, []).append(place)
         first = [
             (searched, edge)
-            for searched, places in by_folder.values()
+            for searched, places in by_folder.items()
             for edge in self._edges(searched, places)
         ]
         if self.params.direction is not ReferenceDirection.CALLEES:
@@ -227,8 +239,8 @@ class _Walk:
         self.found += [_Found(searched, edge, depth, parent) for searched, edge in edges[:room]]
 
 
-def _identity(searched: _Searched, place: Place) -> tuple[Path, str, int]:
-    return searched.folder.root, place.path, place.number
+def _identity(searched: _Searched, place: Place) -> tuple[_Searched, str, int]:
+    return searched, place.path, place.number
 
 
 # --- as the protocol has them --------------------------------------------------------------------------

@@ -192,7 +192,6 @@ def status_of(request: Request) -> protocol.StatusAnswer:
         caller.problem,
     ]
     progress = progress_of(folders)
-    searches = [each.ms for each in caller.timings.timings().answered if each.method == "search"]
     present = sum(
         max(f.files_total, folder.progress.files_total) for f, folder in zip(facts, folders, strict=True)
     )
@@ -209,8 +208,8 @@ def status_of(request: Request) -> protocol.StatusAnswer:
         collections=_collections(folders),
         last_error=next(filter(None, problems), None),
         latency=protocol.Latency(
-            p50=percentile(searches, 0.5),
-            p95=percentile(searches, 0.95),
+            p50=percentile(caller.latency.copy(), 0.5),
+            p95=percentile(caller.latency.copy(), 0.95),
             cache_hits=caller.cache.hits,
             cache_misses=caller.cache.misses,
         ),

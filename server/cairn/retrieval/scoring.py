@@ -94,8 +94,10 @@ def look_closer(
 def _sums(reader: IndexReader, paths: Sequence[str]) -> dict[str, NDArray[np.float32]]:
     file_of = {chunk: path for path, ids in reader.chunk_ids(paths).items() for chunk in ids}
     ids, vectors = reader.static_vectors(file_of)
-    owners = np.array([file_of[chunk] for chunk in ids.tolist()])
-    return {path: vectors[owners == path].sum(axis=0, dtype=np.float32) for path in set(owners.tolist())}
+    rows: dict[str, list[int]] = {}
+    for row, chunk in enumerate(ids.tolist()):
+        rows.setdefault(file_of[chunk], []).append(row)
+    return {path: vectors[of_file].sum(axis=0, dtype=np.float32) for path, of_file in rows.items()}
 
 
 @frozen(eq=False)

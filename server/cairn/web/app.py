@@ -25,6 +25,7 @@ from cairn.web.authentication import Authentication
 from cairn.web.rendering import (
     PageRequest,
     Served,
+    compressed_static_file,
     fragment,
     plain_page,
     sentence_of,
@@ -119,8 +120,13 @@ async def _static(request: Request) -> Response:
     version, _, name = request.path_params["name"].rpartition("/")
     if name not in static_files() or "/" in version:
         raise RefusedError("notFound", "There is no such file.")
-    headers = {"cache-control": _IMMUTABLE} if version == static_version() else {}
-    return Response(static_files()[name], media_type=mimetypes.guess_type(name)[0], headers=headers)
+    headers = {"vary": "accept-encoding"}
+    if version == static_version():
+        headers["cache-control"] = _IMMUTABLE
+    body = static_files()[name]
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        body, headers["content-encoding"] = compressed_static_file(name), "gzip"
+    return Response(body, media_type=mimetypes.guess_type(name)[0], headers=headers)
 
 
 # --- errors --------------------------------------------------------------------------------------------

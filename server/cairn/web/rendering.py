@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import gzip
 import hashlib
 import secrets
 import zlib
@@ -246,6 +247,11 @@ def static_address(name: str) -> str:
 def static_files() -> Mapping[str, bytes]:
     """Return the content of each static file by name. Browsers paint nothing before they have the styles."""
     return {file.name: file.read_bytes() for file in sorted((HERE / "static").iterdir())}
+
+
+@functools.cache
+def compressed_static_file(name: str) -> bytes:
+    return gzip.compress(static_files()[name])
 
 
 @functools.cache
