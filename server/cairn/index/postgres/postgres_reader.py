@@ -147,8 +147,10 @@ class VectorCache:
         try:
             self._keep(entry, reads.read(read))
         except CairnError as problem:
-            entry.retry_at = time.monotonic() + _RETRY_SECONDS
             logger.warning("The vectors of snapshot %d could not be read: %s", memory.key.id, problem)
+        finally:
+            if entry.rows is None:  # Any error has the same pause.
+                entry.retry_at = time.monotonic() + _RETRY_SECONDS
 
 
 def _wait(thread: threading.Thread, cancelled: Cancelled) -> None:
