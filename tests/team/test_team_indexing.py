@@ -326,6 +326,14 @@ def test_partial_clone_says_what_it_lacks(store: str, repository: GitRepository,
     assert bulk_counts(store)["snapshots"] == 0
 
 
+def test_commit_of_too_many_files_is_refused(
+    store: str, repository: GitRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cairn.workspace.repository.MOST_FILES", 2)
+    with pytest.raises(InvalidRequestError, match="the commit has over"):
+        index(store, repository)
+
+
 def test_runs_of_one_repository_wait_for_each_other(store: str, repository: GitRepository) -> None:
     messages: Queue[str] = Queue()
     with psycopg.connect(store, autocommit=True) as other, ThreadPoolExecutor(1) as pool:
