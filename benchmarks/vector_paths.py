@@ -18,7 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,10 @@ from numpy.typing import NDArray
 
 from cairn.embedding.shared import SharedModel
 from cairn.embedding.static import StaticTable
-from cairn.index.reader.filters import ChunkFilter, passes
+from cairn.index.reader.filters import ChunkFilter
 from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.database import _connect
+from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors import static_matrix
@@ -92,7 +94,8 @@ def _compare(vectors: Int8, questions: Int8, table: StaticTable) -> Figures:
         VectorStore(writer.db).store_static(range(1, len(vectors) + 1), vectors, queued=0)
         bits = _bit_table(writer.db, vectors)
         reader = SqliteReader(Path(folder))
-        figures = _matrix_costs(reader, writer, questions[0])
+        with _in_memory():
+            figures = _matrix_costs(reader, writer, questions[0])
         rows = _rows(reader)
         paths: dict[str, Path_] = {
             "sqlite-vec int8": lambda query: _by_sqlite_vec(reader, query),
@@ -107,10 +110,11 @@ def _compare(vectors: Int8, questions: Int8, table: StaticTable) -> Figures:
         }
         if figures["codes"]:
             paths["int8 matrix with codes"] = lambda query: rows.nearest(query, _LIMIT)[0]
-        paths["IndexReader.nearest_static"] = lambda query: _ids(
-            reader.nearest_static(query, _LIMIT, ChunkFilter(), _never)
-        )
-        figures["paths"] = _measured(paths, questions, paths["float32 matrix"])
+        with _in_memory():
+            paths["IndexReader.nearest_static"] = lambda query: _ids(
+                reader.nearest_static(query, _LIMIT, ChunkFilter(), _never)
+            )
+            figures["paths"] = _measured(paths, questions, paths["float32 matrix"])
         reader.memory.forget_vectors()
         writer.close()
     return figures
@@ -182,11 +186,11 @@ def _matrix_costs(reader: SqliteReader, writer: IndexWriter, query: Int8) -> Fig
 
 
 def _by_sqlite_vec(reader: SqliteReader, query: Int8, only: ChunkFilter | None = None) -> NDArray[np.int64]:
-    where, values = passes(reader, "rowid", only or ChunkFilter())
-    sql = f"""SELECT rowid FROM {STATIC_TABLE}
-        WHERE embedding MATCH vec_int8(?) AND k = ? AND {where} ORDER BY distance"""
-    rows = reader.select(sql, (query.tobytes(), _LIMIT, *values))
-    return np.array([row[0] for row in rows], np.int64)
+    with _set("FEWEST_ROWS", 10**9):
+        matrix, reader.memory.matrix = reader.memory.matrix, None
+        hits = reader.nearest_static(query, _LIMIT, only or ChunkFilter(), _never)
+        reader.memory.matrix = matrix
+    return _ids(hits)
 
 
 def _bit_table(db: apsw.Connection, vectors: Int8) -> Path_:
@@ -304,8 +308,8 @@ def _opened(path: Path) -> apsw.Connection:
 
 
 def _rows(reader: SqliteReader) -> StaticRows:
-    with reader.reading() as db:
-        rows = reader._static_rows(db)
+    with _in_memory(), reader.reading() as db:
+        rows = reader._static_rows(db, read_facts(db))
     assert rows is not None
     return rows
 
@@ -343,6 +347,22 @@ def _p50(questions: Int8, ask: Callable[[Int8], object]) -> float:
         ask(query)
         seconds.append(time.perf_counter() - began)
     return round(percentile(seconds, 50) * 1000, 2)
+
+
+def _in_memory() -> Any:
+    """Patch the choice of the path, which depends on the number of chunks: the tables made here have vectors
+    and no chunks."""
+    return _set("FEWEST_ROWS", 0)
+
+
+@contextmanager
+def _set(name: str, value: int) -> Iterator[None]:
+    before = getattr(static_matrix, name)
+    setattr(static_matrix, name, value)
+    try:
+        yield
+    finally:
+        setattr(static_matrix, name, before)
 
 
 def _never() -> bool:

@@ -326,6 +326,23 @@ def test_partial_clone_says_what_it_lacks(store: str, repository: GitRepository,
     assert bulk_counts(store)["snapshots"] == 0
 
 
+def test_commit_of_too_many_files_is_refused(
+    store: str, repository: GitRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cairn.workspace.repository.MOST_FILES", 2)
+    with pytest.raises(InvalidRequestError, match="the commit has over"):
+        index(store, repository)
+
+
+def test_next_snapshot_leaves_the_row_of_its_repository(store: str, repository: GitRepository) -> None:
+    version = "SELECT xmin::text::int FROM cairn.repositories"
+    index(store, repository)
+    before = count(store, version)
+    repository.commit("More", {"a.py": "def new_harbour(): pass\n"})
+    assert index(store, repository).is_new
+    assert count(store, version) == before
+
+
 def test_runs_of_one_repository_wait_for_each_other(store: str, repository: GitRepository) -> None:
     messages: Queue[str] = Queue()
     with psycopg.connect(store, autocommit=True) as other, ThreadPoolExecutor(1) as pool:

@@ -276,9 +276,11 @@ _WRONG = [
     b'["nearest_static", ["a", 9, {"ChunkFilter": []}]]',
     b'["nearest_static", [{"array": ["int8", [3], "AAAA"]}, 9, {"ChunkFilter": []}]]',
     b'["nearest_static", [{"array": ["float64", [1], "AAAAAAAA8D8="]}, 9, {"ChunkFilter": []}]]',
+    b'["nearest_static", [{"array": ["int8", [1], "fw=="]}, 9, {"ChunkFilter": []}]]',
     b'["static_similarities", [[1], {"array": ["int8", [3], "AAAA"]}]]',
-    b'["static_similarities", [[1], {"array": ["int8", [1], "AQ=="]}]]',
+    b'["static_similarities", [[1], {"array": ["int8", [1], "fw=="]}]]',
     b'["static_similarities", [[1], {"array": ["float64", [1], "AAAAAAAA8D8="]}]]',
+    b'["static_similarities", [[1], {"array": ["float64", [256], "%s"]}]]' % (b"A" * 2_728 + b"AAA="),
 ]  # fmt: skip
 
 

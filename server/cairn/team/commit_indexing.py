@@ -256,7 +256,8 @@ class _Run:
             pool = at.pool[0] if at.pool else None
             home = at.home or find_home(self.connection, at.name, at.url, pool, self.server, apart=at.apart)
             self.connection.execute(
-                "UPDATE cairn.repositories SET roots = %s, project = %s WHERE id = %s",
-                (list(at.roots), at.project, home.repository),
+                """UPDATE cairn.repositories SET roots = %(roots)s, project = %(project)s
+                   WHERE id = %(id)s AND (roots <> %(roots)s OR project <> %(project)s)""",
+                {"roots": list(at.roots), "project": at.project, "id": home.repository},
             )
         return home

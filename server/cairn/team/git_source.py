@@ -30,7 +30,13 @@ from cairn.workspace.git import (
     user_settings,
     write_git_folder,
 )
-from cairn.workspace.repository import NoRepositoryError, open_bare, open_repository
+from cairn.workspace.repository import (
+    MOST_FILES,
+    NoRepositoryError,
+    TooManyFilesError,
+    open_bare,
+    open_repository,
+)
 from cairn.workspace.repository import Repository as GitRepository
 
 PROTOCOLS = ("file", "git", "http", "https", "ssh")
@@ -213,9 +219,13 @@ class Repository:
             yield from git.run(arguments, given.encode())
 
     def files(self, commit: str) -> Iterator[tuple[bytes, list[str]]]:
-        """Yield the path of each file of a commit, and its mode, type, hash and size. Raise TeamError."""
+        """Yield the path of each file of a commit, and its mode, type, hash and size. Raise TeamError, or
+        InvalidRequestError if there are too many."""
         with _reported(self.located):
-            yield from self.located.files(commit, time.monotonic() + _SECONDS, "--long")
+            try:
+                yield from self.located.files(commit, time.monotonic() + _SECONDS, "--long")
+            except TooManyFilesError:
+                raise InvalidRequestError("ref", f"the commit has over {MOST_FILES:,} files") from None
 
     def resolve(self, name: str | None) -> Ref:
         """Return the commit of a branch, tag or hash, or of the default branch. Raise InvalidRequestError."""

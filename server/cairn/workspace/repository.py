@@ -39,6 +39,10 @@ class NoRepositoryError(GitError):
     """The error that a folder is not in a git repository."""
 
 
+class TooManyFilesError(GitError):
+    """The error that a commit has more than `MOST_FILES` files."""
+
+
 @frozen
 class Repository:
     top: Path
@@ -153,14 +157,17 @@ class Repository:
     def files(
         self, commit: str, deadline: float, *options: str, stop: Callable[[], bool] = lambda: False
     ) -> Iterator[tuple[bytes, list[str]]]:
-        """Yield the path of each file of a commit, and its mode, type and hash. Raise GitError.
+        """Yield the path of each file of a commit, and its mode, type and hash. Raise GitError, which is a
+        TooManyFilesError for more than `MOST_FILES`.
 
         `options` are those of `git ls-tree`; `--long` adds the size, which is `-` without the content.
         """
         arguments = ("ls-tree", "-r", "-z", "--full-tree", *options, "HEAD")
         for number, entry in enumerate(parts(self.git(commit, deadline, stop).run(arguments), b"\0")):
             if number >= MOST_FILES:
-                raise GitError(f"The commit {commit[:12]} has over {MOST_FILES:,} files.", final=True)
+                raise TooManyFilesError(
+                    f"The commit {commit[:12]} has over {MOST_FILES:,} files.", final=True
+                )
             fields, _, path = entry.partition(b"\t")
             yield path, fields.decode("ascii").split()
 

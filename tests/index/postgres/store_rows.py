@@ -68,7 +68,7 @@ def add_file(owner: Connection[TupleRow], file: int, *holders: Repository) -> in
     )
     owner.execute(
         """INSERT INTO cairn.chunks VALUES (%s, %s, %s, %s, 0, 0, 1, 'code', 'python', '', '', '', '', '',
-           '[]', '', '', '', '')""",
+           '[]', '', '', '', '', '')""",
         (*at, file),
     )
     owner.execute(

@@ -274,7 +274,7 @@ def test_policies_look_pools_up_in_a_hash_table(store: TeamStore) -> None:
     grant(store.owner, "ann", [store.main.id])
     store.owner.execute(
         """INSERT INTO cairn.chunks SELECT %s, %s, 10 + n, 1, n, 0, 1, 'code', 'python', '', '', '', '', '',
-           '[]', '', '', '', '' FROM generate_series(1, 5000) AS n""",
+           '[]', '', '', '', '', '' FROM generate_series(1, 5000) AS n""",
         (store.main.shard, store.main.pool),
     )
     add_pool(store.owner, store.main.shard)

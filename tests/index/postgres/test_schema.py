@@ -33,7 +33,6 @@ def test_prepare_migrates_a_store_of_the_first_version(bare_team: TeamStore) -> 
     owner.execute("ALTER TABLE cairn.snapshots DROP number")
     owner.execute("ALTER TABLE cairn.pools DROP apart")
     owner.execute("ALTER TABLE cairn.repositories DROP shares_project")
-    owner.execute("ALTER TABLE cairn.chunks ADD embedding_key bytea NOT NULL DEFAULT ''")
     owner.execute("UPDATE cairn.meta SET value = '1' WHERE key = 'schema'")
     with pytest.raises(StoreUnavailableError, match=r"version 1.*needs 2.*Run `cairn team prepare` once"):
         check_version(owner)
@@ -47,8 +46,6 @@ def test_prepare_migrates_a_store_of_the_first_version(bare_team: TeamStore) -> 
     kept = "SELECT bool_and(shares_project), bool_or(apart) FROM cairn.repositories, cairn.pools"
     assert owner.execute(kept).fetchone() == (True, False)
     assert bare_team.seen("ann")["snapshots"] == {bare_team.main.id}
-    columns = "SELECT column_name FROM information_schema.columns WHERE column_name = 'embedding_key'"
-    assert owner.execute(columns).fetchall() == []
 
 
 def test_prepare_by_several_at_once_makes_one_schema(postgres: str) -> None:

@@ -88,6 +88,10 @@ def gone() -> None:
     raise StoreUnavailableError("gone")
 
 
+def broken() -> None:
+    raise MemoryError
+
+
 def test_vectors_are_read_once(harbour: Harbour) -> None:
     kept, reads = VectorCache(), Counted(harbour.first.reads)
     assert kept.of(harbour.first.memory, reads) is kept.of(harbour.first.memory, reads)
@@ -122,8 +126,10 @@ def test_cancelled_query_does_not_wait_for_vectors(harbour: Harbour) -> None:
     assert reads.count == 1
 
 
-def test_database_compares_where_vectors_cannot_be_read(harbour: Harbour) -> None:
-    kept, reads = VectorCache(read_behind_from=1), Counted(harbour.first.reads, gone)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("fail", [gone, broken])
+def test_database_compares_where_vectors_cannot_be_read(harbour: Harbour, fail: Callable[[], None]) -> None:
+    kept, reads = VectorCache(read_behind_from=1), Counted(harbour.first.reads, fail)
     assert kept.of(harbour.first.memory, reads, never) is None
     assert kept.of(harbour.first.memory, reads, never) is None
     assert reads.count == 1

@@ -93,8 +93,9 @@ def test_request_of_a_newer_version_causes_a_scan(writer: IndexWriter) -> None:
     assert request.kind is RequestKind.RECONCILE
 
 
-def test_check_is_requested_beside_the_index(tmp_path: Path) -> None:
+def test_check_is_requested_beside_the_index(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     ask_for_check(tmp_path / "nowhere")
+    assert "cannot be marked for a check" in caplog.text
     assert not check_is_marked(tmp_path)
     ask_for_check(tmp_path)
     assert check_is_marked(tmp_path)

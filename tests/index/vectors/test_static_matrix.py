@@ -1,4 +1,4 @@
-"""The matrix of static vectors finds the nearest rows, however the index changes."""
+"""The matrix of static vectors finds what sqlite-vec finds, however the index changes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,18 @@ from tests.index.index_builders import functions, numbers
 from cairn.errors import OutOfTimeError, QueryCancelledError
 from cairn.index.reader import index_memory
 from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import Hit
 from cairn.index.sqlite.sqlite_reader import SqliteReader
+from cairn.index.store.database import Maintenance
 from cairn.index.store.deadline import Deadline, never
+from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors import codes, static_matrix, static_rows
 from cairn.index.vectors.static_matrix import StaticMatrix
 from cairn.index.vectors.static_rows import StaticRows
-from cairn.index.vectors.vec0 import UnknownLayoutError, read_blocks
+from cairn.index.vectors.vec0 import UnknownLayoutError
 from cairn.index.vectors.vector_store import VectorStore
 
 DIMENSION = 32
@@ -94,14 +98,15 @@ class Desk:
         return [hit.chunk_id for hit in hits]
 
     def rows(self) -> StaticRows | None:
-        """Return the rows in memory; None while they are not read."""
+        """Return the rows in memory, or None if sqlite-vec is used."""
         with self.reader.reading() as db:
-            return self.reader._static_rows(db)
+            return self.reader._static_rows(db, read_facts(db))
 
 
 @pytest.fixture(autouse=True)
 def mapped_from(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Put the matrix into a mapped file if it has this many rows."""
+    """Use a matrix for any index, in a mapped file if it has this many rows."""
+    monkeypatch.setattr(static_matrix, "FEWEST_ROWS", 0)
     monkeypatch.setattr(static_rows, "_MAPPED_FROM", getattr(request, "param", 1_000_000))
 
 
@@ -127,26 +132,47 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     desk.writer.close()
 
 
+def by_sqlite_vec(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, ask: Callable[[IndexReader], list[Hit]]
+) -> list[Hit]:
+    with monkeypatch.context() as patch:
+        patch.setattr(static_matrix, "FEWEST_ROWS", 10**9)
+        return ask(SqliteReader(desk.folder))
+
+
+def assert_same(found: Sequence[Hit], reference: Sequence[Hit]) -> None:
+    """Compare scores and ids; of equal scores at the end, sqlite-vec may return other rows."""
+    assert [hit.score for hit in found] == pytest.approx([hit.score for hit in reference], abs=1e-6)
+    cut = reference[-1].score + 1e-6 if reference else 0.0
+    ids, expected = ([hit.chunk_id for hit in hits if hit.score > cut] for hits in (found, reference))
+    assert ids == expected
+
+
 # --- the same answers --------------------------------------------------------------------------------
 
 
 @in_memory_and_in_a_file
-def test_matrix_finds_the_nearest_rows(desk: Desk) -> None:
+def test_matrix_finds_what_sqlite_vec_finds(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.give(range(1, 5_000))
     for query in vectors(10, seed=99):
-        assert desk.found(query, 200) == desk.expected(query, 200)
+
+        def ask(reader: IndexReader, query: Int8 = query) -> list[Hit]:
+            return reader.nearest_static(query, 200, ALL, never)
+
+        found = ask(desk.reader)
+        assert_same(found, by_sqlite_vec(desk, monkeypatch, ask))
+        assert len(found) == 200
+    assert desk.rows() is not None
 
 
-def test_similarities_are_cosines_of_known_rows(desk: Desk) -> None:
+def test_similarities_equal_those_of_sqlite_vec(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.give(range(1, 100))
-    query = vectors(1, seed=1)[0]
-    expected = {
-        each: np.dot(desk.known[each].astype(int), query.astype(int)) / 127**2 for each in (3, 50, 98, 99)
-    }
-    found = desk.reader.static_similarities([3, 98, 4_711, 50, 99, 0], query)
-    assert found == pytest.approx(expected, abs=0.02)  # the lengths are rounded
-    hits = desk.reader.nearest_static(query, 99, ALL, never)
-    assert {hit.chunk_id: hit.score for hit in hits}.items() >= found.items()
+    query, wanted = vectors(1, seed=1)[0], [3, 98, 4_711, 50, 99, 0]
+    found = desk.reader.static_similarities(wanted, query)
+    assert set(found) == {3, 50, 98, 99}
+    with monkeypatch.context() as patch:
+        patch.setattr(static_matrix, "FEWEST_ROWS", 10**9)
+        assert found == pytest.approx(SqliteReader(desk.folder).static_similarities(wanted, query), abs=1e-6)
 
 
 def test_equally_near_rows_are_ordered_by_id(desk: Desk) -> None:
@@ -200,23 +226,27 @@ def has_codes(desk: Desk) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("only", "files"),
+    "only",
     [
-        (ChunkFilter(paths=("a.py",)), "a"),
-        (ChunkFilter(paths=("b.py",)), "b"),
-        (ChunkFilter(types=("code",)), "ab"),
-        (ChunkFilter(types=("prose",)), ""),
-        (ChunkFilter(hidden=("a.py",)), "b"),
-        (ChunkFilter(hidden=("b.py", "gone.py")), "a"),
-        (ChunkFilter(paths=("a.py", "b.py"), hidden=("a.py",)), "b"),
+        ChunkFilter(paths=("a.py",)),
+        ChunkFilter(paths=("b.py",)),
+        ChunkFilter(types=("code",)),
+        ChunkFilter(types=("prose",)),
+        ChunkFilter(hidden=("a.py",)),
+        ChunkFilter(hidden=("b.py", "gone.py")),
+        ChunkFilter(paths=("a.py", "b.py"), hidden=("a.py",)),
     ],
     ids=str,
 )
-def test_filters_allow_chunks_that_pass(desk: Desk, query: Int8, only: ChunkFilter, files: str) -> None:
-    chunks = {"a": desk.write("a.py", 60), "b": desk.write("b.py", 9, "tide")}
-    among = [chunk for file in files for chunk in chunks[file]]
+def test_filters_allow_what_sqlite_vec_allows(
+    desk: Desk, query: Int8, monkeypatch: pytest.MonkeyPatch, only: ChunkFilter
+) -> None:
+    desk.write("a.py", 60)
+    desk.write("b.py", 9, "tide")
     for _ in range(2):  # the second time from the cache of filters
-        assert desk.found(query, 30, only) == desk.expected(query, 30, among)
+        found = desk.reader.nearest_static(query, 30, only, never)
+        expected = by_sqlite_vec(desk, monkeypatch, lambda r: r.nearest_static(query, 30, only, never))
+        assert_same(found, expected)
 
 
 def test_filter_follows_the_index(desk: Desk, query: Int8) -> None:
@@ -330,6 +360,19 @@ with writer.db:
     assert desk.found(query, 50) == desk.expected(query, 50)
 
 
+def test_compaction_of_the_table_changes_no_answer(desk: Desk, query: Int8) -> None:
+    desk.give(range(1, 6_000))
+    desk.remove([each for each in range(1, 6_000) if each % 3])
+    before = desk.found(query, 100)
+    blocks = numbers(desk.writer.db, f"SELECT count(*) FROM {STATIC_TABLE}_chunks")
+    with desk.writer.db:  # these rows have no chunks
+        assert Maintenance(desk.writer.db).run(never)
+    assert numbers(desk.writer.db, f"SELECT count(*) FROM {STATIC_TABLE}_chunks") < blocks
+    desk.give([6_001])
+    assert desk.found(query, 100) == desk.expected(query, 100)
+    assert len(set(before) - set(desk.found(query, 101))) <= 1
+
+
 @in_memory_and_in_a_file
 def test_threads_search_while_the_index_changes(
     desk: Desk, query: Int8, monkeypatch: pytest.MonkeyPatch
@@ -374,6 +417,23 @@ def test_threads_search_while_the_index_changes(
 # --- fallback, deadlines, and memory ----------------------------------------------------------------------
 
 
+def test_small_index_uses_sqlite_vec(desk: Desk, query: Int8, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.write("a.py", 10)
+    assert desk.rows() is not None
+    monkeypatch.setattr(static_matrix, "FEWEST_ROWS", 11)
+    desk.write("b.py", 0)
+    desk.writer.note(scanned=1)
+    assert desk.rows() is None
+    assert desk.found(query, 5) == desk.expected(query, 5)
+
+
+def test_unknown_layout_uses_sqlite_vec(desk: Desk, query: Int8, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.give(range(1, 50))
+    monkeypatch.setattr(static_matrix, "read_blocks", unknown)
+    assert desk.rows() is None
+    assert desk.found(query, 5) == desk.expected(query, 5)
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -382,20 +442,10 @@ def test_threads_search_while_the_index_changes(
         "DELETE FROM {t}_vector_chunks00",
     ],
 )
-def test_unknown_layout_is_noticed(desk: Desk, damage: str) -> None:
+def test_damaged_blocks_are_noticed(desk: Desk, damage: str) -> None:
     desk.give(range(1, 50))
     desk.writer.db.execute(damage.replace("{t}", STATIC_TABLE))
-    with pytest.raises(UnknownLayoutError):
-        StaticRows.read(desk.writer.db, read_blocks(desk.writer.db, STATIC_TABLE, {}), 0)
-
-
-def test_rows_of_an_unknown_layout_are_selected(
-    desk: Desk, query: Int8, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(static_matrix, "read_blocks", unknown)
-    for ids in (range(1, 50), range(50, 60)):
-        desk.give(ids)
-        assert desk.found(query, 5) == desk.expected(query, 5)
+    assert desk.rows() is None
 
 
 @in_memory_and_in_a_file
@@ -474,6 +524,7 @@ def test_unused_memory_is_freed(desk: Desk, query: Int8) -> None:
     assert desk.found(query, 5) == desk.expected(query, 5)
     desk.reader.memory.forget_vectors()
     assert matrix._current is None
+    assert matrix._timer is None
 
 
 @pytest.mark.parametrize(

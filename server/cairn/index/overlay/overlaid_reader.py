@@ -257,6 +257,13 @@ class OverlaidReader(IndexReader):
             only, limit, lambda source, passing: source.nearest_static(vector, limit, passing, cancelled)
         )
 
+    def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
+        found: dict[int, float] = {}
+        for source, sign, wanted in self.by_source(ids):
+            cosines = source.static_similarities(wanted, vector)
+            found.update((sign * chunk, cosine) for chunk, cosine in cosines.items())
+        return found
+
     def static_vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
         import numpy as np
 

@@ -111,6 +111,9 @@ class UnsavedReader(SqliteReader):
         with self.reading() as db:
             return ChunkArrays().columns(db, None)
 
+    def _static_rows(self, db: apsw.Connection, facts: Facts, deadline: Cancelled | None = None) -> None:
+        """Return None, because there are too few rows for a matrix."""
+
     def connection(self) -> apsw.Connection:
         return self._connect() or super().connection()
 
@@ -199,7 +202,6 @@ class Overlay:
             if self._writer is not None:
                 self._writer.abandon()
                 self._writer = None
-        self.reader.memory.forget_vectors()
 
     @contextmanager
     def shown(self) -> Iterator[tuple[UnsavedReader | None, tuple[str, ...]]]:

@@ -147,8 +147,10 @@ class VectorCache:
         try:
             self._keep(entry, reads.read(read))
         except CairnError as problem:
-            entry.retry_at = time.monotonic() + _RETRY_SECONDS
             logger.warning("The vectors of snapshot %d could not be read: %s", memory.key.id, problem)
+        finally:
+            if entry.rows is None:  # Any error has the same pause.
+                entry.retry_at = time.monotonic() + _RETRY_SECONDS
 
 
 def _wait(thread: threading.Thread, cancelled: Cancelled) -> None:
@@ -209,6 +211,7 @@ class PostgresReader(WordQueries, ChunkQueries, DefinitionQueries):
     def nearest_static(
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
+        _check_vector(vector)
         limit = min(limit, MAX_NEIGHBOURS)
         check(cancelled)
         if (kept := _VECTORS.of(self.memory, self.reads, cancelled)) is not None:
@@ -238,6 +241,13 @@ class PostgresReader(WordQueries, ChunkQueries, DefinitionQueries):
         mask = self._mask(only)
         assert mask is not None
         return self._filtered(best_first(self._compared(np.flatnonzero(mask), vector)), only, limit)
+
+    def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
+        _check_vector(vector)
+        kept = _VECTORS.of(self.memory, self.reads)
+        if kept is not None:
+            return kept.similarities(ids, vector)
+        return self._compared(ids, vector)
 
     def _compared(self, numbers: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
         """Return the cosine of each of these chunks, by number."""
@@ -273,6 +283,12 @@ class PostgresReader(WordQueries, ChunkQueries, DefinitionQueries):
             return np.empty(0, np.int64), np.empty((0, 0), np.int8)
         found, components = zip(*rows, strict=True)
         return np.array(found, np.int64), np.array(components).astype(np.int8)
+
+
+def _check_vector(vector: NDArray[np.int8]) -> None:
+    """Raise ValueError for a vector of another type or length, which a clone may send."""
+    if vector.dtype != np.int8 or vector.shape != (DIMENSIONS,):
+        raise ValueError(f"The vector is not int8[{DIMENSIONS}].")
 
 
 def _halfvec(vector: NDArray[np.int8]) -> str:

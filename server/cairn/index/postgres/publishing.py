@@ -188,9 +188,10 @@ class _Writing:
                     types.append(values[kind])
                     languages.append(values[language])
                     cleaned = (each.replace("\0", " ") if isinstance(each, str) else each for each in values)
-                    yield (*self._place(int(ids[chunk])), self.file_ids[file], *cleaned)
+                    # Older stores, and shards on other servers, require a value of `embedding_key`.
+                    yield (*self._place(int(ids[chunk])), self.file_ids[file], *cleaned, b"")
 
-        self._copy(f"chunks(shard, pool, id, file, {', '.join(_STORED)})", rows())
+        self._copy(f"chunks(shard, pool, id, file, {', '.join(_STORED)}, embedding_key)", rows())
         return types, languages
 
     def _copy_definitions(self, ids: NDArray[np.int32], file_of: Mapping[int, int]) -> None:

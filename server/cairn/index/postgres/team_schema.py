@@ -72,7 +72,7 @@ BULK_TABLES = (
         start_line int NOT NULL, end_line int NOT NULL, type text NOT NULL, language text NOT NULL,
         title text NOT NULL, header_path text NOT NULL, symbol text NOT NULL, symbol_kind text NOT NULL,
         parent text NOT NULL, defines text NOT NULL, signature text NOT NULL, comment text NOT NULL,
-        content_hash bytea NOT NULL, text bytea NOT NULL""",
+        content_hash bytea NOT NULL, embedding_key bytea NOT NULL, text bytea NOT NULL""",
         key="shard, pool, id",
         indexes=("shard, pool, file, position",),
         external=("text",),
@@ -199,7 +199,6 @@ ALTER TABLE cairn.snapshots ADD number bigint NOT NULL UNIQUE
 ALTER TABLE cairn.pools ADD apart bool NOT NULL DEFAULT false;
 ALTER TABLE cairn.repositories ADD shares_project bool NOT NULL DEFAULT true;
 ALTER TABLE cairn.repositories ALTER shares_project SET DEFAULT false;
-ALTER TABLE cairn.chunks DROP COLUMN IF EXISTS embedding_key;
 """
 """The second step of the schema, which keeps the readers of forks apart.
 

@@ -78,11 +78,11 @@ _FEW_FILES, _FEW_CHUNKS = 500, 10_000
 found chunk is checked, in 6 µs: of a million chunks, a query finds a few thousand."""
 
 
-def admitted(reader: ConnectedReader, only: ChunkFilter) -> tuple[str, list[str]]:
+def admitted(reader: ConnectedReader, only: ChunkFilter, *, even_all: bool = False) -> tuple[str, list[str]]:
     """Return SQL for the ids of the chunks that pass, and its values. If the filter excludes no more than
-    hidden files, the SQL is ""."""
+    hidden files, the SQL is "", unless `even_all` is set."""
     conditions = _conditions(reader, only)
-    if not conditions:
+    if not (conditions or even_all):
         return "", []
     if only.hidden:
         conditions.append(("f.path NOT IN", json.dumps(only.hidden)))

@@ -17,7 +17,7 @@ from cairn.errors import IndexUnavailableError, OutOfTimeError, QueryCancelledEr
 from cairn.index.reader.bm25 import register
 from cairn.index.reader.records import Outline
 from cairn.index.reader.word_list import WordList
-from cairn.index.store.caches import ContentCache, GenerationCache, IdleTimer
+from cairn.index.store.caches import ContentCache, GenerationCache
 from cairn.index.store.coordination import ask_for_check
 from cairn.index.store.database import DAMAGE, DATABASE_NAME, create, file_identity, open_reader
 from cairn.index.store.deadline import Cancelled, Deadline
@@ -79,11 +79,8 @@ class IndexMemory:
     matrix: StaticMatrix | None = field(default=None, init=False)
     matrix_lock: threading.Lock = field(factory=threading.Lock, init=False)
 
-    _words_timer: IdleTimer = field(init=False)
-
-    @_words_timer.default
-    def _new_words_timer(self) -> IdleTimer:
-        return IdleTimer(_WORDS_KEPT_SECONDS, self._forget_words)
+    _words_used: float = field(default=0.0, init=False)
+    _words_timer: threading.Timer | None = field(default=None, init=False)
 
     def own(self, make: Callable[[], T]) -> T:
         """Return the object that `make` made for this index at the first call. `make` is also its name."""
@@ -94,12 +91,21 @@ class IndexMemory:
 
     def use_words(self, words: WordList) -> None:
         """Keep the word list for later queries, until none has used it for `_WORDS_KEPT_SECONDS`."""
-        self.words = words
-        if words.lists:
-            self._words_timer.restart()
+        self.words, self._words_used = words, time.monotonic()
+        if self._words_timer is None and words.lists:
+            self._forget_words_after(_WORDS_KEPT_SECONDS)
+
+    def _forget_words_after(self, seconds: float) -> None:
+        self._words_timer = threading.Timer(seconds, self._forget_words)
+        self._words_timer.daemon = True
+        self._words_timer.start()
 
     def _forget_words(self) -> None:
-        self.words = WordList()
+        left = self._words_used + _WORDS_KEPT_SECONDS - time.monotonic()
+        if left > 0:
+            self._forget_words_after(left)
+        else:
+            self.words, self._words_timer = WordList(), None
 
     def forget_vectors(self) -> None:
         """Free the memory of the static vectors; the next query reads them again."""

@@ -36,7 +36,6 @@ from cairn.index.reader.records import (
 from cairn.index.store.caches import ContentCache
 from cairn.index.store.deadline import Cancelled, Deadline, never
 from cairn.index.store.meta import Facts, read_facts
-from cairn.index.store.schema import STATIC_LENGTH
 
 # Only methods that compare vectors import numpy: opening a workspace does not need it.
 if TYPE_CHECKING:
@@ -52,7 +51,8 @@ _LAST_LINE = 2**31 - 1
 _MOST_DEFINITIONS = 12
 """The maximum number of chunks that define a distinctive name. `get` would cause thousands of lookups."""
 MAX_NEIGHBOURS = 200
-"""The maximum number of neighbours that a query may request."""
+"""The maximum number of neighbours that a query may request. sqlite-vec's cost grows with the square of this
+number (docs/design.md)."""
 
 
 @define(eq=False, slots=False)
@@ -259,22 +259,9 @@ class IndexReader(ConnectedReader, ABC):
     ) -> list[Hit]:
         """Return the chunks whose static vectors are nearest to `vector`, int8[dimension], by cosine."""
 
+    @abstractmethod
     def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
-        """Return the cosine similarity of these chunks' static vectors to `vector`, int8[dimension].
-
-        Raise ValueError if `vector` is of another type or length; numpy would repeat a single number.
-        """
-        import numpy as np
-
-        known, rows = self.static_vectors(ids)
-        if not len(known):
-            return {}
-        if vector.dtype != np.int8 or vector.shape != rows.shape[1:]:
-            raise ValueError(f"expected int8[{rows.shape[1]}], got {vector.dtype}{[*vector.shape]}")
-        apart = rows.astype(np.float32) - vector
-        squared_distances = np.einsum("ij,ij->i", apart, apart).astype(np.float64)
-        cosines = 1.0 - squared_distances / (2.0 * STATIC_LENGTH**2)
-        return dict(zip(known.tolist(), cosines.tolist(), strict=True))
+        """Return the cosine similarity of these chunks' static vectors to `vector`, int8[dimension]."""
 
     @abstractmethod
     def static_vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:

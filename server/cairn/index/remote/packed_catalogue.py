@@ -7,7 +7,7 @@ import functools
 import itertools
 import os
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cairn.errors import WireError
 from cairn.index.reader.postings import ChunkColumns
-from cairn.index.remote.messages import check, dumps, loads
+from cairn.index.remote.messages import MOST_BYTES, check, dumps, loads
 from cairn.index.remote.remote_reader import RemoteMemory
 from cairn.index.store.database import create, distrust
 from cairn.index.store.meta import read_facts
@@ -37,6 +37,7 @@ _UNREADABLE = (
 )
 _MOST_BYTES = 128 << 20
 """The size limit of a decompressed catalogue."""
+_BLOCK = 1 << 16
 _IDS, _LENGTHS = NDArray[np.int32], NDArray[np.uint16]
 
 _names = itertools.count()
@@ -66,6 +67,7 @@ def packed_catalogue(memory: SnapshotMemory) -> bytes:
 def unpacked_catalogue(snapshot: int, packed: bytes) -> RemoteMemory:
     """Return the contents of the bytes from `packed_catalogue`. Raises WireError for other bytes, and OSError
     if the data folder has no room for them."""
+    # The database may be large, so it is not unpacked in memory.
     file = private_folder(data_dir() / "team") / f"catalogue-{os.urandom(8).hex()}.new"
     try:
         head = loads(_unpack(packed, file))
@@ -89,14 +91,40 @@ def unpacked_catalogue(snapshot: int, packed: bytes) -> RemoteMemory:
 
 def _unpack(packed: bytes, into: Path) -> bytes:
     """Decompress a catalogue: write the database to the file `into`, and return what precedes it."""
-    unpacking = zlib.decompressobj()
-    data = memoryview(unpacking.decompress(packed, _MOST_BYTES))
-    if not unpacking.eof:
-        raise ValueError("The catalogue is too large, or not complete.")
-    begin = 4 + int.from_bytes(data[:4], "little")
+    blocks, rest = _decompressed(packed), bytearray()
+
+    def taken(count: int) -> bytes:
+        for block in blocks:
+            rest.extend(block)
+            if len(rest) >= count:
+                break
+        found = bytes(rest[:count])
+        del rest[:count]
+        return found
+
+    length = int.from_bytes(taken(4), "little")
+    if length > MOST_BYTES:
+        raise ValueError("The catalogue is too large.")
+    head = taken(length)
     with into.open("xb") as file:
-        file.write(data[begin:])
-    return bytes(data[4:begin])
+        file.writelines(itertools.chain([rest], blocks))
+    return head
+
+
+def _decompressed(packed: bytes) -> Iterator[bytes]:
+    """Yield the decompressed bytes. Raise ValueError if they are too many or not complete."""
+    unpacking, size = zlib.decompressobj(), 0
+    for begin in range(0, len(packed), _BLOCK):
+        block, data = packed[begin : begin + _BLOCK], b"more"
+        while (block or data) and not unpacking.eof:
+            data = unpacking.decompress(block, _BLOCK)
+            block = unpacking.unconsumed_tail
+            size += len(data)
+            if size > _MOST_BYTES:
+                raise ValueError("The catalogue is too large.")
+            yield data
+    if not unpacking.eof:
+        raise ValueError("The catalogue is not complete.")
 
 
 def _opened(file: Path) -> tuple[str, apsw.Connection]:

@@ -95,40 +95,6 @@ class ContentCache(Generic[T]):
             self._making.release()
 
 
-class IdleTimer:
-    """Frees what nothing has used for some seconds."""
-
-    def __init__(self, seconds: float, free: Callable[[], object]) -> None:
-        """`free` is called on a thread of its own."""
-        self._seconds, self._free = seconds, free
-        self._used = 0.0
-        self._timer: threading.Timer | None = None
-
-    def restart(self) -> None:
-        """Wait from now on. Call this at each use."""
-        self._used = time.monotonic()
-        if self._timer is None:
-            self._wait(self._seconds)
-
-    def cancel(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _wait(self, seconds: float) -> None:
-        self._timer = threading.Timer(seconds, self._end)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def _end(self) -> None:
-        left = self._used + self._seconds - time.monotonic()
-        if left > 0:
-            self._wait(left)
-        else:
-            self._timer = None
-            self._free()
-
-
 def bounded(most: int, size: Callable[[V], int] = lambda value: 1) -> LRUCache[Any, V]:
     """Return a cache that evicts the least recently used values, so that the sum of their sizes is at most
     `most`. A value that is larger by itself counts as `most`. The cache is not thread-safe."""

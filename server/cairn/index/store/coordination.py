@@ -149,8 +149,10 @@ def leave_request(folder: Path, kind: RequestKind, *paths: str) -> int | None:
 
 def ask_for_check(folder: Path) -> None:
     """Make the next writer of the index in `folder` check it, and rebuild it if it is damaged."""
-    with contextlib.suppress(OSError):
+    try:
         (folder / _CHECK_MARK).touch()
+    except OSError as problem:
+        logger.warning("The index in %s cannot be marked for a check: %s", folder, problem)
 
 
 def check_is_marked(folder: Path) -> bool:

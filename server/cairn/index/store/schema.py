@@ -170,3 +170,8 @@ def create_static_table(dimension: int) -> str:
 
 STATIC_LENGTH = 127
 """The length of every static vector, apart from rounding."""
+
+
+def static_cosine(distance: str) -> str:
+    """Return SQL for the cosine of two static vectors, given SQL for their distance."""
+    return f"1.0 - {distance} * {distance} / {2.0 * STATIC_LENGTH**2}"

@@ -1,7 +1,7 @@
-"""Keeps the static vectors of an index in memory, because searching a matrix is faster than sqlite-vec.
+"""Keeps the static vectors of a large index in memory, because searching a matrix is faster than sqlite-vec.
 
-sqlite-vec stores the vectors. The first query that needs the matrix reads it, later queries apply the changes
-made by any process, and the matrix is freed after half an hour without use. docs/design.md has the
+sqlite-vec still stores the vectors. The first query that needs the matrix reads it, later queries apply the
+changes made by any process, and the matrix is freed after half an hour without use. docs/design.md has the
 measurements.
 """
 
@@ -10,12 +10,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+import time
 from pathlib import Path
 
 import apsw
-from attrs import frozen
+from attrs import field, frozen
 
-from cairn.index.store.caches import IdleTimer
 from cairn.index.store.database import open_reader
 from cairn.index.store.deadline import Cancelled
 from cairn.index.store.meta import Facts, read_facts
@@ -26,6 +26,8 @@ from cairn.startup.interpreter import trim_memory
 
 logger = logging.getLogger(__name__)
 
+FEWEST_ROWS = 5_000
+"""Fewer rows than this are not kept in memory, because sqlite-vec searches them in less than 2 ms."""
 _CODED_FROM = 130_000
 """A matrix of at least this many rows has binary codes, which select the rows to compare. Computing the
 distances of so many rows takes 5 ms with 128 dimensions. Codes take a quarter of the rows' memory."""
@@ -38,7 +40,7 @@ deadlines. Reading a million rows takes 0.4 to 0.7 s, less than one search by sq
 _POLL_SECONDS = 0.02
 """The interval in seconds at which a query that waits for that thread checks its deadline."""
 _LONGEST_WAIT = 0.1
-"""How many seconds a query waits for another thread's update before it uses the old rows."""
+"""How many seconds a query waits for another thread's update before it uses the old rows or sqlite-vec."""
 
 
 @frozen
@@ -58,41 +60,42 @@ class _Version:
 @frozen(eq=False)
 class _Current:
     version: _Version
-    rows: StaticRows
-    blocks: dict[int, VectorBlock]
-    """Empty if the layout of the tables is unknown."""
+    rows: StaticRows | None = None
+    """None if there are too few rows or they cannot be read."""
+    blocks: dict[int, VectorBlock] = field(factory=dict)
 
     def leads_to(self, version: _Version) -> bool:
         """Return whether the rows can be updated to `version`."""
         mine = self.version
         same = (mine.identity, mine.schema) == (version.identity, version.schema)
-        return same and mine.generation <= version.generation
+        return self.rows is not None and same and mine.generation <= version.generation
 
 
 class StaticMatrix:
     """The rows of one index, for all threads of the process."""
 
     def __init__(self, idle_seconds: float = _IDLE_SECONDS) -> None:
-        self._idle = IdleTimer(idle_seconds, self.forget)
+        self._idle_seconds = idle_seconds
         self._current: _Current | None = None
         self._reading = threading.Lock()
         self._beginning = threading.Lock()
         self._behind: threading.Thread | None = None
         """The thread that reads, or was the latest to read, all rows."""
         self._coding = False
+        self._timer: threading.Timer | None = None
+        self._used = 0.0
 
     def rows(
         self, db: apsw.Connection, identity: object, facts: Facts, deadline: Cancelled | None = None
     ) -> StaticRows | None:
-        """Return the rows of the generation of `facts`, or of an earlier one if another thread takes long to
-        update them.
+        """Return the rows of the generation of `facts`, or None if the caller must search with sqlite-vec.
 
-        While another thread reads a large matrix, this waits until `deadline`, and then or without a deadline
-        returns None.
+        The rows are of an earlier generation if another thread takes long to update them. While another
+        thread reads a large matrix, this waits until `deadline`; without a deadline it returns None.
         `identity` identifies the index file of `db`. For 107,000 rows, the first call takes 25 ms if the file
         is cached, and a call after a change 1 to 3 ms.
         """
-        self._idle.restart()
+        self._used = time.monotonic()
         current = self._current
         if current is not None:
             at = current.version
@@ -106,8 +109,8 @@ class StaticMatrix:
                 return None
             current = self._current
             follows = current is not None and current.leads_to(version)
-        if not self._reading.acquire(timeout=_LONGEST_WAIT if follows else -1) and current is not None:
-            return current.rows
+        if not self._reading.acquire(timeout=_LONGEST_WAIT):
+            return current.rows if current is not None and follows else None
         try:
             return self._read(db, identity).rows
         finally:
@@ -115,9 +118,10 @@ class StaticMatrix:
 
     def forget(self) -> None:
         """Free the memory. The next query reads the rows again."""
-        self._idle.cancel()
         with self._reading:
-            self._current = None
+            if self._timer is not None:
+                self._timer.cancel()
+            self._current = self._timer = None
         trim_memory()
 
     def _read_behind(self, path: Path, identity: object) -> threading.Thread:
@@ -150,16 +154,18 @@ class StaticMatrix:
             try:
                 current = self._followed(db, version, facts)
             except UnknownLayoutError as problem:
-                logger.warning("reading static vectors takes long: %s", problem)
-                current = _Current(version, StaticRows.selected(db, facts.content), {})
+                logger.warning("only sqlite-vec compares static vectors: %s", problem)
+                current = _Current(version)
         self._current = current
         self._attend(current)
         return current
 
     def _followed(self, db: apsw.Connection, version: _Version, facts: Facts) -> _Current:
+        if facts.chunks < FEWEST_ROWS or not facts.has_static:
+            return _Current(version)
         before = self._current
         try:
-            if before is not None and before.leads_to(version):
+            if before is not None and before.rows is not None and before.leads_to(version):
                 blocks = read_blocks(db, STATIC_TABLE, before.blocks)
                 rows = before.rows.changed(db, before.blocks, blocks, facts.content)
                 if rows is not None:
@@ -173,11 +179,15 @@ class StaticMatrix:
         return _Current(version, StaticRows.read(db, blocks, facts.content), blocks)
 
     def _attend(self, current: _Current) -> None:
-        """Start a thread that codes the rows if they are many."""
+        """Start a thread that codes the rows if they are many, and a timer that frees them when unused."""
+        if current.rows is None:
+            return
         store = current.rows.store
         if store.codes is None and store.count >= _CODED_FROM and not self._coding:
             self._coding = True
             threading.Thread(target=self._code, args=(store,), name="cairn-codes", daemon=True).start()
+        if self._timer is None:
+            self._wait_idle(self._idle_seconds)
 
     def _code(self, store: RowStore) -> None:
         """Make the codes of the rows, in 1.6 s for a million. Meanwhile queries compute all distances."""
@@ -191,6 +201,22 @@ class StaticMatrix:
                 self._coding = False
                 if self._current is not None:
                     self._attend(self._current)  # another store may have replaced this one meanwhile
+
+    # --- freeing memory -------------------------------------------------------------------------------
+
+    def _wait_idle(self, seconds: float) -> None:
+        self._timer = threading.Timer(seconds, self._forget_unused)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _forget_unused(self) -> None:
+        with self._reading:
+            left = self._used + self._idle_seconds - time.monotonic()
+            if left > 0:
+                self._wait_idle(left)
+                return
+            self._current = self._timer = None
+        trim_memory()
 
 
 def _has_ended(thread: threading.Thread, deadline: Cancelled) -> bool:

@@ -175,17 +175,6 @@ class StaticRows:
         store.memory.release()
         return cls(store, store.count, None, _sorter(store), content)
 
-    @classmethod
-    def selected(cls, db: apsw.Connection, content: int) -> StaticRows:
-        """Read all rows by sqlite-vec's own query, in 40 times the time."""
-        found = db.execute(f"SELECT rowid, embedding FROM {STATIC_TABLE}").fetchall()
-        rows = cast("list[tuple[int, bytes]]", found)
-        dimension = int(db.execute("SELECT value FROM meta WHERE key = 'static_dimension'").get or 0)
-        store = RowStore(len(rows), dimension, Path(db.filename).parent)
-        vectors = np.frombuffer(b"".join(vector for _, vector in rows), np.int8).reshape(-1, dimension)
-        store.add(np.array([row for row, _ in rows], np.int64), vectors)
-        return cls(store, store.count, None, _sorter(store), content)
-
     def changed(
         self, db: apsw.Connection, before: dict[int, VectorBlock], now: dict[int, VectorBlock], content: int
     ) -> StaticRows | None:
@@ -233,6 +222,12 @@ class StaticRows:
         ids = self.store.ids[found if places is None else places[found]]
         order = np.lexsort((ids, distances[found]))[:wanted]
         return ids[order], _cosines(distances[found[order]])
+
+    def similarities(self, ids: Iterable[int], vector: _Vectors) -> dict[int, float]:
+        """Return the cosine similarities of these rows to `vector` by id. Unknown ids are left out."""
+        places = self._places(np.fromiter(ids, np.int64))
+        cosines = _cosines(self._squared_distances(vector, places))
+        return dict(zip(self.store.ids[places].tolist(), cosines.tolist(), strict=True))
 
     def vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], _Vectors]:
         """Return the known ids, int64[n], and their rows, int8[n, dimension]."""
@@ -301,6 +296,7 @@ class StaticRows:
 
 
 def _cosines(squared_distances: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return cosines as `cairn.index.store.schema.static_cosine` computes them."""
     return 1.0 - squared_distances.astype(np.float64) / (2.0 * STATIC_LENGTH**2)
 
 
