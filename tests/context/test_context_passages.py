@@ -11,7 +11,7 @@ from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn.context.grouped_passages import FOUND, Group, Grouped, passage_item, related_passages, with_query
 from cairn.index.reader.filters import ChunkFilter
-from cairn.retrieval.related import (
+from cairn.retrieval.related_chunks import (
     DEFINES,
     IMPORTED,
     SIMILAR,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn.index.store.deadline import never
-from cairn.retrieval.related import ChunkRange, rank_related, relate
+from cairn.retrieval.related_chunks import ChunkRange, rank_related, relate
 from cairn.retrieval.related_lines import with_lines
 from cairn.retrieval.scores import Ranked
 

@@ -11,7 +11,7 @@ from tests.retrieval.related_results import related_to_line, selected
 from cairn.errors import QueryCancelledError
 from cairn.index.store.deadline import never
 from cairn.retrieval.referrals import CALLEE, CALLER, IMPLEMENTATION, TEST
-from cairn.retrieval.related import (
+from cairn.retrieval.related_chunks import (
     DEFINES,
     IMPORTED,
     IMPORTING,

@@ -18,9 +18,9 @@ from cairn.engine.symbols import symbols as find_symbols
 from cairn.errors import QueryCancelledError
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.store.deadline import Cancelled, never
+from cairn.retrieval.name_fit import Fit, Typed, fit
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
-from cairn.retrieval.symbols import Fit, Typed, fit
 from cairn.settings.tree import SearchSettings
 
 FILES = {

@@ -46,7 +46,7 @@ from cairn.retrieval.meaning import table_of
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.referrals import definitions_around
-from cairn.retrieval.related import ChunkRange, relate
+from cairn.retrieval.related_chunks import ChunkRange, relate
 from cairn.retrieval.related_lines import with_lines
 from cairn.retrieval.verdict import matched_terms
 from cairn.retrieval.window_ranking import best_chunks

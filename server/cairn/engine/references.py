@@ -22,7 +22,7 @@ from cairn.index.queries.name_queries import defining, names_like
 from cairn.index.references.edges import Edge, Edges, Place
 from cairn.index.references.graph import ReferenceGraph
 from cairn.protocol.relation_messages import ReferenceDirection
-from cairn.retrieval.symbols import Typed
+from cairn.retrieval.name_fit import Typed
 from cairn.text.nearest import near
 from cairn.text.verbatim import lines_of
 

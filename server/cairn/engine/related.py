@@ -14,7 +14,7 @@ from cairn.engine.results import contexts, milliseconds, search_result
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.reader.records import StoredChunk
-from cairn.retrieval.related import ChunkRange, Relations, rank_related, relate
+from cairn.retrieval.related_chunks import ChunkRange, Relations, rank_related, relate
 from cairn.retrieval.related_lines import with_lines
 from cairn.retrieval.scores import Ranked
 

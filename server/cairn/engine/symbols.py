@@ -12,7 +12,7 @@ from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.file_queries import in_degrees
 from cairn.index.queries.name_queries import defining, important_names, names_like
 from cairn.index.reader.records import FoundName, Outline
-from cairn.retrieval.symbols import Fit, Typed, fit, likeness, weight
+from cairn.retrieval.name_fit import Fit, Typed, fit, likeness, weight
 
 _LIMIT = 100
 """The maximum number of results. Converting one takes 40 µs."""

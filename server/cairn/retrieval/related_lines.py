@@ -21,7 +21,7 @@ from cairn.protocol.search_messages import ChunkType
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.evidence_lines import imports, is_comment
 from cairn.retrieval.referrals import part_of
-from cairn.retrieval.related import DEFINES, USES, ChunkRange, Relations
+from cairn.retrieval.related_chunks import DEFINES, USES, ChunkRange, Relations
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.windows import ReadChunk, read_chunk
 from cairn.text.identifiers import identifier_words
