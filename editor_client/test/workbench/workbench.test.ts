@@ -64,9 +64,9 @@ void suite("a user works on a project", () => {
     assert.ok(passages.length > 3, `${passages.length} passages`);
     await workbench.screenshot("panel");
 
-    const line = await project.lineOf("server/cairn/operations/answer_cache.py", "class AnswerCache");
-    await workbench.openFile("server/cairn/operations/answer_cache.py", line);
-    await panel.isAbout("AnswerCache");
+    const line = await project.lineOf("server/cairn/operations/kill_switch.py", "class KillSwitch:");
+    await workbench.openFile("server/cairn/operations/kill_switch.py", line);
+    await panel.isAbout("KillSwitch");
     assert.notDeepEqual(await panel.passages(), passages);
   });
 
@@ -109,15 +109,15 @@ void suite("a user works on a project", () => {
   });
 
   void test("results appear while the user types, and the chosen one opens at its line", async () => {
-    const path = "server/cairn/operations/answer_cache.py";
-    const line = await project.lineOf(path, "class AnswerCache");
+    const path = "server/cairn/operations/kill_switch.py";
+    const line = await project.lineOf(path, "class KillSwitch:");
     const input = await workbench.asked("Cairn: Search");
-    await input.pressSequentially("kept ans");
+    await input.pressSequentially("phase swi");
     await eventually("rows for half a word", async () => (await resultsShown(workbench)).length > 0);
-    await input.fill("AnswerCache");
+    await input.fill("KillSwitch");
     await eventually("the class is the first row", async () => {
       const [first] = await resultsShown(workbench);
-      return first?.label === "AnswerCache" && first.description === `${path}:${line}`;
+      return first?.label === "KillSwitch" && first.description === `${path}:${line}`;
     });
     await workbench.page.keyboard.press("Enter");
     await workbench.at(path, line);
