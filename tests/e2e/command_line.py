@@ -14,9 +14,10 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from attrs import frozen
+from attrs import asdict, frozen
 
 from cairn.__main__ import main
+from cairn.cli.output import Display, display
 from tests.serving import PATIENCE_SECONDS
 
 
@@ -92,6 +93,9 @@ def call_main(
             patch.setattr(sys, name, stream)
         for name, value in environment.items():
             patch.setenv(name, value)
+        # The options of a command outlive it in this process, and would be those of the tests after it.
+        for field, value in asdict(Display()).items():
+            patch.setattr(display, field, value)
         if cwd is not None:
             patch.chdir(cwd)
         with pytest.raises(SystemExit) as ended:
