@@ -59,10 +59,17 @@ def test_lists_become_typed_tuples() -> None:
         ({"index": {"maxFileBytes": -3}}, "cairn.index.maxFileBytes: expected zero or more, got -3"),
         ({"index": []}, "cairn.index: expected a table"),
         # These were settings of earlier versions.
-        ({"search": {"verdict": {"minLead": 1}}}, "cairn.search.verdict.minLead: unknown setting"),
-        ({"search": {"diversity": {"fileName": 1}}}, "cairn.search.diversity.fileName: unknown setting"),
-        ({"index": {"keep_vectors_mb": 9}}, "cairn.index.keep_vectors_mb: unknown setting"),
-        ({"embedding": {"batchSize": 16}}, "cairn.embedding.batchSize: unknown setting"),
+        (
+            {"search": {"verdict": {"minLead": 1}}},
+            "cairn.search.verdict.minLead: has no effect any more; use min_evidence and sure_evidence",
+        ),
+        (
+            {"search": {"diversity": {"fileName": 1}}},
+            "cairn.search.diversity.fileName: has no effect any more",
+        ),
+        ({"index": {"keep_vectors_mb": 9}}, "cairn.index.keep_vectors_mb: has no effect any more"),
+        ({"embedding": {"batchSize": 16}}, "cairn.embedding.batchSize: has no effect any more"),
+        ({"index": {"batchSize": 16}}, "cairn.index.batchSize: unknown setting"),
         (
             {"discovery": {"render": {"formatStyle": "html"}}},
             "cairn.discovery.render.formatStyle: expected one of",

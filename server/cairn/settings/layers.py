@@ -32,7 +32,7 @@ from cairn.settings.sources import (
     user_file,
     variable,
 )
-from cairn.settings.tree import WORKSPACE_FILE, Keys, Settings
+from cairn.settings.tree import RETIRED, WORKSPACE_FILE, Keys, Settings
 from cairn.text.nearest import nearest
 
 T = TypeVar("T")
@@ -187,6 +187,8 @@ class _Laying:
         return {**current, **taken} if isinstance(taken, Mapping) else (*current, *taken)
 
     def _unknown(self, names: Keys, name: str, known: Sequence[str]) -> str:
+        if retired := RETIRED.get(".".join((*names, name))):
+            return retired
         near = nearest(name, known)
         return f"unknown setting{meant(near and self.layer.spelled((*names, near)))}"
 

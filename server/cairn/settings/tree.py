@@ -312,6 +312,29 @@ class Settings:
     team: TeamSettings = field(factory=TeamSettings)
 
 
+_BY_EVIDENCE = "has no effect any more; use min_evidence and sure_evidence"
+RETIRED: Mapping[str, str] = {
+    "search.verdict.min_lead": _BY_EVIDENCE,
+    "search.verdict.min_similarity": _BY_EVIDENCE,
+    "search.verdict.sure_similarity": _BY_EVIDENCE,
+    "search.verdict.min_static_similarity": _BY_EVIDENCE,
+    "search.verdict.sure_static_similarity": _BY_EVIDENCE,
+    **dict.fromkeys(
+        (
+            "embedding.batch_size",
+            "index.keep_vectors_days",
+            "index.keep_vectors_mb",
+            "retrieval.drill_ms",
+            "retrieval.kill_switch.busy_share",
+            "search.diversity.directory",
+            "search.diversity.file_name",
+        ),
+        "has no effect any more",
+    ),
+}
+"""The settings of earlier releases that no longer exist, and what a warning says of each."""
+
+
 def leaves(settings: Any, above: Keys = ()) -> dict[Keys, Any]:
     """Return the value of each setting in a tree, by its path from the root."""
     found: dict[Keys, Any] = {}
