@@ -131,15 +131,34 @@ export interface FilePassage {
   readonly score: number;
 }
 
+/** The characters `[start, end)` of a text, in UTF-16 code units. */
+export interface Mark {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The line of a result that matches the query best. */
+export interface MatchedLine {
+  /** The 0-based line of the file. */
+  readonly line: number;
+  /** The line without its indentation; a long line is cut around what matches. */
+  readonly text: string;
+  /** The words of the query in `text`, in order. */
+  readonly marks: readonly Mark[];
+}
+
+/** A definition, or a section of a document, that answers the query. */
 export interface SearchResult {
   readonly path: string;
   /** The URI of the workspace folder. */
   readonly folder: string;
   readonly uri: string;
+  /** The lines of `snippet`: the definition or section, or the part of a long one that matches best. */
   readonly range: Range;
   /**
-   * The line to go to: the one that names `symbol`, or else the first line. For a related passage, the lines
-   * that show the relation: a call, a mention, a definition, or the lines nearest in meaning.
+   * The line to go to: the one that names `symbol` or has the heading, also if it is above `range`. Without
+   * either, the first line. For a related passage, the lines that show the relation: a call, a mention, a
+   * definition, or the lines nearest in meaning.
    */
   readonly selectionRange: Range;
   readonly collection: string;
@@ -171,6 +190,12 @@ export interface SearchResult {
    * passages.
    */
   readonly bestLines: Range | null;
+  /**
+   * The line of `range` that matches best; null for related passages and if no line has a word of the query.
+   */
+  readonly matchedLine: MatchedLine | null;
+  /** The line that names the definition, if `range` begins below it; else "". */
+  readonly head: string;
 }
 
 /** One of the alternatives that a clarifying question offers. */
@@ -261,6 +286,13 @@ export interface AnsweredIn {
   readonly reason: string;
 }
 
+/** Places that have only one word of the query. They were left out, because others have more of it. */
+export interface FurtherPlaces {
+  /** The word. A search for it shows the places. */
+  readonly word: string;
+  readonly places: number;
+}
+
 export interface SearchAnswer {
   readonly results: readonly SearchResult[];
   readonly verdict: Verdict;
@@ -271,6 +303,8 @@ export interface SearchAnswer {
   /** The steps that reached their deadline. What they found by then was used. */
   readonly brokenOff: readonly string[];
   readonly retrieval: AnsweredIn;
+  /** What was left out, the most frequent word first. */
+  readonly further: readonly FurtherPlaces[];
 }
 
 /** The params of `cairn/references`. Give either `symbol`, or `text_document` and `position`. */

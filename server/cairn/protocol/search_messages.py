@@ -157,15 +157,39 @@ class FilePassage:
 
 
 @frozen
+class Mark:
+    """The characters `[start, end)` of a text, in UTF-16 code units."""
+
+    start: int
+    end: int
+
+
+@frozen
+class MatchedLine:
+    """The line of a result that matches the query best."""
+
+    line: int
+    """The 0-based line of the file."""
+    text: str
+    """The line without its indentation; a long line is cut around what matches."""
+    marks: tuple[Mark, ...]
+    """The words of the query in `text`, in order."""
+
+
+@frozen
 class SearchResult:
+    """A definition, or a section of a document, that answers the query."""
+
     path: str
     folder: str
     """The URI of the workspace folder."""
     uri: str
     range: Range
+    """The lines of `snippet`: the definition or section, or the part of a long one that matches best."""
     selection_range: Range
-    """The line to go to: the one that names `symbol`, or else the first line. For a related passage, the
-    lines that show the relation: a call, a mention, a definition, or the lines nearest in meaning."""
+    """The line to go to: the one that names `symbol` or has the heading, also if it is above `range`. Without
+    either, the first line. For a related passage, the lines that show the relation: a call, a mention, a
+    definition, or the lines nearest in meaning."""
     collection: str
     title: str
     header_path: str
@@ -192,6 +216,11 @@ class SearchResult:
     best_lines: Range | None = None
     """The lines of `range` that answer the question best; null if the query is a name, and for related
     passages."""
+    matched_line: MatchedLine | None = None
+    """The line of `range` that matches best; null for related passages and if no line has a word of the
+    query."""
+    head: str = ""
+    """The line that names the definition, if `range` begins below it; else ""."""
 
 
 @frozen
@@ -285,6 +314,15 @@ class AnsweredIn:
 
 
 @frozen
+class FurtherPlaces:
+    """Places that have only one word of the query. They were left out, because others have more of it."""
+
+    word: str
+    """The word. A search for it shows the places."""
+    places: int
+
+
+@frozen
 class SearchAnswer:
     results: tuple[SearchResult, ...]
     verdict: Verdict
@@ -295,3 +333,5 @@ class SearchAnswer:
     broken_off: tuple[str, ...] = ()
     """The steps that reached their deadline. What they found by then was used."""
     retrieval: AnsweredIn = field(factory=AnsweredIn)
+    further: tuple[FurtherPlaces, ...] = ()
+    """What was left out, the most frequent word first."""
