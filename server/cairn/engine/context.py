@@ -43,6 +43,7 @@ from cairn.index.vectors.vector_store import ChunkText, static_vectors
 from cairn.protocol.search_messages import ChunkType
 from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.meaning import table_of
+from cairn.retrieval.place_choice import Shown, whole_chunks
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.referrals import definitions_around
@@ -346,14 +347,16 @@ class _Asked:
     def shown(self, passages: Sequence[Grouped]) -> tuple[protocol.ContextPassage, ...]:
         query, used, defined = self.query, self.passage.used, self.passage.defined
 
-        def shown(each: Grouped) -> protocol.ContextPassage:
+        rows = whole_chunks(self.request.readers, [each.ranked for each in passages])
+
+        def shown(each: Grouped, row: Shown) -> protocol.ContextPassage:
             names = shared_names(used, defined, each.ranked)
             matched = (*matched_terms(query, each.ranked.stored), *names) if query else names
             terms = tuple(dict.fromkeys(matched))
-            result = search_result(self.request.folders, each.ranked, terms, protocol.Context())
+            result = search_result(self.request.folders, row, terms, protocol.Context())
             return protocol.ContextPassage(each.group, each.reasons, result)
 
-        return tuple(map(shown, passages))
+        return tuple(map(shown, passages, rows))
 
 
 def _name(uri: str) -> str:

@@ -24,7 +24,9 @@ from cairn.engine.search import judged, nothing_judged
 from cairn.errors import InvalidRequestError
 from cairn.protocol import AnswerPlan, Bullet, Excerpt, ScoredChunk, SearchResult
 from cairn.retrieval.intent import readme_of
+from cairn.retrieval.place_choice import whole_chunks
 from cairn.retrieval.query import MAX_QUERY_CHARS, Query
+from cairn.retrieval.query_words import QueryWords
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import NOTHING_MATCHES
 from cairn.schema.convert import unstructure
@@ -98,7 +100,8 @@ class _Discovery:
     """A note if the query was too long and is cut; otherwise ""."""
 
     def results(self, chunks: Sequence[ScoredChunk]) -> tuple[SearchResult, ...]:
-        return search_results(self.request, in_order(chunks, self.searcher.found), self.query)
+        rows = whole_chunks(self.request.readers, in_order(chunks, self.searcher.found))
+        return search_results(self.request, rows, QueryWords(self.query, self.terms.shares))
 
     def judge(self, chunks: Sequence[ScoredChunk]) -> protocol.Verdict:
         found = in_order(chunks, self.searcher.found)

@@ -24,6 +24,7 @@ from cairn.index.references.graph import ReferenceGraph
 from cairn.protocol.relation_messages import ReferenceDirection
 from cairn.retrieval.name_fit import Typed
 from cairn.text.nearest import near
+from cairn.text.unicode import utf16_length
 from cairn.text.verbatim import lines_of
 
 _PLACE = re.compile(r"(?P<path>.+?)(?::|#L)(?P<line>[0-9]{1,9})(?::(?P<column>[0-9]{1,9}))?", re.DOTALL)
@@ -316,5 +317,5 @@ def _enclosing(place: Place) -> protocol.EnclosingSymbol:
 
 def _name_range(line: int, character: int, name: str) -> protocol.Range:
     """Return the range of a name in UTF-16 code units."""
-    end = character + len(name.encode("utf-16-le", "surrogatepass")) // 2
+    end = character + utf16_length(name)
     return protocol.Range(protocol.Position(line, character), protocol.Position(line, end))

@@ -14,6 +14,7 @@ from cairn.engine.results import contexts, milliseconds, search_result
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.reader.records import StoredChunk
+from cairn.retrieval.place_choice import whole_chunks
 from cairn.retrieval.related_chunks import ChunkRange, Relations, rank_related, relate
 from cairn.retrieval.related_lines import with_lines
 from cairn.retrieval.scores import Ranked
@@ -36,8 +37,10 @@ def related(request: Request, params: protocol.RelatedParams) -> protocol.Relate
     found = with_lines(ranked, relations, table_for(request, relations))
     used, defined = passage.used, passage.defined
     results = tuple(
-        search_result(folders, ranked, shared_names(used, defined, ranked), around)
-        for ranked, around in zip(found, contexts(found, readers, params.context), strict=True)
+        search_result(folders, row, shared_names(used, defined, row.ranked), around)
+        for row, around in zip(
+            whole_chunks(readers, found), contexts(found, readers, params.context), strict=True
+        )
     )
     return protocol.RelatedAnswer(results, index_state(request, results), {"total": milliseconds(started)})
 

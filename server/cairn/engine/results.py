@@ -8,78 +8,65 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from cairn import protocol
-from cairn.chunking.definition_place import definition_lines, kind_at
-from cairn.chunking.model import Chunk
 from cairn.engine.folders import Folder
 from cairn.engine.request import Request
 from cairn.index.reader.index_reader import IndexReader
-from cairn.retrieval.query import Query
+from cairn.retrieval.place_choice import Shown
+from cairn.retrieval.query_words import QueryWords
 from cairn.retrieval.ranking import neighbours
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import matched_terms
 from cairn.retrieval.window_ranking import FurtherPassage
+from cairn.text.verbatim import lines_of
 
 _REASONS = 3
 """The maximum number of reasons of a result, so that they fit in a line. `explain` shows all."""
+_LONGEST_LINE, _LONGEST_BEFORE = 200, 80
+"""The maximum number of characters of a matched line, and of those before the first matching word."""
+_OF_NAME = 0.01
+"""How much less a line with the name counts, which the row's label already shows."""
 _OTHER_FIELDS = 500
 """The estimated number of characters of a result's other fields, such as paths, titles and hashes."""
 
 
 def search_results(
     request: Request,
-    ranked: Sequence[Ranked],
-    query: Query,
+    rows: Sequence[Shown],
+    words: QueryWords,
     context: int = 0,
     *,
     explain: bool = False,
 ) -> tuple[protocol.SearchResult, ...]:
-    """Return the passages as results, each with up to `context` chunks before and after it."""
-    around = contexts(ranked, request.readers, context)
+    """Return the rows as results, each with up to `context` chunks before and after it."""
+    around = contexts([row.ranked for row in rows], request.readers, context)
     return tuple(
-        search_result(
-            request.folders,
-            each,
-            matched_terms(query, each.stored),
-            shown,
-            explain=explain,
-            # This is a definition in the chunk whose name is in the query.
-            named=next((name for name in each.stored.chunk.defines if name in query.names), ""),
+        evolve(
+            search_result(
+                request.folders, row, matched_terms(words.query, row.ranked.stored), near, explain=explain
+            ),
+            matched_line=_matched_line(row, words),
         )
-        for each, shown in zip(ranked, around, strict=True)
+        for row, near in zip(rows, around, strict=True)
     )
-
-
-def _titled(name: str, chunk: Chunk) -> Chunk:
-    """Return the chunk with the title of `name`, which is a definition in it but not its main one."""
-    line = definition_lines(chunk, name)[0]
-    header = chunk.header_path
-    if chunk.symbol and header.endswith(chunk.symbol):
-        header = header.removesuffix(chunk.symbol) + name
-    return evolve(chunk, symbol=name, symbol_kind=kind_at(chunk, line), title=name, header_path=header)
 
 
 def search_result(
     folders: Sequence[Folder],
-    ranked: Ranked,
+    row: Shown,
     matched: tuple[str, ...],
     context: protocol.Context,
     *,
     explain: bool = True,
-    named: str = "",
 ) -> protocol.SearchResult:
-    """Return one result. `named` is the name of a definition in it that is also in the query, or ""."""
+    ranked = row.ranked
     stored, chunk = ranked.stored, ranked.stored.chunk
     folder = folders[ranked.folder]
-    if named and named != chunk.symbol:
-        chunk = _titled(named, chunk)
-    line = definition_lines(stored.chunk, chunk.symbol)[0] if chunk.symbol else chunk.start_line
-    selected = ranked.lines or (line, line + 1)
     return protocol.SearchResult(
         path=stored.path,
         folder=folder.uri,
         uri=folder.uri_of(stored.path),
-        range=protocol.whole_lines(chunk.start_line, chunk.end_line),
-        selection_range=protocol.whole_lines(*selected),
+        range=protocol.whole_lines(row.first, row.last),
+        selection_range=protocol.whole_lines(*(ranked.lines or (row.place.line, row.place.line + 1))),
         collection=stored.collection,
         title=chunk.title,
         header_path=chunk.header_path,
@@ -91,11 +78,32 @@ def search_result(
         source=ranked.source,
         matched_terms=matched,
         reasons=ranked.positive_signals()[:_REASONS],
-        snippet=chunk.text,
+        snippet=row.text,
         context=context,
         content_hash=stored.content_hash,
         match_explain=tuple(map(str, ranked.reasons)) if explain else None,
+        head=row.head.strip(),
     )
+
+
+def _matched_line(row: Shown, words: QueryWords) -> protocol.MatchedLine | None:
+    """Return the shown line with the rarest words of the query. Of equal lines, the first below the name."""
+    lines = lines_of(row.text)
+    shares = [words.share(words.in_text(line)) for line in lines]
+    named = row.place.line - row.first
+    if 0 <= named < len(shares):
+        shares[named] -= _OF_NAME
+    best = max(range(len(lines)), key=shares.__getitem__)
+    if shares[best] <= 0:
+        return None
+    text = lines[best].strip()
+    marks = words.marks(text)
+    if marks and marks[0][0] > _LONGEST_BEFORE:
+        text = "…" + text[marks[0][0] - _LONGEST_BEFORE // 2 :]
+        marks = words.marks(text)
+    text = text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 1] + "…"
+    shown = (protocol.Mark(start, end) for start, end in marks if end <= len(text))
+    return protocol.MatchedLine(row.first + best, text, tuple(shown))
 
 
 def with_passages(result: protocol.SearchResult, further: Sequence[FurtherPassage]) -> protocol.SearchResult:

@@ -18,7 +18,9 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.languages.registry import KNOWN_LANGUAGES, language_of_fence, nearest_language
 from cairn.retrieval.matching import term_shares
 from cairn.retrieval.meaning import table_of
+from cairn.retrieval.place_choice import choose
 from cairn.retrieval.query import Query, understand
+from cairn.retrieval.query_words import QueryWords
 from cairn.retrieval.ranking import EVERYTHING, rank
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import JUDGED, judge
@@ -54,14 +56,17 @@ def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.
         cancelled=request.cancelled,
     )
     found = ranking.results(max(params.limit, JUDGED), settings.diversity)
+    if query.is_short:
+        found += ranking.called(found, params.limit)
     passages, strength = passages_of_results(ranking, found, table_of(request.meaning))
     found = by_best_passage(found, passages)
-    shown = found[: params.limit]
-    further = further_passages(ranking, passages, shown, params.passages - 1)
-    results = search_results(request, shown, query, params.context, explain=params.explain)
-    results = tuple(map(with_passages, results, further))
-    results = tuple(map(with_best_lines, results, best_lines(passages, shown)))
     shares = term_shares(query, request.vocabulary)
+    words = QueryWords(query, shares)
+    choice = choose(words, ranking, found, passages, params.limit)
+    results = search_results(request, choice.rows, words, params.context, explain=params.explain)
+    further = further_passages(ranking, passages, choice.rows, params.passages - 1)
+    results = tuple(map(with_passages, results, further))
+    results = tuple(map(with_best_lines, results, best_lines(passages, choice.rows)))
     answer = protocol.SearchAnswer(
         results=results,
         verdict=judged(request, query, found, shares, strength, ranking.legs.remark),
@@ -71,6 +76,7 @@ def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.
         index=index_state(request, results),
         timings={**ranking.timings, "total": milliseconds(started)},
         broken_off=tuple(ranking.legs.broken_off),
+        further=tuple(protocol.FurtherPlaces(word, places) for word, places in choice.left_out),
     )
     if ranking.problem is None and not answer.broken_off:
         request.keep(key, answer, len(params.query) + characters_of(results))

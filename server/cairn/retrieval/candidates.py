@@ -282,7 +282,7 @@ def _similarity(found: Floats, compared: Floats) -> Floats:
 MOST_FILES = 200
 _MOST_OF_A_FILE = 12
 """The maximum number of chunks ranked of one file. No signal uses more than eight."""
-_ALWAYS_RANKED = ("symbol", "exact", "reexport", "file", "named")
+_ALWAYS_RANKED = ("symbol", "exact", "reexport", "file", "named", "called")
 """The legs whose chunks are always ranked."""
 _BEST, _SUM, _COVERED, _MEANING = 0.5, 1.5, 1.5, 3.5
 """The weights of the strongest signals, as in `retrieval/signals.py`."""

@@ -60,6 +60,8 @@ _RESPELLED = 0.5
 """The score of a name in another convention, which users seldom mean. One in another case scores 0.9."""
 _NOT_IN_OWNER = 0.25
 """The factor for definitions outside the type or module named in the query, if that defines the name too."""
+_LEAST_CALLED, _MAX_CALLED = 0.5, 40
+"""The minimum share of a query's words in names, and the maximum number of chunks found by such names."""
 _SIGILS = ("$", "@", "_", "#")
 """Marks that some languages put before a name. Users often leave them out."""
 _SIGILLED = 0.9
@@ -164,6 +166,8 @@ class Legs:
                     if word.place < len(query.groups):
                         stems = (stem(part) for one in words[word.place] for part in one.split())
                         pool.words.append(QueryWord(frozenset(stems), word.idf, word.postings))
+                if query.is_short:
+                    pool.found["called"] = _called(pool, allowed)
 
     def by_files(self) -> None:
         """Find files by keywords in paths and commit subjects, and by paths that the query contains."""
@@ -333,6 +337,24 @@ class Legs:
     def check_cancelled(self) -> None:
         if self.cancelled():
             raise QueryCancelledError("The request was cancelled.")
+
+
+def _called(pool: Pool, allowed: Ids | None) -> dict[int, float]:
+    """Return the chunks whose definitions or headings are called by most of the query's words, each with the
+    share of the words, weighted by inverse document frequency."""
+    possible = sum(word.idf for word in pool.words)
+    if not possible:
+        return {}
+    named = [word.postings.ids[word.postings.names > 0] for word in pool.words]
+    ids, places = np.unique(np.concatenate(named).astype(np.int64), return_inverse=True)
+    weights = np.repeat([word.idf / possible for word in pool.words], list(map(len, named)))
+    shares = np.bincount(places, weights, len(ids))
+    is_found = (shares >= _LEAST_CALLED) & ~np.isin(ids, pool.keywords.hidden)
+    if allowed is not None:
+        is_found &= np.isin(ids, allowed)
+    ids, shares = ids[is_found], shares[is_found]
+    best = np.lexsort((-pool.keywords.scores_by_names(ids), -np.round(shares, 3)))[:_MAX_CALLED]
+    return dict(zip(ids[best].tolist(), shares[best].tolist(), strict=True))
 
 
 @frozen

@@ -56,6 +56,9 @@ _MAX_FRAGMENTS = 3
 _MAX_NAME_WORDS = 4
 """The maximum number of plain words that may be a name ("add url rule"). More words are a sentence."""
 
+_MAX_SHORT_WORDS = 5
+"""The maximum number of words that may be a name with further words. More words are a question."""
+
 _ALPHA = 0.5
 """With this balance, both keywords and vectors have the full weights of `signals`."""
 _SYMBOL_ALPHA = 0.15
@@ -153,6 +156,12 @@ class Query:
         """Whether the query is one name that is not a plain word. Vectors change nothing for a defined name:
         without them, the NDCG@10 of symbol queries is equal (0.991, 0.957 in checkouts, 0.997 in others)."""
         return self.is_symbol and not is_plain_word(self.text.strip())
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the query is a few plain words, which often are a name or a part of one."""
+        few = len(self.text.split()) <= _MAX_SHORT_WORDS and 0 < len(self.terms) <= _MAX_SHORT_WORDS
+        return few and self.report is None and not (self.is_symbol or self.paths or self.quotes)
 
     @cached_property
     def is_one_text(self) -> bool:

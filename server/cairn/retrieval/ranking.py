@@ -103,6 +103,27 @@ class Ranking:
                 results = diversify(results + shown(slice(limit, None)), diversity)[:limit]
             return results
 
+    def called(self, beside: Sequence[Ranked], limit: int) -> list[Ranked]:
+        """Return the best chunk of up to `limit` further files that define a name with most of the first
+        query's words, each with the score of its file."""
+        files = self.candidates.files
+        known = {(each.folder, each.stored.path) for each in beside}
+        shares = self.candidates.column(self.legs.found("called"))
+        best: dict[int, int] = {}
+        order = np.lexsort((-self.values[0], -shares))
+        for place in order[: np.count_nonzero(shares)].tolist():
+            file = int(self.candidates.file_of[place])
+            if (files[file].folder, files[file].path) not in known:
+                best.setdefault(file, place)
+        chosen = dict(list(best.items())[:limit])
+        fetched = self.fetch(chosen.values())
+        totals = self.scores.totals
+        return [
+            evolve(fetched[place], score=float(totals[file]))
+            for file, place in chosen.items()
+            if place in fetched
+        ]
+
     def package(self, folder: int, path: str) -> float:
         packages = self.inputs.packages
         return packages[folder].around(path) if packages else 0.0

@@ -15,6 +15,7 @@ from cairn.embedding.static import StaticTable
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.candidates import Floats
+from cairn.retrieval.place_choice import Shown
 from cairn.retrieval.question_kinds import QuestionKind
 from cairn.retrieval.ranking import Ranking
 from cairn.retrieval.scores import Ranked, by_key
@@ -302,10 +303,10 @@ def by_best_passage(found: Sequence[Ranked], passages: Sequence[Passage]) -> lis
 
 
 def further_passages(
-    ranking: Ranking, ranked: Sequence[Passage], shown: Sequence[Ranked], most: int
+    ranking: Ranking, ranked: Sequence[Passage], shown: Sequence[Shown], most: int
 ) -> list[Sequence[FurtherPassage]]:
     """Return for each result up to `most` passages of its file, best first, without overlaps."""
-    files = {(result.folder, result.stored.path): result for result in reversed(shown)}
+    files = {(row.ranked.folder, row.ranked.stored.path): row for row in reversed(shown)}
     ranked = [each for each in ranked if (each.folder, each.stored.path) in files]
     if most <= 0:
         return [()] * len(shown)
@@ -314,21 +315,20 @@ def further_passages(
         if passage.score < _LEAST_OF_BEST * ranked[0].score:
             break
         file = passage.folder, passage.stored.path
-        chunk = files[file].stored.chunk
-        _add(found[file], passage, (chunk.start_line, chunk.end_line), most)
+        _add(found[file], passage, (files[file].first, files[file].last), most)
     for (folder, path), of_file in found.items():
         found[folder, path] = [each for each in of_file if _read(each, ranking.readers[folder], path)]
     # Only the first result of a file gets the file's further passages.
-    return [found.pop((result.folder, result.stored.path), ()) for result in shown]
+    return [found.pop((row.ranked.folder, row.ranked.stored.path), ()) for row in shown]
 
 
-def best_lines(ranked: Sequence[Passage], shown: Sequence[Ranked]) -> list[tuple[int, int] | None]:
-    """Return for each result the lines `[first, last)` shared with its file's best passage, or None."""
+def best_lines(ranked: Sequence[Passage], shown: Sequence[Shown]) -> list[tuple[int, int] | None]:
+    """Return for each row the lines `[first, last)` shared with its file's best passage, or None."""
     best: list[tuple[int, int] | None] = []
-    for result in shown:
-        chunk, file = result.stored.chunk, (result.folder, result.stored.path)
+    for row in shown:
+        file = row.ranked.folder, row.ranked.stored.path
         parts = (
-            (max(each.first, chunk.start_line), min(each.last, chunk.end_line))
+            (max(each.first, row.first), min(each.last, row.last))
             for each in ranked
             if (each.folder, each.stored.path) == file
         )

@@ -14,6 +14,11 @@ def well_formed(text: str) -> str:
     return text
 
 
+def utf16_length(text: str) -> int:
+    """Return the length of a text in UTF-16 code units, in which LSP counts characters."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
 def without_accents(text: str) -> str:
     decomposed = unicodedata.normalize("NFD", text)
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter))

@@ -1,0 +1,215 @@
+"""Choose among the candidates of `place_ranking` the rows of a search, and the lines that each row shows."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from attrs import evolve, frozen
+
+from cairn.chunking.model import Chunk
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import StoredChunk
+from cairn.languages.registry import CONFIG_LANGUAGES
+from cairn.retrieval.place_ranking import Candidate, candidates, leads
+from cairn.retrieval.places import TOP, Place, outlines
+from cairn.retrieval.query_words import QueryWords
+from cairn.retrieval.ranking import Ranking
+from cairn.retrieval.scores import Ranked
+from cairn.retrieval.windows import Passage
+from cairn.text.verbatim import lines_of, lines_with_ends
+
+_PER_FILE = 2
+"""The maximum number of places of one file for a few words."""
+_NEAR = 5
+"""Two places of a file that begin within this many lines are one for a reader, as a class and its
+constructor."""
+_LEAST_OF_BEST = 0.6
+"""The least share of the best row's words that a row must have. With fewer, it only has a common word."""
+_COVERING = 0.75
+"""The least share of the query in the best row from which rows with less are left out."""
+_LONGEST_ABOVE = 30
+"""The maximum number of lines of a comment above a definition that are shown with it."""
+
+
+@frozen
+class Shown:
+    """A row of a search: a place, and the lines `[first, last)` that are shown of it."""
+
+    ranked: Ranked
+    """The chunk that has the lines, with the title and name of the place, and the score of the row."""
+    place: Place
+    first: int
+    last: int
+    head: str = ""
+    """The line that names the place, if it is above `first`."""
+
+    @property
+    def text(self) -> str:
+        chunk = self.ranked.stored.chunk
+        if (self.first, self.last) == (chunk.start_line, chunk.end_line):
+            return chunk.text
+        lines = lines_with_ends(chunk.text)
+        return "".join(lines[self.first - chunk.start_line : self.last - chunk.start_line])
+
+
+@frozen
+class Choice:
+    rows: Sequence[Shown]
+    left_out: Sequence[tuple[str, int]] = ()
+    """The words that alone are in places which were left out, each with the number of these places."""
+
+
+def choose(
+    words: QueryWords,
+    ranking: Ranking,
+    found: Sequence[Ranked],
+    passages: Sequence[Passage],
+    limit: int,
+) -> Choice:
+    """Return up to `limit` rows. `found` are the results best first, and `passages` the windows of their
+    files. For a question, each result becomes the best place in its chunk. A few words get the best places of
+    all files."""
+    if not words.query.is_short:
+        chosen = [_best_in(words, ranking, each, passages) for each in found[:limit]]
+        return Choice(_rows(ranking.readers, chosen))
+    every = candidates(words, ranking, found, passages)
+    every.sort(key=lambda each: -each.score)
+    best = _distinct(every, 2 * limit)
+    kept, left_out = _without_filler(words, best)
+    scores = sorted((each.ranked.score for each in kept), reverse=True)
+    scored = [(each, evolve(each.ranked, score=score)) for each, score in zip(kept, scores, strict=True)][
+        :limit
+    ]
+    return Choice(_rows(ranking.readers, scored), left_out)
+
+
+def _best_in(
+    words: QueryWords, ranking: Ranking, each: Ranked, passages: Sequence[Passage]
+) -> tuple[Candidate, Ranked]:
+    """Return the best place with lines in the result's chunk."""
+    inside = [p for p in passages if p.stored.id == each.stored.id and p.folder == each.folder]
+    found = candidates(words, ranking, [each], inside)
+    with_lines = [candidate for candidate in found if candidate.seen.chunk is not None]
+    return max(with_lines or found, key=lambda candidate: candidate.score), each
+
+
+def _distinct(every: Iterable[Candidate], limit: int) -> list[Candidate]:
+    """Return the first candidates, without a place beside a better one, and at most `_PER_FILE` of a file."""
+    of_file: defaultdict[tuple[int, str], list[Candidate]] = defaultdict(list)
+    chosen: list[Candidate] = []
+    for each in every:
+        others = of_file[each.file]
+        is_beside = any(abs(each.place.line - other.place.line) <= _NEAR for other in others)
+        if len(others) < _PER_FILE and not (is_beside and not each.is_whole):
+            others.append(each)
+            chosen.append(each)
+        if len(chosen) == limit:
+            break
+    return chosen
+
+
+def _without_filler(
+    words: QueryWords, best: Sequence[Candidate]
+) -> tuple[list[Candidate], list[tuple[str, int]]]:
+    """Return the candidates without those that have much less of the query than the best, and the words that
+    those have."""
+    highest = max((each.covered for each in best[:3]), default=0.0)
+    if highest < _COVERING or len(words.query.terms) < 2:
+        return list(best), []
+    least = _LEAST_OF_BEST * highest
+    kept = [each for each in best if each.covered >= least]
+    alone = Counter(
+        words.query.terms[next(iter(each.terms))]
+        for each in best
+        if each.covered < least and len(each.terms) == 1
+    )
+    return kept, alone.most_common()
+
+
+def _rows(readers: Sequence[IndexReader], chosen: Sequence[tuple[Candidate, Ranked]]) -> list[Shown]:
+    rows = []
+    for candidate, ranked in chosen:
+        reader, place = readers[ranked.folder], candidate.place
+        path = ranked.stored.path
+        stored = candidate.seen.chunk
+        naming = None
+        if stored is None or candidate.is_whole or not _has(stored, place.line):
+            naming = next(iter(reader.between(path, place.line, place.line + 1)), None)
+        if stored is None or (candidate.is_whole and naming is not None):
+            stored = naming or ranked.stored
+        rows.append(shown(evolve(ranked, stored=stored), place, naming))
+    return rows
+
+
+def whole_chunks(readers: Sequence[IndexReader], every: Sequence[Ranked]) -> list[Shown]:
+    """Return a row for each result that shows all of its chunk, under the name of the definition around the
+    lines that it selects, or else of the chunk's main definition."""
+    of_folder = {
+        folder: outlines(readers[folder], [each.stored for each in every if each.folder == folder])
+        for folder in {each.folder for each in every}
+    }
+    rows = []
+    for each in every:
+        chunk, outline = each.stored.chunk, of_folder[each.folder][each.stored.path]
+        line = chunk.start_line if each.lines is None else each.lines[0]
+        number = outline.owners_of(line, line + 1)[0]
+        if each.lines is None:
+            main = (
+                n
+                for n, place in enumerate(outline.places)
+                if place.name == chunk.symbol and chunk.start_line <= place.line < chunk.end_line
+            )
+            number = next(main, number)
+        place = Place(chunk.title, line=line) if number == TOP else outline.places[number]
+        row = shown(each, place)
+        rows.append(evolve(row, first=chunk.start_line, last=chunk.end_line))
+    return rows
+
+
+def shown(ranked: Ranked, place: Place, naming: StoredChunk | None = None) -> Shown:
+    """Return the row for a place of which the result's chunk has lines. `naming` is the chunk that has the
+    line with the name, if it is another one."""
+    stored = ranked.stored
+    chunk = stored.chunk
+    first, last = max(chunk.start_line, place.start), min(chunk.end_line, place.end)
+    if first >= last:  # the file as a whole, or an outline of a later version of the text
+        first, last = chunk.start_line, chunk.end_line
+    else:
+        lines = lines_of(chunk.text)
+        while first > max(chunk.start_line, place.start - _LONGEST_ABOVE) and leads(
+            lines[first - 1 - chunk.start_line]
+        ):
+            first -= 1
+    head = ""
+    if place.line < first and naming is not None and _has(naming, place.line):
+        head = lines_of(naming.chunk.text)[place.line - naming.chunk.start_line]
+    return Shown(
+        evolve(ranked, stored=evolve(stored, chunk=_retitled(chunk, stored.path, place))),
+        place,
+        first,
+        last,
+        head,
+    )
+
+
+def _retitled(chunk: Chunk, path: str, place: Place) -> Chunk:
+    if place.is_definition:
+        return evolve(
+            chunk,
+            title=place.title,
+            symbol=place.name,
+            symbol_kind=place.kind,
+            parent=place.around[-1] if place.around else "",
+            header_path=" > ".join((*place.around, place.name)),
+        )
+    if place.name == chunk.title or not place.name:
+        return chunk
+    file = path.rpartition("/")[2]
+    title = f"{file}: {place.name}" if chunk.language in CONFIG_LANGUAGES else place.name
+    header = " > ".join((*place.around, place.name))
+    return evolve(chunk, title=title, symbol="", symbol_kind="", parent="", header_path=header)
+
+
+def _has(stored: StoredChunk, line: int) -> bool:
+    return stored.chunk.start_line <= line < stored.chunk.end_line

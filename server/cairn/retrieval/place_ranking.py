@@ -1,0 +1,217 @@
+"""Choose the definitions and sections that a search shows.
+
+`ranking` ranks files, and `window_ranking` their windows of a few lines. A result is a place in a file: the
+definition or section with the lines that match best, or with the name that was typed. For a question, each
+file shows its best place, in the order of the files. A few words often are a name, or a part of one, so the
+places of all found files compete, also by their names.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+from attrs import define, frozen
+
+from cairn.index.reader.records import StoredChunk
+from cairn.languages.syntax import PROTOTYPE
+from cairn.retrieval.evidence_lines import is_comment
+from cairn.retrieval.places import TOP, Outline, Place, outlines
+from cairn.retrieval.query_words import QueryWords
+from cairn.retrieval.ranking import Ranking
+from cairn.retrieval.scores import Ranked
+from cairn.retrieval.windows import Passage
+from cairn.text.identifiers import words_in
+from cairn.text.nearest import letters_of
+from cairn.text.verbatim import lines_of
+from cairn.workspace.collections import FileKind
+
+_KINDS = {
+    "field": 0.0, "parameter": 0.0, "test": 0.2, "variable": 0.3, "property": 0.3, "module": 0.3, "impl": 0.5,
+    "constant": 0.5, "constructor": 0.6, "type": 0.8, "enum": 0.9,
+}  # fmt: skip
+"""How likely users look for a definition of each kind; 1 for all others, such as functions and types."""
+_PER_FURTHER_WORD = 0.3
+"""How much a further word in a name takes away: `ThemeStackError` means "theme stack" less than
+`ThemeStack`."""
+_LONG = 4.0
+"""The logarithm of the number of lines from which a definition counts as long."""
+_DECLARING = (".h", ".d.ts", ".pyi")
+
+
+@define(eq=False)
+class _Seen:
+    """What the windows of a file say of one of its places."""
+
+    best: float = 0.0
+    """The score of the best window with lines of the place."""
+    naming: float = 0.0
+    """The score of the best window with the line that names it."""
+    terms: frozenset[int] = frozenset()
+    chunk: StoredChunk | None = None
+    """The chunk of the best window."""
+
+
+@frozen(eq=False)
+class Candidate:
+    """A place that a search may show."""
+
+    ranked: Ranked
+    """The result of its file."""
+    place: Place
+    seen: _Seen
+    is_whole: bool
+    """Whether the name has all words of the query."""
+    terms: frozenset[int]
+    """The terms in the place, in its name, and in the names around it."""
+    covered: float
+    """The share of the query that these terms are, 0 to 1."""
+    values: tuple[float, ...]
+    """The values of SIGNALS."""
+
+    @property
+    def score(self) -> float:
+        return sum(weight * value for weight, value in zip(_WEIGHTS, self.values, strict=True))
+
+    @property
+    def file(self) -> tuple[int, str]:
+        return self.ranked.folder, self.ranked.stored.path
+
+
+WEIGHTS = {
+    "file": 2.2,
+    "words in the place": 2.6,
+    "the window that names it": 4.0,
+    "its best window": 1.8,
+    "kind": 1.5,
+    "length": 1.6,
+    "words in the name": 0.5,
+    "all words in the name": 8.0,
+    "all words in the name and around it": 1.7,
+    "the name itself": 2.0,
+    "is a test": -3.0,
+    "is a declaration": -1.5,
+    "is in a header": -0.8,
+    "is a file": -1.5,
+}
+"""The weight of each value of a candidate, fitted on half of the repositories of `benchmarks/palette`."""
+_WEIGHTS = tuple(WEIGHTS.values())
+
+
+def candidates(
+    words: QueryWords, ranking: Ranking, found: Sequence[Ranked], passages: Sequence[Passage]
+) -> list[Candidate]:
+    """Return the places of the found files that a window or a name speaks for. Of files without a window,
+    the found chunk counts as one."""
+    files: dict[tuple[int, str], Ranked] = {}
+    windows: defaultdict[tuple[int, str], list[Passage]] = defaultdict(list)
+    for passage in passages:
+        windows[passage.folder, passage.stored.path].append(passage)
+    for each in found:
+        file = each.folder, each.stored.path
+        files.setdefault(file, each)
+        if file not in windows:
+            chunk = each.stored.chunk
+            windows[file].append(Passage(each.folder, each.stored, chunk.start_line, chunk.end_line, 0.0))
+    best_file = max((each.score for each in files.values()), default=0.0) or 1.0
+    best_window = max((passage.score for passage in passages), default=0.0) or 1.0
+    rate = _Rating(words, best_file, best_window)
+    every: list[Candidate] = []
+    for folder, reader in enumerate(ranking.readers):
+        here = {path: of_file for (number, path), of_file in windows.items() if number == folder}
+        chunks = {window.stored.id: window.stored for of_file in here.values() for window in of_file}
+        for path, outline in outlines(reader, chunks.values()).items():
+            if (folder, path) in files:
+                every += rate.places(outline, here[path], files[folder, path])
+    return every
+
+
+@frozen(eq=False)
+class _Rating:
+    words: QueryWords
+    best_file: float
+    best_window: float
+
+    def places(self, outline: Outline, windows: Sequence[Passage], ranked: Ranked) -> list[Candidate]:
+        words = self.words
+        seen = self._seen(outline, windows)
+        named = {
+            number
+            for number, place in enumerate(outline.places)
+            if words.may_name(place.name) and words.in_words(words_in(place.name))
+        }
+        found = [
+            self._candidate(outline, outline.places[number], seen.get(number, _Seen()), ranked)
+            for number in sorted((seen.keys() - {TOP}) | named)
+        ]
+        if TOP in seen or (outline.is_code and words.in_words(words_in(outline.file.name))):
+            found.append(self._candidate(outline, outline.file, seen.get(TOP, _Seen()), ranked))
+        return found
+
+    def _seen(self, outline: Outline, windows: Sequence[Passage]) -> dict[int, _Seen]:
+        """Return the places with lines in the windows."""
+        found: dict[int, _Seen] = {}
+        for window in windows:
+            start = window.stored.chunk.start_line
+            text = lines_of(window.stored.chunk.text.removesuffix("\n"))
+            lines = text[window.first - start : window.last - start]
+            of_place: defaultdict[int, list[str]] = defaultdict(list)
+            for number, line in zip(_owners(outline, window.first, lines), lines, strict=True):
+                of_place[number].append(line)
+            for number, own in of_place.items():
+                each = found.setdefault(number, _Seen())
+                each.terms |= self.words.in_text("\n".join(own))
+                if each.chunk is None or window.score > each.best:
+                    each.best, each.chunk = window.score, window.stored
+                if window.first <= (0 if number == TOP else outline.places[number].line) < window.last:
+                    each.naming = max(each.naming, window.score)
+        return found
+
+    def _candidate(self, outline: Outline, place: Place, seen: _Seen, ranked: Ranked) -> Candidate:
+        words, count = self.words, len(self.words.query.terms)
+        of_name = words_in(place.name)
+        named = words.in_words(of_name)
+        names_around = (*place.around, outline.file.name)
+        around = words.in_words([word for name in names_around for word in words_in(name)])
+        further = words.further(of_name, named)
+        tight = sum(words.shares[term] * value for term, value in named.items())
+        tight /= 1 + _PER_FURTHER_WORD * further
+        is_whole = bool(count) and len(named) == count
+        terms = frozenset(seen.terms | named.keys() | around.keys())
+        covered = words.share(terms)
+        query = words.query
+        is_exact = letters_of(place.name) == words.letters or (query.is_symbol and place.name in query.names)
+        values = (
+            ranked.score / self.best_file,
+            covered,
+            seen.naming / self.best_window,
+            seen.best / self.best_window,
+            _KINDS.get(place.kind, 1.0),
+            min(1.0, float(np.log1p(place.end - place.start)) / _LONG),
+            tight,
+            tight * is_whole,
+            float(bool(named) and not further and len(named.keys() | around.keys()) == count),
+            float(is_exact),
+            float(ranked.stored.kind in (FileKind.TESTS, FileKind.EXAMPLES)),
+            float(place.is_declaration or place.kind == PROTOTYPE),
+            float(outline.path.endswith(_DECLARING)),
+            float(place is outline.file),
+        )
+        return Candidate(ranked, place, seen, is_whole, terms, covered, values)
+
+
+def _owners(outline: Outline, first: int, lines: Sequence[str]) -> list[int]:
+    """Return the innermost place of each line. A comment or decorator directly above a definition belongs to
+    it."""
+    owners = outline.owners_of(first, first + len(lines) + 1)
+    for at in range(len(lines) - 1, -1, -1):
+        below = owners[at + 1]
+        if below not in (TOP, owners[at]) and outline.places[below].start > first + at and leads(lines[at]):
+            owners[at] = below
+    return owners[:-1]
+
+
+def leads(line: str) -> bool:
+    """Return whether the line belongs to a definition that begins below it."""
+    return is_comment(line) or line.lstrip().startswith(("@", "#["))

@@ -1,0 +1,173 @@
+"""List what a result can be in a file: its definitions, the sections of a document, or the file as a whole.
+
+The symbol table of a file has the exact lines of each definition. Files without one, such as configuration,
+have the names that their chunks define.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from cairn.chunking.definition_place import definition_lines, kind_at
+from cairn.chunking.markup import headings_of
+from cairn.chunking.model import Chunk
+from cairn.chunking.references.packed_table import PackedTable
+from cairn.chunking.references.symbol_table import TOP_LEVEL
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import StoredChunk
+from cairn.languages.registry import CONFIG_LANGUAGES, syntax_of
+
+TOP = -1
+"""The number of the file as a whole among its places."""
+
+_KEY = re.compile(r"""\s*(?:-\s+)?\[*["']?([A-Za-z_][\w.-]*)["']?\]*\s*(?:[:=]|$)""")
+"""Matches a line that gives a value to a key, or begins a table, in a configuration file."""
+
+
+@frozen
+class Place:
+    """A definition, a section, or a file. Lines are 0-based."""
+
+    name: str
+    kind: str = ""
+    """The kind of the definition; "" for a section or a file."""
+    around: tuple[str, ...] = ()
+    """The names of the enclosing definitions or sections, outermost first."""
+    start: int = 0
+    end: int = 1
+    """The line after the last one."""
+    line: int = 0
+    """The line that names it."""
+    is_declaration: bool = False
+    """Whether the definition is elsewhere: a prototype, an overload."""
+    separator: str = " > "
+    """What separates the names of enclosing definitions in a title."""
+
+    @property
+    def is_definition(self) -> bool:
+        return self.separator != " > "
+
+    @property
+    def title(self) -> str:
+        """The name after those of the enclosing definitions; the heading of a section."""
+        if not self.is_definition:
+            return self.name
+        return self.separator.join((*(name for name in self.around if " " not in name), self.name))
+
+
+@frozen(eq=False)
+class Outline:
+    """The places of one file. An enclosing place comes before those that it encloses."""
+
+    path: str
+    places: Sequence[Place]
+    owners: NDArray[np.int32]
+    """int32[lines]: the number of the innermost place of each line; TOP for a line outside of all."""
+    is_code: bool
+
+    def owners_of(self, first: int, last: int) -> list[int]:
+        """Return the numbers of the innermost places of the lines `[first, last)`."""
+        known: list[int] = self.owners[first:last].tolist()
+        return known + [TOP] * (last - first - len(known))
+
+    @cached_property
+    def file(self) -> Place:
+        return Place(self.path.rpartition("/")[2].partition(".")[0])
+
+
+_Known = tuple[Sequence[Place], NDArray[np.int32]]
+_known: WeakKeyDictionary[PackedTable, _Known] = WeakKeyDictionary()
+"""The places in each symbol table, as long as this is in memory: consecutive queries find the same files."""
+
+
+def outlines(reader: IndexReader, chunks: Iterable[StoredChunk]) -> dict[str, Outline]:
+    """Return the outline of each file of which some chunks are given, by path. Of a file without a symbol
+    table, only the places in these chunks are known."""
+    of_file: defaultdict[str, list[StoredChunk]] = defaultdict(list)
+    for stored in chunks:
+        of_file[stored.path].append(stored)
+    tables = _tables(reader, list(of_file))
+    return {
+        path: Outline(path, *_of_table(tables[path]), is_code=True)
+        if path in tables
+        else Outline(path, *_of_chunks(stored), is_code=False)
+        for path, stored in of_file.items()
+    }
+
+
+def _tables(reader: IndexReader, paths: Sequence[str]) -> dict[str, PackedTable]:
+    """Return the symbol tables of these files, without files that have none."""
+    by_id: defaultdict[int, list[str]] = defaultdict(list)
+    for number, path in reader.symbols_at(paths):
+        by_id[number].append(path)
+    found: dict[str, PackedTable] = {}
+    for source, sign, ids in reader.by_source(by_id):
+        for number, table in source.symbol_tables(ids).items():
+            found |= dict.fromkeys(by_id[sign * number], table)
+    return {path: table for path, table in found.items() if table.count}
+
+
+def _of_table(table: PackedTable) -> _Known:
+    if (known := _known.get(table)) is None:
+        separator = syntax_of(table.language).separator
+        places: list[Place] = []
+        for each in map(table.definition, range(table.count)):
+            parent = places[each.parent] if each.parent != TOP_LEVEL else None
+            around = (*parent.around, parent.name) if parent is not None else ()
+            if each.owner and each.owner not in around:
+                around = (*around, each.owner)
+            lines = each.start_line, each.end_line, each.line
+            places.append(Place(each.name, each.kind, around, *lines, each.is_declaration, separator))
+        known = _known[table] = places, _owners(places)
+    return known
+
+
+def _of_chunks(every: list[StoredChunk]) -> _Known:
+    every.sort(key=lambda each: each.chunk.position)
+    places = [place for stored in every for place in _of_chunk(stored.chunk)]
+    return places, _owners(places)
+
+
+def _owners(places: Sequence[Place]) -> NDArray[np.int32]:
+    owners = np.full(max((place.end for place in places), default=0), TOP, np.int32)
+    for number, place in enumerate(places):
+        owners[place.start : place.end] = number
+    return owners
+
+
+def _of_chunk(chunk: Chunk) -> list[Place]:
+    """Return the sections or definitions in the chunk. The first may begin above the chunk."""
+    start, end = chunk.start_line, chunk.end_line
+    above = tuple(filter(None, chunk.header_path.split(" > ")))[:-1]
+    if headings := headings_of(chunk.language, chunk.text):
+        begins = [(start + each.start, each.title, "") for each in headings]
+        if begins[0][0] > start:
+            begins.insert(0, (start, chunk.title, ""))
+    elif chunk.defines:
+        named = sorted((definition_lines(chunk, name)[0], name) for name in chunk.defines)
+        main = chunk.symbol, chunk.symbol_kind
+        begins = [
+            (line, name, main[1] if name == main[0] else kind_at(chunk, line) or "variable")
+            for line, name in named
+        ]
+    elif chunk.language in CONFIG_LANGUAGES:
+        lines = enumerate(chunk.text.split("\n"), start)
+        begins = [(line, key[1], "") for line, text in lines if (key := _KEY.match(text))]
+    else:
+        begins = []
+    if not begins:
+        return [Place(chunk.title, "", above, start, end, start)]
+    ends = [*(line for line, *_ in begins[1:]), end]
+    separator = "." if chunk.defines else " > "
+    return [
+        Place(name, kind, above, line, max(line + 1, last), line, separator=separator)
+        for (line, name, kind), last in zip(begins, ends, strict=True)
+    ]

@@ -1,0 +1,130 @@
+"""Compare the words of a query with names and with lines, faster and more freely than the keyword index: a
+beginning stands for a word (`lang` for `language`), and words may be joined (`git ignore` for `gitignore`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+
+from attrs import frozen
+
+from cairn.retrieval.query import Query
+from cairn.text.nearest import letters_of
+from cairn.text.unicode import utf16_length
+from cairn.text.words import stem, stems
+
+_ABBREVIATION = 0.8
+"""The share of a word that its beginning stands for."""
+_SHORTEST = 3
+"""The minimum number of letters of a beginning, and of a word that is found inside a longer one."""
+_REST = re.compile(r"[a-zß-ÿ]*")
+
+
+@frozen(eq=False)
+class QueryWords:
+    """The words of a query."""
+
+    query: Query
+    shares: Sequence[float]
+    """The share of each term in the query's total inverse document frequency."""
+
+    @cached_property
+    def letters(self) -> str:
+        return letters_of(self.query.text)
+
+    @cached_property
+    def _terms(self) -> list[list[tuple[str, ...]]]:
+        """The stems of each alternative of each term."""
+        return [
+            [tuple(part for word in text.split() for part in stems(word)) for text in group]
+            for group in self.query.groups
+        ]
+
+    @cached_property
+    def _beginnings(self) -> list[tuple[str, ...]]:
+        return [tuple({_beginning(each[0]) for each in term if each}) for term in self._terms]
+
+    @cached_property
+    def _openings(self) -> tuple[str, ...]:
+        """The first letters of all terms. A name with none of these has no word of the query."""
+        return tuple({each[:_SHORTEST] for term in self._beginnings for each in term})
+
+    def share(self, terms: Iterable[int]) -> float:
+        """Return the share of the query that these terms are, 0 to 1."""
+        return float(sum(self.shares[place] for place in terms))
+
+    def in_text(self, text: str) -> frozenset[int]:
+        """Return the terms of which the text contains a beginning."""
+        lowered = text.lower()
+        return frozenset(
+            place for place, term in enumerate(self._beginnings) if any(each in lowered for each in term)
+        )
+
+    def may_name(self, name: str) -> bool:
+        lowered = name.lower()
+        return any(each in lowered for each in self._openings)
+
+    def in_words(self, words: Sequence[str]) -> dict[int, float]:
+        """Return how well each term is among these words in lower case: 1, or less for a beginning."""
+        if not words:
+            return {}
+        known, joined = {stem(word) for word in words}, "".join(words)
+        found: dict[int, float] = {}
+        for place, term in enumerate(self._terms):
+            if any(each and known.issuperset(each) for each in term):
+                found[place] = 1.0
+            elif self._is_begun(self.query.terms[place], words, joined):
+                found[place] = _ABBREVIATION
+        return found
+
+    def _is_begun(self, term: str, words: Sequence[str], joined: str) -> bool:
+        if len(term) < _SHORTEST:
+            return False
+        if len(term) > _SHORTEST and term in joined:
+            return True
+        return any(
+            word.startswith(term) or (len(word) >= _SHORTEST and term.startswith(word)) for word in words
+        )
+
+    def further(self, words: Sequence[str], found: Mapping[int, float]) -> int:
+        """Return how many of the words belong to none of the terms that were found in them."""
+        known = {part for place in found for each in self._terms[place] for part in each}
+        texts = [self.query.terms[place] for place in found]
+
+        def belongs(word: str) -> bool:
+            return stem(word) in known or any(
+                word.startswith(text) or text.startswith(word) or word in text for text in texts
+            )
+
+        return sum(not belongs(word) for word in words)
+
+    def marks(self, text: str) -> list[tuple[int, int]]:
+        """Return the places `[start, end)` in a text of words of the query, in UTF-16 code units."""
+        lowered = text.lower()
+        found: list[tuple[int, int]] = []
+        if len(lowered) != len(text):
+            return found
+        for beginning in {each for term in self._beginnings for each in term}:
+            at = lowered.find(beginning)
+            while at >= 0:
+                end = at + len(beginning)
+                if _begins_word(text, at):
+                    rest = _REST.match(text, end)
+                    found.append((at, rest.end() if rest else end))
+                at = lowered.find(beginning, end)
+        marks: list[tuple[int, int]] = []
+        for start, end in sorted(found, key=lambda mark: (mark[0], -mark[1])):
+            if not marks or start >= marks[-1][1]:
+                marks.append((start, end))
+        return [(utf16_length(text[:start]), utf16_length(text[:end])) for start, end in marks]
+
+
+def _beginning(part: str) -> str:
+    """Return the part of a stem that all inflections share: without "y" or "i" in category, categori."""
+    return part[:-1] if len(part) > _SHORTEST else part
+
+
+def _begins_word(text: str, at: int) -> bool:
+    before = text[at - 1 : at]
+    return not before.isalpha() or (before.islower() and text[at].isupper())
