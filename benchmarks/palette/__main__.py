@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import sys
 import time
@@ -83,7 +84,7 @@ class Row:
     label: str
     place: Place
     tells: bool
-    """Whether the line to which the row leads has the label's last word."""
+    """Whether the row leads to a line with its name, or is called after its file."""
 
 
 @frozen
@@ -135,16 +136,16 @@ def _shown(engine: Engine, checkout: Path, wanted: Wanted) -> Shown:
 
 def _row(checkout: Path, result: protocol.SearchResult) -> Row:
     line = result.selection_range.start.line
-    text = (checkout / result.path).read_text(encoding="utf-8", errors="replace").splitlines()
-    named = (result.symbol or result.title).lower()
-    at = text[line].lower() if line < len(text) else ""
-    tells = named in at if result.symbol else bool(at) and set(named.split()) <= set(_words(at))
-    is_file = line == 0 and named == result.path.rpartition("/")[2].partition(".")[0].lower()
-    return Row(result.title or result.path, Place(result.path, line + 1), tells or is_file)
+    lines = (checkout / result.path).read_text(encoding="utf-8", errors="replace").splitlines()
+    name = result.symbol or result.title.rpartition(": ")[2]
+    file = result.path.rpartition("/")[2]
+    is_file = result.title in (file, file.partition(".")[0], file.rpartition(".")[0])
+    tells = is_file or (bool(_letters(name)) and _letters(name) in _letters(" ".join(lines[line : line + 3])))
+    return Row(result.title or result.path, Place(result.path, line + 1), tells)
 
 
-def _words(line: str) -> list[str]:
-    return [word.strip("#*`=-_<>:") for word in line.split()] + line.split()
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, re.sub(r"\]\([^)]*\)|<[^>]*>", "", text))).lower()
 
 
 def figures(every: Sequence[Shown]) -> Figures:

@@ -39,15 +39,15 @@ def search_results(
 ) -> tuple[protocol.SearchResult, ...]:
     """Return the rows as results, each with up to `context` chunks before and after it."""
     around = contexts([row.ranked for row in rows], request.readers, context)
-    return tuple(
-        evolve(
-            search_result(
-                request.folders, row, matched_terms(words.query, row.ranked.stored), near, explain=explain
-            ),
-            matched_line=_matched_line(row, words),
-        )
-        for row, near in zip(rows, around, strict=True)
-    )
+    results = []
+    for row, near in zip(rows, around, strict=True):
+        terms = matched_terms(words.query, row.ranked.stored)
+        best = _matched_line(row, words)
+        result = search_result(request.folders, row, terms, near, explain=explain)
+        if row.line is None and best is not None:
+            result = evolve(result, selection_range=protocol.whole_lines(best.line, best.line + 1))
+        results.append(evolve(result, matched_line=best))
+    return tuple(results)
 
 
 def search_result(
@@ -59,6 +59,7 @@ def search_result(
     explain: bool = True,
 ) -> protocol.SearchResult:
     ranked = row.ranked
+    line = row.first if row.line is None else row.line
     stored, chunk = ranked.stored, ranked.stored.chunk
     folder = folders[ranked.folder]
     return protocol.SearchResult(
@@ -66,7 +67,7 @@ def search_result(
         folder=folder.uri,
         uri=folder.uri_of(stored.path),
         range=protocol.whole_lines(row.first, row.last),
-        selection_range=protocol.whole_lines(*(ranked.lines or (row.place.line, row.place.line + 1))),
+        selection_range=protocol.whole_lines(*(ranked.lines or (line, line + 1))),
         collection=stored.collection,
         title=chunk.title,
         header_path=chunk.header_path,
@@ -90,7 +91,7 @@ def _matched_line(row: Shown, words: QueryWords) -> protocol.MatchedLine | None:
     """Return the shown line with the rarest words of the query. Of equal lines, the first below the name."""
     lines = lines_of(row.text)
     shares = [words.share(words.in_text(line)) for line in lines]
-    named = row.place.line - row.first
+    named = -1 if row.line is None else row.line - row.first
     if 0 <= named < len(shares):
         shares[named] -= _OF_NAME
     best = max(range(len(lines)), key=shares.__getitem__)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from attrs import evolve, frozen
 
+from cairn.chunking.markup import headings_of
 from cairn.chunking.model import Chunk
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
@@ -43,6 +44,11 @@ class Shown:
     last: int
     head: str = ""
     """The line that names the place, if it is above `first`."""
+
+    @property
+    def line(self) -> int | None:
+        """The line that names the place; None if no line does."""
+        return self.place.line
 
     @property
     def text(self) -> str:
@@ -100,7 +106,7 @@ def _distinct(every: Iterable[Candidate], limit: int) -> list[Candidate]:
     chosen: list[Candidate] = []
     for each in every:
         others = of_file[each.file]
-        is_beside = any(abs(each.place.line - other.place.line) <= _NEAR for other in others)
+        is_beside = any(abs(each.place.start - other.place.start) <= _NEAR for other in others)
         if len(others) < _PER_FILE and not (is_beside and not each.is_whole):
             others.append(each)
             chosen.append(each)
@@ -131,15 +137,30 @@ def _rows(readers: Sequence[IndexReader], chosen: Sequence[tuple[Candidate, Rank
     rows = []
     for candidate, ranked in chosen:
         reader, place = readers[ranked.folder], candidate.place
-        path = ranked.stored.path
+        path, line = ranked.stored.path, place.line
         stored = candidate.seen.chunk
         naming = None
-        if stored is None or candidate.is_whole or not _has(stored, place.line):
-            naming = next(iter(reader.between(path, place.line, place.line + 1)), None)
+        if line is None and stored is not None and not place.is_definition:
+            place = _with_heading(reader, stored, place)
+        elif line is not None and (stored is None or candidate.is_whole or not _has(stored, line)):
+            naming = next(iter(reader.between(path, line, line + 1)), None)
         if stored is None or (candidate.is_whole and naming is not None):
             stored = naming or ranked.stored
         rows.append(shown(evolve(ranked, stored=stored), place, naming))
     return rows
+
+
+def _with_heading(reader: IndexReader, stored: StoredChunk, place: Place) -> Place:
+    """Return the section with the line of its heading, which is above the chunk, if there is one."""
+    chunk = stored.chunk
+    if not chunk.header_path:
+        return place
+    above = [each for each in reader.between(stored.path, 0, chunk.start_line) if each.id != stored.id]
+    for other in reversed(above):
+        for heading in reversed(headings_of(chunk.language, other.chunk.text)):
+            if heading.title == place.name:
+                return evolve(place, line=other.chunk.start_line + heading.start)
+    return place
 
 
 def whole_chunks(readers: Sequence[IndexReader], every: Sequence[Ranked]) -> list[Shown]:
@@ -158,10 +179,10 @@ def whole_chunks(readers: Sequence[IndexReader], every: Sequence[Ranked]) -> lis
             main = (
                 n
                 for n, place in enumerate(outline.places)
-                if place.name == chunk.symbol and chunk.start_line <= place.line < chunk.end_line
+                if place.name == chunk.symbol and place.line is not None and _has(each.stored, place.line)
             )
             number = next(main, number)
-        place = Place(chunk.title, line=line) if number == TOP else outline.places[number]
+        place = Place(chunk.title, end=0) if number == TOP else outline.places[number]
         row = shown(each, place)
         rows.append(evolve(row, first=chunk.start_line, last=chunk.end_line))
     return rows
@@ -182,8 +203,9 @@ def shown(ranked: Ranked, place: Place, naming: StoredChunk | None = None) -> Sh
         ):
             first -= 1
     head = ""
-    if place.line < first and naming is not None and _has(naming, place.line):
-        head = lines_of(naming.chunk.text)[place.line - naming.chunk.start_line]
+    line = place.line
+    if line is not None and line < first and naming is not None and _has(naming, line):
+        head = lines_of(naming.chunk.text)[line - naming.chunk.start_line]
     return Shown(
         evolve(ranked, stored=evolve(stored, chunk=_retitled(chunk, stored.path, place))),
         place,

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
 from cairn.index.reader.records import StoredChunk
 from cairn.languages.syntax import PROTOTYPE
@@ -80,17 +80,17 @@ class Candidate:
 
 
 WEIGHTS = {
-    "file": 2.2,
-    "words in the place": 2.6,
-    "the window that names it": 4.0,
-    "its best window": 1.8,
-    "kind": 1.5,
-    "length": 1.6,
+    "file": 1.8,
+    "words in the place": 2.5,
+    "the window that names it": 3.2,
+    "its best window": 2.2,
+    "kind": 1.2,
+    "length": 2.0,
     "words in the name": 0.5,
-    "all words in the name": 8.0,
+    "all words in the name": 7.0,
     "all words in the name and around it": 1.7,
     "the name itself": 2.0,
-    "is a test": -3.0,
+    "is a test": -4.0,
     "is a declaration": -1.5,
     "is in a header": -0.8,
     "is a file": -1.5,
@@ -136,11 +136,8 @@ class _Rating:
     def places(self, outline: Outline, windows: Sequence[Passage], ranked: Ranked) -> list[Candidate]:
         words = self.words
         seen = self._seen(outline, windows)
-        named = {
-            number
-            for number, place in enumerate(outline.places)
-            if words.may_name(place.name) and words.in_words(words_in(place.name))
-        }
+        openings = outline.named(words.openings)
+        named = {n for n in openings if words.in_words(words_in(outline.places[n].name))}
         found = [
             self._candidate(outline, outline.places[number], seen.get(number, _Seen()), ranked)
             for number in sorted((seen.keys() - {TOP}) | named)
@@ -164,7 +161,8 @@ class _Rating:
                 each.terms |= self.words.in_text("\n".join(own))
                 if each.chunk is None or window.score > each.best:
                     each.best, each.chunk = window.score, window.stored
-                if window.first <= (0 if number == TOP else outline.places[number].line) < window.last:
+                named = 0 if number == TOP else outline.places[number].line
+                if named is not None and window.first <= named < window.last:
                     each.naming = max(each.naming, window.score)
         return found
 
@@ -177,7 +175,9 @@ class _Rating:
         further = words.further(of_name, named)
         tight = sum(words.shares[term] * value for term, value in named.items())
         tight /= 1 + _PER_FURTHER_WORD * further
-        is_whole = bool(count) and len(named) == count
+        if place is outline.file and named:
+            place = evolve(place, line=0)
+        is_whole = bool(count) and len(named) == count and further <= count
         terms = frozenset(seen.terms | named.keys() | around.keys())
         covered = words.share(terms)
         query = words.query
@@ -196,7 +196,7 @@ class _Rating:
             float(ranked.stored.kind in (FileKind.TESTS, FileKind.EXAMPLES)),
             float(place.is_declaration or place.kind == PROTOTYPE),
             float(outline.path.endswith(_DECLARING)),
-            float(place is outline.file),
+            float(place.end == 0),
         )
         return Candidate(ranked, place, seen, is_whole, terms, covered, values)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
@@ -43,9 +43,9 @@ class Place:
     """The names of the enclosing definitions or sections, outermost first."""
     start: int = 0
     end: int = 1
-    """The line after the last one."""
-    line: int = 0
-    """The line that names it."""
+    """The line after the last one; 0 for a file."""
+    line: int | None = None
+    """The line that names it; None for a file, and if a heading is above the known chunks."""
     is_declaration: bool = False
     """Whether the definition is elsewhere: a prototype, an overload."""
     separator: str = " > "
@@ -71,6 +71,8 @@ class Outline:
     places: Sequence[Place]
     owners: NDArray[np.int32]
     """int32[lines]: the number of the innermost place of each line; TOP for a line outside of all."""
+    _names: str
+    """The names of all places in lower case, one on each line."""
     is_code: bool
 
     def owners_of(self, first: int, last: int) -> list[int]:
@@ -78,12 +80,23 @@ class Outline:
         known: list[int] = self.owners[first:last].tolist()
         return known + [TOP] * (last - first - len(known))
 
+    def named(self, pattern: re.Pattern[str]) -> Iterator[int]:
+        """Yield the number of each place whose name in lower case the pattern finds."""
+        number = at = 0
+        for found in pattern.finditer(self._names):
+            if newlines := self._names.count("\n", at, found.start()):
+                number += newlines
+            elif at:
+                continue
+            at = found.start()
+            yield number
+
     @cached_property
     def file(self) -> Place:
-        return Place(self.path.rpartition("/")[2].partition(".")[0])
+        return Place(self.path.rpartition("/")[2].partition(".")[0], end=0)
 
 
-_Known = tuple[Sequence[Place], NDArray[np.int32]]
+_Known = tuple[Sequence[Place], NDArray[np.int32], str]
 _known: WeakKeyDictionary[PackedTable, _Known] = WeakKeyDictionary()
 """The places in each symbol table, as long as this is in memory: consecutive queries find the same files."""
 
@@ -126,21 +139,21 @@ def _of_table(table: PackedTable) -> _Known:
                 around = (*around, each.owner)
             lines = each.start_line, each.end_line, each.line
             places.append(Place(each.name, each.kind, around, *lines, each.is_declaration, separator))
-        known = _known[table] = places, _owners(places)
+        known = _known[table] = _with_owners(places)
     return known
 
 
 def _of_chunks(every: list[StoredChunk]) -> _Known:
     every.sort(key=lambda each: each.chunk.position)
     places = [place for stored in every for place in _of_chunk(stored.chunk)]
-    return places, _owners(places)
+    return _with_owners(places)
 
 
-def _owners(places: Sequence[Place]) -> NDArray[np.int32]:
+def _with_owners(places: Sequence[Place]) -> _Known:
     owners = np.full(max((place.end for place in places), default=0), TOP, np.int32)
     for number, place in enumerate(places):
         owners[place.start : place.end] = number
-    return owners
+    return places, owners, "\n".join(place.name for place in places).lower()
 
 
 def _of_chunk(chunk: Chunk) -> list[Place]:
@@ -148,9 +161,7 @@ def _of_chunk(chunk: Chunk) -> list[Place]:
     start, end = chunk.start_line, chunk.end_line
     above = tuple(filter(None, chunk.header_path.split(" > ")))[:-1]
     if headings := headings_of(chunk.language, chunk.text):
-        begins = [(start + each.start, each.title, "") for each in headings]
-        if begins[0][0] > start:
-            begins.insert(0, (start, chunk.title, ""))
+        begins: list[tuple[int, str, str]] = [(start + each.start, each.title, "") for each in headings]
     elif chunk.defines:
         named = sorted((definition_lines(chunk, name)[0], name) for name in chunk.defines)
         main = chunk.symbol, chunk.symbol_kind
@@ -163,11 +174,11 @@ def _of_chunk(chunk: Chunk) -> list[Place]:
         begins = [(line, key[1], "") for line, text in lines if (key := _KEY.match(text))]
     else:
         begins = []
-    if not begins:
-        return [Place(chunk.title, "", above, start, end, start)]
-    ends = [*(line for line, *_ in begins[1:]), end]
+    starts = [*(line for line, *_ in begins), end]
     separator = "." if chunk.defines else " > "
-    return [
+    first = starts[0]
+    unnamed = [Place(chunk.title, "", above, start, first)] if first > start else []
+    return unnamed + [
         Place(name, kind, above, line, max(line + 1, last), line, separator=separator)
-        for (line, name, kind), last in zip(begins, ends, strict=True)
+        for (line, name, kind), last in zip(begins, starts[1:], strict=True)
     ]

@@ -1,5 +1,7 @@
-"""Compare the words of a query with names and with lines, faster and more freely than the keyword index: a
-beginning stands for a word (`lang` for `language`), and words may be joined (`git ignore` for `gitignore`)."""
+"""Compare the words of a query with names and lines, faster and more freely than the keyword index does.
+
+A beginning stands for a word (`lang` for `language`), and a word may be in another (`ignore` in `gitignore`).
+"""
 
 from __future__ import annotations
 
@@ -46,9 +48,11 @@ class QueryWords:
         return [tuple({_beginning(each[0]) for each in term if each}) for term in self._terms]
 
     @cached_property
-    def _openings(self) -> tuple[str, ...]:
-        """The first letters of all terms. A name with none of these has no word of the query."""
-        return tuple({each[:_SHORTEST] for term in self._beginnings for each in term})
+    def openings(self) -> re.Pattern[str]:
+        """A pattern of the first letters of all terms. A name without any of these has no word of the
+        query."""
+        letters = {each[:_SHORTEST] for term in self._beginnings for each in term}
+        return re.compile("|".join(map(re.escape, sorted(letters))) or r"(?!)")
 
     def share(self, terms: Iterable[int]) -> float:
         """Return the share of the query that these terms are, 0 to 1."""
@@ -60,10 +64,6 @@ class QueryWords:
         return frozenset(
             place for place, term in enumerate(self._beginnings) if any(each in lowered for each in term)
         )
-
-    def may_name(self, name: str) -> bool:
-        lowered = name.lower()
-        return any(each in lowered for each in self._openings)
 
     def in_words(self, words: Sequence[str]) -> dict[int, float]:
         """Return how well each term is among these words in lower case: 1, or less for a beginning."""
