@@ -52,8 +52,9 @@ class Typed:
 
     @classmethod
     def of(cls, text: str) -> Typed:
-        """Parse the text. Of a qualified name, only the last part counts: `Berth.moor`, `harbour::Berth`."""
-        last = re.split(r"[.:#/\s]+", text.strip().rstrip(".:#/()"))[-1]
+        """Parse the text. Of a qualified name, only the last part counts: `Berth.moor`, `harbour::Berth`.
+        Words with spaces between them are one name: `add url rule`."""
+        last = re.split(r"[.:#/]+", text.strip().rstrip(".:#/()"))[-1].strip()
         last = last[:_LONGEST]
         return cls(last, letters_of(last), tuple(identifier_words(last)))
 

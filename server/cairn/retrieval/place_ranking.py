@@ -75,6 +75,11 @@ class Candidate:
         return sum(weight * value for weight, value in zip(_WEIGHTS, self.values, strict=True))
 
     @property
+    def window(self) -> float:
+        """The score of its best window as a share of the best window of all."""
+        return self.values[_BEST_WINDOW]
+
+    @property
     def file(self) -> tuple[int, str]:
         return self.ranked.folder, self.ranked.stored.path
 
@@ -97,6 +102,7 @@ WEIGHTS = {
 }
 """The weight of each value of a candidate, fitted on half of the repositories of `benchmarks/palette`."""
 _WEIGHTS = tuple(WEIGHTS.values())
+_BEST_WINDOW = list(WEIGHTS).index("its best window")
 
 
 def candidates(

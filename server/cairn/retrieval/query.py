@@ -59,6 +59,9 @@ _MAX_NAME_WORDS = 4
 _MAX_SHORT_WORDS = 5
 """The maximum number of words that may be a name with further words. More words are a question."""
 
+_SHORTEST_BEGUN = 2
+"""The minimum number of letters of a word that is being typed, to search for the words that begin with it."""
+
 _ALPHA = 0.5
 """With this balance, both keywords and vectors have the full weights of `signals`."""
 _SYMBOL_ALPHA = 0.15
@@ -241,9 +244,12 @@ def understand(
         synonymous |= dict.fromkeys(read_words(new).terms[:1], (old,))
     exact = words_of((*mentions.quotes, *mentions.paths, *mentions.codes, *files))
     plain = [term for term in terms if term not in exact]
-    translated, repaired = _translated_and_repaired(plain, translation, vocabulary, settings)
-    corrected = {typed: (word,) for typed, word in repaired.items()}
-    meant = replaced(meant, synonyms | repaired | {word: texts[0] for word, texts in translated.items()})
+    begun = {} if kind is QueryType.SYMBOL else _begun(english, plain, vocabulary)
+    finished = [term for term in plain if term not in begun]
+    translated, repaired = _translated_and_repaired(finished, translation, vocabulary, settings)
+    corrected = {typed: (word,) for typed, word in repaired.items()} | begun
+    others = {word: texts[0] for word, texts in (translated | begun).items()}
+    meant = replaced(meant, synonyms | repaired | others)
     english = meant if translated else english
     usual_alpha = _SYMBOL_ALPHA if kind is QueryType.SYMBOL else _ALPHA
     # Identifiers are not expanded: neither `TraceConfig` nor its parts are abbreviations.
@@ -321,6 +327,15 @@ def _known(
     foreign = [term for term in terms if term not in translation.meant_by and term not in of_names]
     unknown = vocabulary.unknown([term for term in foreign if not is_common(term)])
     return tuple(term for term in terms if term not in unknown) or terms
+
+
+def _begun(text: str, terms: Sequence[str], vocabulary: IndexVocabulary | None) -> dict[str, tuple[str, ...]]:
+    """Return the words that the last term may become, if it is unknown: it is being typed."""
+    last = terms[-1] if len(terms) > 1 else ""
+    if vocabulary is None or len(last) < _SHORTEST_BEGUN or not text.lower().endswith(last):
+        return {}
+    words = tuple(vocabulary.begun_by(last)) if vocabulary.unknown([last]) else ()
+    return {last: words} if words else {}
 
 
 def _translated_and_repaired(

@@ -20,7 +20,8 @@ _ABBREVIATION = 0.8
 """The share of a word that its beginning stands for."""
 _SHORTEST = 3
 """The minimum number of letters of a beginning, and of a word that is found inside a longer one."""
-_REST = re.compile(r"[a-zß-ÿ]*")
+_LOWER, _UPPER = re.compile(r"[a-zß-ÿ]*"), re.compile(r"[A-ZÀ-Þ]*")
+"""The rest of a word, in the case of its last letter."""
 
 
 @frozen(eq=False)
@@ -110,7 +111,7 @@ class QueryWords:
             while at >= 0:
                 end = at + len(beginning)
                 if _begins_word(text, at):
-                    rest = _REST.match(text, end)
+                    rest = (_UPPER if text[end - 1].isupper() else _LOWER).match(text, end)
                     found.append((at, rest.end() if rest else end))
                 at = lowered.find(beginning, end)
         marks: list[tuple[int, int]] = []

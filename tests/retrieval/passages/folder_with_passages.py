@@ -16,6 +16,7 @@ from cairn.embedding.shared import estimate_tokens
 from cairn.embedding.static import StaticTable
 from cairn.protocol.discovery_messages import Excerpt
 from cairn.retrieval.meaning import Meaning
+from cairn.retrieval.place_choice import whole_chunks
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.scores import Ranked
@@ -84,7 +85,8 @@ class FolderWithPassages(IndexedFolder):
         ranking = rank([self.reader], [understand(question)], self.meaning, self.settings.search)
         results = ranking.results(limit, self.settings.search.diversity)
         ranked, _ = passages_of_results(ranking, results, packaged_table())
-        return list(zip(results, further_passages(ranking, ranked, results, most), strict=True))
+        rows = whole_chunks([self.reader], results)
+        return list(zip(results, further_passages(ranking, ranked, rows, most), strict=True))
 
     def lines_now(self, uri: str) -> Sequence[str] | None:
         """Return the lines of a file, from unsaved text if there is any."""

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from string import ascii_lowercase
 from typing import TypeVar
 from weakref import WeakKeyDictionary
@@ -35,6 +35,8 @@ _MAX_ALIKE = 20
 _FEWEST = 2
 """The minimum number of chunks with a suggested word, unless a name contains it. A word in a single chunk may
 be a typing error itself."""
+_MAX_BEGUN = 4
+"""The maximum number of words that a word which is being typed may become."""
 _MAX_KEPT = 500
 """The maximum number of results to cache for each index while it does not change."""
 
@@ -100,6 +102,16 @@ class IndexVocabulary:
                 for (collection,) in reader.select(_SELECT_MAIN):
                     return str(collection)
         return ""
+
+    def begun_by(self, prefix: str) -> Sequence[str]:
+        """Return the most frequent words that begin with the lower-case `prefix`, at most _MAX_BEGUN. They may
+        lack their endings."""
+        found: Counter[str] = Counter()
+        for source in chain.from_iterable(reader.sources for reader in self.readers):
+            with suppress(CairnError):
+                found.update(_terms_starting(source, prefix))
+        words = (term for term, _ in found.most_common() if term.isalpha())
+        return [f"{term[:-1]}y" if term.endswith("i") else term for term in islice(words, _MAX_BEGUN)]
 
     def near(self, word: str, errors: int) -> Sequence[KnownWord]:
         """Return words about `errors` letters away from the lower-case `word`, best first in each index."""
