@@ -9,6 +9,7 @@ from attrs import evolve
 
 from cairn import protocol
 from cairn.engine.completeness import index_state
+from cairn.engine.few_letters import by_first_letters, is_few_letters
 from cairn.engine.request import CACHE, GENERIC, Attempt, Request
 from cairn.engine.results import characters_of, milliseconds, search_results, with_best_lines, with_passages
 from cairn.engine.scope import within
@@ -18,9 +19,10 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.languages.registry import KNOWN_LANGUAGES, language_of_fence, nearest_language
 from cairn.retrieval.matching import term_shares
 from cairn.retrieval.meaning import table_of
-from cairn.retrieval.place_choice import choose
+from cairn.retrieval.place_choice import Shown, choose
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.query_words import QueryWords
+from cairn.retrieval.question_kinds import QueryType
 from cairn.retrieval.ranking import EVERYTHING, rank
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import JUDGED, judge
@@ -41,6 +43,9 @@ def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.
         index = index_state(request, cached.results)
         timings = {"cached": 1.0, "total": milliseconds(started)}
         return Attempt(evolve(cached, timings=timings, index=index), cached=True)
+    by_letters = is_few_letters(params.query) and params.filter == protocol.SearchFilter()
+    if by_letters and (rows := by_first_letters(request, params.query, params.limit)):
+        return Attempt(_of_letters(request, params, rows, started))
     # Alpha 1 ranks by vectors only, so without vectors such a search would find nothing.
     alpha = None if params.alpha == 1 and request.meaning is None else params.alpha
     query = understand(params.query, alpha, request.vocabulary, settings)
@@ -70,9 +75,7 @@ def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.
     answer = protocol.SearchAnswer(
         results=results,
         verdict=judged(request, query, found, shares, strength, ranking.legs.remark),
-        query=protocol.QueryInfo(
-            query.normalized, query.terms, query.type.value, query.alpha, query.corrections
-        ),
+        query=_info(query),
         index=index_state(request, results),
         timings={**ranking.timings, "total": milliseconds(started)},
         broken_off=tuple(ranking.legs.broken_off),
@@ -81,6 +84,26 @@ def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.
     if ranking.problem is None and not answer.broken_off:
         request.keep(key, answer, len(params.query) + characters_of(results))
     return Attempt(answer, ranking.problem, ranking.legs.without_vectors)
+
+
+def _of_letters(
+    request: Request, params: protocol.SearchParams, rows: Sequence[Shown], started: float
+) -> protocol.SearchAnswer:
+    letters = params.query.strip().lower()
+    query = Query(params.query, letters, (letters,), (), (), QueryType.SYMBOL, 0.0)
+    words = QueryWords(query, (1.0,))
+    results = search_results(request, rows, words, params.context, explain=params.explain)
+    return protocol.SearchAnswer(
+        results=results,
+        verdict=protocol.Verdict("answer", "", (), 0.0, query.terms, 1.0),
+        query=_info(query),
+        index=index_state(request, results),
+        timings={"total": milliseconds(started)},
+    )
+
+
+def _info(query: Query) -> protocol.QueryInfo:
+    return protocol.QueryInfo(query.normalized, query.terms, query.type.value, query.alpha, query.corrections)
 
 
 def fallback_answer(

@@ -19,7 +19,7 @@ _LIMIT = 100
 _CANDIDATES = 300
 """The number of best matching names that are also ranked by the importance of their definitions."""
 
-_Candidate = tuple[float, int, FoundName]
+Candidate = tuple[float, int, FoundName]
 """The score of the name, the folder's number, and the name."""
 
 
@@ -28,7 +28,7 @@ def symbols(request: Request, params: protocol.SymbolParams) -> tuple[protocol.S
     folders, cancelled = request.folders, request.cancelled
     readers = readers_with_unsaved(folders)
     typed = Typed.of(params.query)
-    candidates: list[_Candidate] = []
+    candidates: list[Candidate] = []
     for number, reader in enumerate(readers):
         if params.query.strip():
             candidates += [(score, number, found) for score, found in _fitting(reader, typed, cancelled)]
@@ -37,7 +37,7 @@ def symbols(request: Request, params: protocol.SymbolParams) -> tuple[protocol.S
             candidates += [(-place / _LIMIT, number, found) for place, found in enumerate(names)]
         request.check_cancelled()
     candidates.sort(key=lambda each: (-each[0], each[2].name, each[1], each[2].chunk_id))
-    return _shown(folders, readers, _weighted(readers, candidates[:_CANDIDATES]))
+    return _shown(folders, readers, weighted(readers, candidates[:_CANDIDATES]))
 
 
 def _fitting(
@@ -55,8 +55,8 @@ def _fitting(
     return [(scores[each.name], each) for each in found]
 
 
-def _weighted(
-    readers: Sequence[OverlaidReader], candidates: Sequence[_Candidate]
+def weighted(
+    readers: Sequence[OverlaidReader], candidates: Sequence[Candidate]
 ) -> list[tuple[int, FoundName, Outline]]:
     """Return the candidates, ranked by the score of the name plus the weight of the definition."""
     weighted = []

@@ -104,8 +104,8 @@ class IndexVocabulary:
         return ""
 
     def begun_by(self, prefix: str) -> Sequence[str]:
-        """Return the most frequent words that begin with the lower-case `prefix`, at most _MAX_BEGUN. They may
-        lack their endings."""
+        """Return the most frequent words that begin with the lower-case `prefix`, at most _MAX_BEGUN. They
+        may lack their endings."""
         found: Counter[str] = Counter()
         for source in chain.from_iterable(reader.sources for reader in self.readers):
             with suppress(CairnError):
