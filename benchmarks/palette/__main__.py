@@ -127,7 +127,7 @@ def shown(checkout: Path, data: Path, wanted: Sequence[Wanted], host: Host) -> l
 
 
 def _shown(engine: Engine, checkout: Path, wanted: Wanted) -> Shown:
-    params = protocol.SearchParams(wanted.query, limit=_LIMIT, context=0, passages=1)
+    params = protocol.SearchParams(wanted.query, limit=_LIMIT, context=0, passages=1, best_only=True)
     began = time.perf_counter()
     found = answer(engine.request(), "search", params, as_json=False)
     ms = (time.perf_counter() - began) * 1000

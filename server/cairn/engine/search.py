@@ -67,7 +67,7 @@ def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.
     found = by_best_passage(found, passages)
     shares = term_shares(query, request.vocabulary)
     words = QueryWords(query, shares)
-    choice = choose(words, ranking, found, passages, params.limit)
+    choice = choose(words, ranking, found, passages, params.limit, params.best_only)
     results = search_results(request, choice.rows, words, params.context, explain=params.explain)
     further = further_passages(ranking, passages, choice.rows, params.passages - 1)
     results = tuple(map(with_passages, results, further))

@@ -134,6 +134,9 @@ class SearchParams:
     without quotes is treated as if all of it were quoted."""
     whole_word: bool = False
     """Whether text in double quotes must match whole words."""
+    best_only: bool = False
+    """Whether to leave out results of a query of a few words that are far worse than the first, for example
+    because they have only one common word of the query. `further` counts these."""
 
 
 @frozen

@@ -25,6 +25,9 @@ _PER_FILE = 2
 _NEAR = 5
 """Two places of a file that begin within this many lines are one for a reader, as a class and its
 constructor."""
+_FILE = 4.0
+"""The further weight of a file's score if no name decides. Without it, the NDCG@10 of short questions about
+files was 0.02 lower; with 8, the first row was right for 0.03 fewer queries."""
 _ALWAYS = 2
 """The number of rows that are always shown."""
 _CERTAIN, _OF_CERTAIN = 13.5, 0.6
@@ -77,36 +80,70 @@ def choose(
     found: Sequence[Ranked],
     passages: Sequence[Passage],
     limit: int,
+    best_only: bool,
 ) -> Choice:
     """Return up to `limit` rows. `found` are the results best first, and `passages` the windows of their
     files. For a question, each result becomes the best place in its chunk. A few words get the best places of
-    all files."""
+    all files; with `best_only`, without those that are far worse than the first."""
     if not words.query.is_short:
-        chosen = [_best_in(words, ranking, each, passages) for each in found[:limit]]
-        return Choice(_rows(ranking.readers, chosen))
+        best = [_best_in(words, ranking, each, passages) for each in found]
+        return Choice(_rows(ranking.readers, _scored(_definitions_first(best))[:limit]))
     every = candidates(words, ranking, found, passages)
     every.sort(key=lambda each: -each.score)
-    best = _distinct(every, 2 * limit)
+    best = _definitions_first(_by_file(_distinct(every)))[: 2 * limit]
+    if not best_only:
+        return Choice(_rows(ranking.readers, _scored(best)[:limit]))
     kept, left_out = _without_filler(words, best)
-    scores = sorted((each.ranked.score for each in kept), reverse=True)
-    scored = [(each, evolve(each.ranked, score=score)) for each, score in zip(kept, scores, strict=True)][
-        :limit
-    ]
-    return Choice(_rows(ranking.readers, scored), left_out)
+    return Choice(_rows(ranking.readers, _scored(kept)[:limit]), left_out)
 
 
-def _best_in(
-    words: QueryWords, ranking: Ranking, each: Ranked, passages: Sequence[Passage]
-) -> tuple[Candidate, Ranked]:
+def _by_file(every: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates, which are best first: those that surely are meant, then the best of each other
+    file, then all others. Without a name that decides, the file's own score weighs more."""
+    certain = [each for each in every if each.score >= _CERTAIN]
+    files = {each.file for each in certain}
+    firsts: list[Candidate] = []
+    others: list[Candidate] = []
+    for each in every[len(certain) :]:
+        (others if each.file in files else firsts).append(each)
+        files.add(each.file)
+    firsts.sort(key=lambda each: -each.score - _FILE * each.share_of_file)
+    return certain + firsts + others
+
+
+def _scored(chosen: Sequence[Candidate]) -> list[tuple[Candidate, Ranked]]:
+    """Return the candidates with the scores of their results, highest first."""
+    scores = sorted((each.ranked.score for each in chosen), reverse=True)
+    return [(each, evolve(each.ranked, score=score)) for each, score in zip(chosen, scores, strict=True)]
+
+
+def _definitions_first(chosen: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates, each definition before the declarations of its name, such as prototypes."""
+    declared: dict[str, int] = {}
+    ordered: list[Candidate] = []
+    for each in chosen:
+        name = each.place.name
+        if each.place.is_declaration:
+            declared.setdefault(name, len(ordered))
+        elif name in declared:
+            at = declared.pop(name)
+            declared = {other: place + (place >= at) for other, place in declared.items()}
+            ordered.insert(at, each)
+            continue
+        ordered.append(each)
+    return ordered
+
+
+def _best_in(words: QueryWords, ranking: Ranking, each: Ranked, passages: Sequence[Passage]) -> Candidate:
     """Return the best place with lines in the result's chunk."""
     inside = [p for p in passages if p.stored.id == each.stored.id and p.folder == each.folder]
     found = candidates(words, ranking, [each], inside)
     with_lines = [candidate for candidate in found if candidate.seen.chunk is not None]
-    return max(with_lines or found, key=lambda candidate: candidate.score), each
+    return max(with_lines or found, key=lambda candidate: candidate.score)
 
 
-def _distinct(every: Iterable[Candidate], limit: int) -> list[Candidate]:
-    """Return the first candidates, without a place beside a better one, and at most `_PER_FILE` of a file."""
+def _distinct(every: Iterable[Candidate]) -> list[Candidate]:
+    """Return the candidates without a place beside a better one, and at most `_PER_FILE` of a file."""
     of_file: defaultdict[tuple[int, str], list[Candidate]] = defaultdict(list)
     chosen: list[Candidate] = []
     for each in every:
@@ -117,8 +154,6 @@ def _distinct(every: Iterable[Candidate], limit: int) -> list[Candidate]:
         if len(others) < _PER_FILE and not (is_beside and not each.is_whole):
             others.append(each)
             chosen.append(each)
-        if len(chosen) == limit:
-            break
     return chosen
 
 

@@ -75,6 +75,11 @@ class Candidate:
         return sum(weight * value for weight, value in zip(_WEIGHTS, self.values, strict=True))
 
     @property
+    def share_of_file(self) -> float:
+        """The score of its file as a share of the best file's."""
+        return self.values[_FILE]
+
+    @property
     def window(self) -> float:
         """The score of its best window as a share of the best window of all."""
         return self.values[_BEST_WINDOW]
@@ -102,7 +107,7 @@ WEIGHTS = {
 }
 """The weight of each value of a candidate, fitted on half of the repositories of `benchmarks/palette`."""
 _WEIGHTS = tuple(WEIGHTS.values())
-_BEST_WINDOW = list(WEIGHTS).index("its best window")
+_FILE, _BEST_WINDOW = (list(WEIGHTS).index(name) for name in ("file", "its best window"))
 
 
 def candidates(
@@ -187,7 +192,9 @@ class _Rating:
         terms = frozenset(seen.terms | named.keys() | around.keys())
         covered = words.share(terms)
         query = words.query
-        is_exact = letters_of(place.name) == words.letters or (query.is_symbol and place.name in query.names)
+        exact = float(letters_of(place.name) == words.letters)
+        if query.is_symbol:
+            exact = 1.0 if place.name in query.names else exact / 2
         values = (
             ranked.score / self.best_file,
             covered,
@@ -198,7 +205,7 @@ class _Rating:
             tight,
             tight * is_whole,
             float(bool(named) and not further and len(named.keys() | around.keys()) == count),
-            float(is_exact),
+            exact,
             float(ranked.stored.kind in (FileKind.TESTS, FileKind.EXAMPLES)),
             float(place.is_declaration or place.kind == PROTOTYPE),
             float(outline.path.endswith(_DECLARING)),

@@ -56,7 +56,7 @@ _MAX_FRAGMENTS = 3
 _MAX_NAME_WORDS = 4
 """The maximum number of plain words that may be a name ("add url rule"). More words are a sentence."""
 
-_MAX_SHORT_WORDS = 5
+_MAX_SHORT_WORDS = 4
 """The maximum number of words that may be a name with further words. More words are a question."""
 
 _SHORTEST_BEGUN = 2
@@ -163,8 +163,9 @@ class Query:
     @property
     def is_short(self) -> bool:
         """Whether the query is a few plain words, which often are a name or a part of one."""
-        few = len(self.text.split()) <= _MAX_SHORT_WORDS and 0 < len(self.terms) <= _MAX_SHORT_WORDS
-        return few and self.report is None and not (self.is_symbol or self.paths or self.quotes)
+        few = bool(self.terms) and len(self.text.split()) <= _MAX_SHORT_WORDS
+        asks = self.report is not None or self.type in (QueryType.SYMBOL, QueryType.EXPLANATION)
+        return few and not (asks or self.paths or self.quotes)
 
     @cached_property
     def is_one_text(self) -> bool:

@@ -283,7 +283,7 @@ def _inputs(
         if len(readers) > 1
         else (),
         look=partial(look_closer, readers, query, candidates, meaning)
-        if vectors and meaning and not query.is_symbol and (query.for_evidence or not query.is_short)
+        if vectors and meaning and not query.is_symbol
         else None,
     )
 
