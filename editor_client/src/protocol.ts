@@ -112,6 +112,11 @@ export interface SearchParams {
   readonly caseSensitive?: boolean;
   /** Whether text in double quotes must match whole words. */
   readonly wholeWord?: boolean;
+  /**
+   * Whether to leave out results of a query of a few words that are far worse than the first, for example
+   * because they have only one common word of the query. `further` counts these.
+   */
+  readonly bestOnly?: boolean;
 }
 
 export interface Context {
