@@ -215,6 +215,13 @@ export class Workbench {
     return (await this.#quickPick())?.rows ?? [];
   }
 
+  /** Press a button of the active row. */
+  async pressRowButton(name: string): Promise<void> {
+    const row = this.page.locator(".quick-input-list .monaco-list-row.focused");
+    await row.hover();
+    await row.getByRole("button", { name }).click();
+  }
+
   /** Wait until the active editor's cursor is in the line of a file, and say where it is. */
   at(path: string, line: number, deadlineMs = DEADLINE_MS): Promise<Place> {
     const reached = async () => {
