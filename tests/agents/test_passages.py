@@ -75,6 +75,31 @@ def test_long_result_shows_its_head_and_best_lines() -> None:
     ]
 
 
+INSIDE = {
+    "snippet": BODY,
+    "range": whole_lines(41, 70),
+    "selection_range": whole_lines(11, 12),
+    "best_lines": whole_lines(41, 44),
+    "head": "def moor_ship():",
+}
+
+
+@pytest.mark.parametrize(
+    ("most", "shown"),
+    [
+        (1, ["12:def moor_ship():"]),
+        (3, ["12:def moor_ship():", "…", "42:    step_0()", "43:    step_1()"]),
+    ],
+)
+def test_lines_inside_a_function_are_below_its_head(most: int, shown: list[str]) -> None:
+    assert lines(result(**INSIDE).written(most)) == shown
+
+
+def test_nothing_is_left_out_between_a_head_and_the_next_line() -> None:
+    text = result(**{**INSIDE, "selection_range": whole_lines(40, 41)}).written(2)
+    assert lines(text) == ["41:def moor_ship():", "42:    step_0()"]
+
+
 def test_result_without_best_lines_shows_lines_with_most_terms() -> None:
     snippet = f"def go():\n{BODY}    moor(ship)\n"
     long = result(snippet=snippet, range=whole_lines(11, 42), matched_terms=("mooring", "ship"))
