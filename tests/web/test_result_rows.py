@@ -28,7 +28,7 @@ INSIDE = search_result(
 )
 
 
-class AnsweringRunner:
+class FixedRunner:
     """Answers every search with the same results."""
 
     def __init__(
@@ -56,7 +56,7 @@ def rows(*results: protocol.SearchResult, further: tuple[FurtherPlaces, ...] = (
         "query_string": urlencode({"q": "kill ship", **values}).encode(),
         "headers": [(b"cairn-fragment", b"1"), (b"host", b"127.0.0.1")],
     }
-    runner: Any = AnsweringRunner(results, further)
+    runner: Any = FixedRunner(results, further)
     served = Served(runner, ServeSettings(), has_several=lambda: False)
     response = asyncio.run(search_page.search(PageRequest(Request(scope, never), served)))
     return bytes(response.body).decode()

@@ -204,14 +204,15 @@ def search_texts(answer: protocol.SearchAnswer, paths: Paths) -> list[ResultText
     by_name = answer.query.type == "symbol" and any(DEFINES in each.reasons for each in answer.results)
     best_score = max((each.score for each in answer.results[:1]), default=0.0)
     terms = answer.query.terms
-    known: set[str] = set()
+    known: set[tuple[str, str]] = set()
     texts = []
     for result in answer.results:
         text = result_text(result, paths, by_name=by_name, best_score=best_score, terms=terms)
-        if result.content_hash in known:
+        same = (result.content_hash, result.snippet)
+        if same in known:
             lines = evolve(text.text, lines=(), head_above=None)
             text = evolve(text, name="the same text", why="", text=lines)
-        known.add(result.content_hash)
+        known.add(same)
         texts.append(text)
     return texts
 
