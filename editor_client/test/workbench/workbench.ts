@@ -60,6 +60,7 @@ const QUICK_PICK = `(() => {
       description: text(".quick-input-list-row .label-description"),
       detail: text(".quick-input-list-label-meta"),
       matched: [...row.querySelectorAll(".quick-input-list-row .highlight")]
+        .filter((part) => !part.closest(".quick-input-list-label-meta"))
         .map((part) => part.innerText)
         .join(""),
       group: text(".quick-input-list-separator"),
