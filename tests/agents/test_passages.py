@@ -8,7 +8,7 @@ import pytest
 
 from cairn import protocol
 from cairn.agents.place_text import Paths
-from cairn.agents.result_text import ResultText, result_text
+from cairn.agents.result_text import ResultText, result_text, search_texts
 from cairn.protocol import whole_lines
 from tests.search_results import search_result
 
@@ -73,6 +73,38 @@ def test_long_result_shows_its_head_and_best_lines() -> None:
         "33:    step_20()",
         "34:    step_21()",
     ]
+
+
+INSIDE = {
+    "snippet": BODY,
+    "range": whole_lines(41, 70),
+    "selection_range": whole_lines(11, 12),
+    "best_lines": whole_lines(41, 44),
+    "head": "def moor_ship():",
+}
+
+
+@pytest.mark.parametrize(
+    ("most", "shown"),
+    [
+        (1, ["12:def moor_ship():"]),
+        (3, ["12:def moor_ship():", "…", "42:    step_0()", "43:    step_1()"]),
+    ],
+)
+def test_lines_inside_a_function_are_below_its_head(most: int, shown: list[str]) -> None:
+    assert lines(result(**INSIDE).written(most)) == shown
+
+
+def test_nothing_is_left_out_between_a_head_and_the_next_line() -> None:
+    text = result(**{**INSIDE, "selection_range": whole_lines(40, 41)}).written(2)
+    assert lines(text) == ["41:def moor_ship():", "42:    step_0()"]
+
+
+def test_only_copies_are_called_the_same_text() -> None:
+    rows = (search_result(), search_result(snippet="    pass\n"), search_result(path="copy/berths.py"))
+    verdict, query = protocol.Verdict("answer", "", (), 1.0, ()), protocol.QueryInfo("q", (), "name", 0.5)
+    texts = search_texts(protocol.SearchAnswer(rows, verdict, query, protocol.IndexState(1, True), {}), ALONE)
+    assert [text.name == "the same text" for text in texts] == [False, False, True]
 
 
 def test_result_without_best_lines_shows_lines_with_most_terms() -> None:

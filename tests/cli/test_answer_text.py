@@ -13,7 +13,7 @@ from cairn import protocol
 from cairn.cli import answer_text
 from cairn.cli.output import display
 from cairn.protocol.discovery_messages import AnswerPlan, Bullet, DiscoveryMetrics, Excerpt, Section
-from cairn.protocol.search_messages import FilePassage, whole_lines
+from cairn.protocol.search_messages import FilePassage, FurtherPlaces, Mark, MatchedLine, whole_lines
 from cairn.settings.discovery import BulletCategory, SectionType
 
 ESCAPE = re.compile(r"\x1b\[[\d;]*m")
@@ -46,6 +46,7 @@ BULLET = Bullet(
 PLAN = AnswerPlan((Section("Definition", SectionType.DEFINITION, 1, (BULLET,)),), 1, ("harbour-docs#0",))
 VERDICT = protocol.Verdict("answer", "", (), 1.0, ())
 INDEX = protocol.IndexState(1, True)
+QUERY = protocol.QueryInfo("q", ("q",), "name", 0.5)
 
 
 def discovery(*excerpts: Excerpt, prompt: str = "# Context\n") -> Any:
@@ -121,11 +122,10 @@ def test_further_passages_are_below_their_file(capsys: pytest.CaptureFixture[str
         FilePassage(whole_lines(69, 70), "x = 1", "", "", 0.5),
     )
     result = evolve(RESULT, passages=further)
-    query = protocol.QueryInfo("q", ("q",), "name", 0.5)
-    answer_text.print_search(protocol.SearchAnswer((result,), VERDICT, query, INDEX, {}))
+    answer_text.print_search(protocol.SearchAnswer((result,), VERDICT, QUERY, INDEX, {}))
     assert capsys.readouterr().out.splitlines() == [
         " 1  src/berths.py:12-20  1.00 hybrid",
-        "    moor_ship (method)  defines it; has moor",
+        "    moor_ship (method)",
         "    12  class Berth:",
         "    :40-52  Berth.leave",
         "      40  def leave(self):",
@@ -156,6 +156,52 @@ def test_search_shows_the_lines_that_match(capsys: pytest.CaptureFixture[str]) -
     assert "    43      raise ValueError('berth is taken')" in shown
     assert "      131      raise ValueError('berth is taken')" in shown
     assert len(shown) < 22
+
+
+def test_reasons_are_shown_only_with_explain(capsys: pytest.CaptureFixture[str]) -> None:
+    explained = evolve(RESULT, content_hash="1", match_explain=("defines the symbol: 1.00 × 2 = +2.00",))
+    answer_text.print_search(protocol.SearchAnswer((RESULT, explained), VERDICT, QUERY, INDEX, {}))
+    first, second = capsys.readouterr().out.split("\n\n")[:2]
+    assert "defines" not in first
+    assert "    moor_ship (method)  defines it; has moor\n" in second
+    assert "    · defines the symbol: 1.00 × 2 = +2.00" in second
+
+
+def test_lines_inside_a_function_are_below_its_head(capsys: pytest.CaptureFixture[str]) -> None:
+    result = evolve(
+        RESULT,
+        range=whole_lines(41, 43),
+        selection_range=whole_lines(11, 12),
+        snippet="    kill(ship)\n    sink()\n",
+        head="def moor_ship(self):",
+    )
+    answer_text.print_search(protocol.SearchAnswer((result,), VERDICT, QUERY, INDEX, {}))
+    assert capsys.readouterr().out.splitlines()[2:] == [
+        "    12  def moor_ship(self):",
+        "    …",
+        "    42      kill(ship)",
+        "    43      sink()",
+        "",
+    ]
+
+
+def test_words_of_the_query_are_emphasised_in_the_matching_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = MatchedLine(12, "moor('🚢', moor)", (Mark(0, 4), Mark(11, 15)))
+    result = evolve(RESULT, snippet="class Berth:\n    moor('🚢', moor)\n    moor()\n", matched_line=line)
+    monkeypatch.setattr(display, "color", "always")
+    answer_text.print_search(protocol.SearchAnswer((result,), VERDICT, QUERY, INDEX, {}))
+    emphasised = re.findall(r"\x1b\[(?:\d+;)*1;4(?:;\d+)*m(\w+)", capsys.readouterr().out)
+    assert emphasised == ["moor", "moor"]
+
+
+def test_places_that_were_left_out_are_counted_last(capsys: pytest.CaptureFixture[str]) -> None:
+    further = (FurtherPlaces("kill", 6), FurtherPlaces("port", 1))
+    answer = protocol.SearchAnswer((RESULT,), VERDICT, QUERY, INDEX, {}, further=further)
+    answer_text.print_search(answer)
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == '6 more places hold "kill". 1 more place holds "port".'
 
 
 def test_related_passage_is_shown_from_the_related_line(capsys: pytest.CaptureFixture[str]) -> None:

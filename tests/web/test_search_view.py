@@ -70,7 +70,7 @@ def test_offered_filters_have_their_number_of_results(browser: Browser) -> None:
 
 def test_results_have_reasons(browser: Browser) -> None:
     page = browser.page("/ui/", q="moor a ship")
-    assert "Why it is here" in page
+    assert "<summary>Why it is here</summary>" in page
     assert re.search(r"<details class=\"why\">.*?<li>.+?</li>", page, re.S)
 
 

@@ -16,18 +16,29 @@ import { folderName, open, Preview } from "../places.ts";
 import { messageOf } from "../problem.ts";
 import type { SearchAnswer, SearchResult } from "../protocol.ts";
 import type { Server } from "../server.ts";
-import { parseQuery } from "./query.ts";
-import { plain, resultRow, type Row, rowsOf, titleOf } from "./rows.ts";
+import { parseQuery, withQuery } from "./query.ts";
+import {
+  leadsTo,
+  lookAlike,
+  plain,
+  relatedRow,
+  resultRow,
+  type Row,
+  rowsOf,
+  titleOf,
+  toggleReasons,
+} from "./rows.ts";
 
 /** Keystrokes within this time make one request; the first after a pause makes one at once. */
 const TYPING_MS = 30;
-/** A row is previewed only if it stays selected for this long. */
+/** The user has moved to a row if it stays selected for this long without typing. It is then previewed. */
 const MOVING_MS = 60;
 /** Progress is shown only after this time, because drawing it would delay a fast answer. */
 const SLOW_MS = 200;
 const RECENT = "cairn.recentSearches";
 const MOST_RECENT = 10;
 
+const WHY = { iconPath: new ThemeIcon("question"), tooltip: "Why?" };
 const BESIDE = { iconPath: new ThemeIcon("split-horizontal"), tooltip: "Open to the side" };
 
 type Item = QuickPickItem &
@@ -84,6 +95,12 @@ class OpenPalette {
   #moving: NodeJS.Timeout | undefined;
   /** The active row, if it is only active because it is the first. */
   #untouched: Item | undefined;
+  /** The result to which the user moved. */
+  #chosen: SearchResult | undefined;
+  #typed = "";
+  #rows: readonly Row[] = [];
+  /** Whether typing only narrows down rows that stay the same. */
+  #isFixed = false;
   #query = "";
   /** Enter was pressed before the rows arrived: open the first one when they do. */
   #entered = false;
@@ -102,11 +119,14 @@ class OpenPalette {
     this.#pick = window.createQuickPick<Item>();
     // Rows keep their rank while the user types. This option is not in VS Code's public interface yet.
     (this.#pick as { sortByLabel?: boolean }).sortByLabel = false;
+    // The editor highlights what is typed in the second lines, too.
+    this.#pick.matchOnDetail = true;
     this.#pick.onDidChangeActive(([item]) => {
       this.#moved(item);
     });
-    this.#pick.onDidTriggerItemButton(({ item }) => {
-      this.#accept(item, true);
+    this.#pick.onDidTriggerItemButton(({ button, item }) => {
+      if (button === BESIDE) this.#accept(item, true);
+      else this.#explain(item);
     });
     this.#pick.onDidAccept(() => {
       this.#enter();
@@ -121,6 +141,7 @@ class OpenPalette {
     this.#pick.placeholder = "A question, a name or words. Filters: type:code lang:go path:src in:collection";
     this.#pick.onDidChangeValue((typed) => {
       this.#entered = false;
+      this.#stay(typed);
       clearTimeout(this.#typing);
       const pause = this.#askedAt + TYPING_MS - Date.now();
       if (pause <= 0) void this.#ask(typed);
@@ -137,11 +158,23 @@ class OpenPalette {
     this.#pick.title = title;
     this.#pick.matchOnDescription = true;
     this.#pick.placeholder = "Type to narrow down";
-    this.#show(
-      results.map((result) => resultRow(result, folderName(result.folder))),
-      false,
-    );
+    this.#isFixed = true;
+    this.#show(results.map((result) => relatedRow(result, folderName(result.folder))));
     this.#pick.show();
+  }
+
+  /** Keep the row active to which the user moved, while they go on typing. The editor activates the first. */
+  #stay(typed: string): void {
+    clearTimeout(this.#moving);
+    if (!typed.startsWith(this.#typed) && !this.#typed.startsWith(typed)) this.#chosen = undefined;
+    this.#typed = typed;
+    const item = this.#chosenItem();
+    if (item) this.#pick.activeItems = [item];
+  }
+
+  #chosenItem(): Item | undefined {
+    const chosen = this.#chosen;
+    return chosen && this.#pick.items.find((item) => "row" in item && leadsTo(item.row, chosen));
   }
 
   async #ask(typed: string): Promise<void> {
@@ -187,31 +220,51 @@ class OpenPalette {
     if (!api) throw new Error(this.#server.whyNot());
     // A row leads to one place, so further passages of a file are not needed.
     const { limit } = this.#settings;
-    return api.search({ query, filter, limit, context: 0, passages: 1 }, asking.token);
+    return api.search({ query, filter, limit, context: 0, passages: 1, explain: true }, asking.token);
   }
 
   #answered(query: string, answer: SearchAnswer): void {
     this.#query = query;
     this.#pick.title = titleOf(answer);
-    this.#show(rowsOf(answer, query, folderName));
-    if (this.#entered) this.#accept(this.#untouched, false);
+    this.#show(rowsOf(answer, folderName));
+    if (this.#entered) this.#accept(this.#pick.activeItems[0], false);
     this.#entered = false;
   }
 
-  #show(rows: readonly Row[], always = true): void {
-    const items = rows.map((row): Item => ({
+  /** Show the rows. The one to which the user moved stays active, if it is among them. */
+  #show(rows: readonly Row[]): void {
+    clearTimeout(this.#moving);
+    if (!lookAlike(rows, this.#rows)) {
+      const items = rows.map((row) => this.#itemOf(row));
+      this.#rows = rows;
+      this.#pick.keepScrollPosition = this.#chosen !== undefined;
+      this.#pick.items = items;
+    }
+    const { items } = this.#pick;
+    const chosen = this.#chosenItem();
+    const first = items.find((item) => "row" in item && item.row.kind === "result") ?? items[0];
+    if (!chosen) this.#chosen = undefined;
+    this.#untouched = chosen ? undefined : first;
+    const active = chosen ?? first;
+    this.#pick.activeItems = active ? [active] : [];
+  }
+
+  #itemOf(row: Row): Item {
+    return {
       row,
       label: row.label,
-      alwaysShow: always,
+      alwaysShow: !this.#isFixed || row.kind === "reason",
       ...(row.description === undefined ? {} : { description: row.description }),
       ...(row.detail === undefined ? {} : { detail: row.detail }),
-      ...(row.kind === "result" ? { buttons: [BESIDE] } : {}),
-    }));
-    const first = items.find((item) => "row" in item && item.row.kind === "result");
-    this.#untouched = first ?? items[0];
-    clearTimeout(this.#moving);
-    this.#pick.items = items;
-    this.#pick.activeItems = this.#untouched ? [this.#untouched] : [];
+      ...(row.kind === "result" ? { buttons: [WHY, BESIDE] } : {}),
+    };
+  }
+
+  /** Show below a result why it was found, or hide this again. */
+  #explain(item: Item): void {
+    if (!("row" in item) || item.row.kind !== "result") return;
+    this.#chosen = item.row.result;
+    this.#show(toggleReasons(this.#rows, item.row));
   }
 
   #showRecent(): void {
@@ -222,6 +275,8 @@ class OpenPalette {
       alwaysShow: true,
     }));
     this.#untouched = items[0];
+    this.#chosen = undefined;
+    this.#rows = [];
     if (items.length > 0)
       items.unshift({ label: "searched before", kind: QuickPickItemKind.Separator, separator: true });
     this.#pick.items = items;
@@ -229,12 +284,16 @@ class OpenPalette {
 
   #moved(item: Item | undefined): void {
     clearTimeout(this.#moving);
-    if (!this.#settings.preview || !item || !("row" in item) || item.row.kind !== "result") return;
-    if (item === this.#untouched) return;
-    this.#untouched = undefined;
-    this.#entered = false;
-    const { result } = item.row;
+    if (!item || !("row" in item) || item === this.#untouched) return;
+    if (this.#chosen && leadsTo(item.row, this.#chosen)) return;
+    const result = item.row.kind === "result" ? item.row.result : undefined;
+    if (result) {
+      this.#untouched = undefined;
+      this.#entered = false;
+    }
     this.#moving = setTimeout(() => {
+      this.#chosen = result;
+      if (!this.#settings.preview || !result) return;
       this.#preview.show(result).catch(() => undefined); // The file may be gone. Opening it reports that.
     }, MOVING_MS);
   }
@@ -255,21 +314,31 @@ class OpenPalette {
   #accept(item: Item | undefined, beside: boolean): void {
     if (!item || "separator" in item) return;
     if ("recent" in item) {
-      this.#pick.value = item.recent;
-      void this.#ask(item.recent);
+      this.#replace(item.recent);
       return;
     }
     const { row } = item;
-    if (row.kind === "note") return;
+    if (row.kind === "note" || row.kind === "reason") return;
+    if (row.kind === "further") {
+      this.#replace(withQuery(this.#pick.value, row.word));
+      return;
+    }
     if (row.kind === "question") {
       this.#show(row.offers.map((result) => resultRow(result, folderName(result.folder))));
       return;
     }
     this.#accepted = true;
     this.#remember();
-    if (row.kind === "discover") void this.#leaveFor(row.query);
+    if (row.kind === "discover") void this.#leaveFor(this.#query);
     else void this.#open(row.result, beside);
     this.#pick.hide();
+  }
+
+  /** Search for something else than what the user typed. */
+  #replace(typed: string): void {
+    this.#chosen = undefined;
+    this.#pick.value = typed;
+    void this.#ask(typed);
   }
 
   async #leaveFor(question: string): Promise<void> {

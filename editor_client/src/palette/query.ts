@@ -23,16 +23,30 @@ const PREFIX = /^(\w+):(.+)$/s;
 export function parseQuery(typed: string): PaletteQuery {
   const words: string[] = [];
   const filter: Partial<Record<keyof SearchFilter, string[]>> = {};
-  for (const [word] of typed.matchAll(WORD)) {
-    const [, name = "", value = ""] = PREFIX.exec(word) ?? [];
-    const field = FIELDS.get(name.toLowerCase());
-    const values = value.replaceAll('"', "").split(",").filter(Boolean);
-    if (field && values.length > 0) (filter[field] ??= []).push(...values);
+  for (const word of wordsOf(typed)) {
+    const given = filterOf(word);
+    if (given) (filter[given.field] ??= []).push(...given.values);
     else words.push(word);
   }
   const { type, ...others } = filter;
   const types = type && { type: type.map((name) => name.toLowerCase() as ChunkType) };
   return { query: words.join(" "), filter: { ...others, ...types } };
+}
+
+/** The typed filters with another query. */
+export function withQuery(typed: string, query: string): string {
+  return [...wordsOf(typed).filter(filterOf), query].join(" ");
+}
+
+function wordsOf(typed: string): string[] {
+  return Array.from(typed.matchAll(WORD), ([word]) => word);
+}
+
+function filterOf(word: string): { field: keyof SearchFilter; values: string[] } | undefined {
+  const [, name = "", value = ""] = PREFIX.exec(word) ?? [];
+  const field = FIELDS.get(name.toLowerCase());
+  const values = value.replaceAll('"', "").split(",").filter(Boolean);
+  return field && values.length > 0 ? { field, values } : undefined;
 }
 
 /** The filter for a folder, relative to its workspace folder. */

@@ -1,9 +1,9 @@
 // An answer as rows of the palette: results best first, a clarifying question with its alternatives, and
 // further actions.
 
-import type { Candidate, SearchAnswer, SearchResult } from "../protocol.ts";
+import type { Candidate, FurtherPlaces, SearchAnswer, SearchResult } from "../protocol.ts";
 
-export type Row = ResultRow | QuestionRow | DiscoverRow | NoteRow;
+export type Row = ResultRow | QuestionRow | FurtherRow | DiscoverRow | NoteRow | ReasonRow;
 
 interface Shown {
   readonly label: string;
@@ -22,14 +22,24 @@ export interface QuestionRow extends Shown {
   readonly offers: readonly SearchResult[];
 }
 
+/** The places that have only one word of the query; picking the row searches for the word. */
+export interface FurtherRow extends Shown {
+  readonly kind: "further";
+  readonly word: string;
+}
+
 export interface DiscoverRow extends Shown {
   readonly kind: "discover";
-  readonly query: string;
 }
 
 /** A row with only a message. */
 export interface NoteRow extends Shown {
   readonly kind: "note";
+}
+
+/** A reason why the result above was found. */
+export interface ReasonRow extends Shown {
+  readonly kind: "reason";
 }
 
 const TYPE_ICONS: Readonly<Record<string, string>> = {
@@ -60,13 +70,10 @@ const KIND_ICONS: Readonly<Record<string, string>> = {
 };
 
 /** `folderName` names workspace folders by URI; undefined if there is only one. */
-export function rowsOf(
-  answer: SearchAnswer,
-  query: string,
-  folderName: (uri: string) => string | undefined,
-): Row[] {
+export function rowsOf(answer: SearchAnswer, folderName: (uri: string) => string | undefined): Row[] {
   const { results, verdict } = answer;
   const rows: Row[] = [];
+  const last = [...answer.further.map(furtherRow), DISCOVER];
   if (verdict.note) rows.push({ kind: "note", label: "$(info) Note", detail: verdict.note });
   const row = (result: SearchResult): ResultRow => resultRow(result, folderName(result.folder));
   if (verdict.action === "clarify") {
@@ -74,7 +81,7 @@ export function rowsOf(
     if (offers.length > 0) {
       rows.push({ kind: "question", label: `$(question) ${verdict.message}`, offers });
       rows.push(...offers.map(row), ...results.filter((result) => !offers.includes(result)).map(row));
-      return [...rows, discoverRow(query)];
+      return [...rows, ...last];
     }
   }
   if (results.length === 0) {
@@ -83,7 +90,7 @@ export function rowsOf(
     const detail = `What follows is the nearest there is. ${verdict.message}`;
     rows.push({ kind: "note", label: "$(circle-slash) No good match", detail });
   }
-  return [...rows, ...results.map(row), discoverRow(query)];
+  return [...rows, ...results.map(row), ...last];
 }
 
 /** The alternatives of the clarifying question. */
@@ -101,14 +108,48 @@ export function resultRow(result: SearchResult, folder?: string): ResultRow {
     kind: "result",
     label: `$(${icon}) ${plain(result.title || result.path)}`,
     description: folder === undefined ? place : `${folder} • ${place}`,
-    detail: plain(reason(result)),
+    detail: plain(secondLine(result)),
     result,
   };
 }
 
-function reason(result: SearchResult): string {
-  const words = result.matchedTerms.length > 0 ? [result.matchedTerms.join(", ")] : [];
-  return [result.type, ...words, result.reasons.join(", ")].filter(Boolean).join(" · ");
+/** A row that says how a passage is related, for passages that no words found. */
+export function relatedRow(result: SearchResult, folder?: string): ResultRow {
+  return { ...resultRow(result, folder), detail: plain(result.reasons.join(", ")) };
+}
+
+/** The line that matches best, or without one, what kind of text the result is. */
+function secondLine({ matchedLine, type, language }: SearchResult): string {
+  if (matchedLine) return `${matchedLine.line + 1}: ${matchedLine.text}`;
+  return [type, language].filter(Boolean).join(" · ");
+}
+
+/** The rows with the reasons of a result below it; without any if those are already there. */
+export function toggleReasons(rows: readonly Row[], asked: ResultRow): Row[] {
+  const areShown = rows[rows.indexOf(asked) + 1]?.kind === "reason";
+  const others = rows.filter(({ kind }) => kind !== "reason");
+  return others.flatMap((row) => (row === asked && !areShown ? [row, ...reasonRows(asked.result)] : [row]));
+}
+
+function reasonRows({ score, source, matchedTerms, matchExplain, reasons }: SearchResult): ReasonRow[] {
+  const words = matchedTerms.length > 0 ? `; words: ${matchedTerms.join(", ")}` : "";
+  const lines = [`score ${score.toFixed(2)}, found by ${source}${words}`, ...(matchExplain ?? reasons)];
+  return lines.map((line) => ({ kind: "reason", label: `$(blank) ${plain(line)}` }));
+}
+
+/** Whether two lists of rows look the same. */
+export function lookAlike(some: readonly Row[], others: readonly Row[]): boolean {
+  const looks = (rows: readonly Row[]): string =>
+    JSON.stringify(rows.map(({ kind, label, description, detail }) => [kind, label, description, detail]));
+  return looks(some) === looks(others);
+}
+
+/** Whether a row leads to the place of a result, also if it is from another answer. */
+export function leadsTo(row: Row, { folder, path, selectionRange }: SearchResult): boolean {
+  if (row.kind !== "result") return false;
+  const { result } = row;
+  const line = result.selectionRange.start.line;
+  return result.folder === folder && result.path === path && line === selectionRange.start.line;
 }
 
 /** The line above the rows: the progress of indexing, and the commit of a team's index. */
@@ -127,14 +168,17 @@ function notFound({ index }: SearchAnswer): string {
     : "The index is not complete yet: try again soon.";
 }
 
-function discoverRow(query: string): DiscoverRow {
-  return {
-    kind: "discover",
-    label: `$(lightbulb) Discover “${plain(query)}”`,
-    detail: "Excerpts with citations, and a prompt for a language model",
-    query,
-  };
+function furtherRow({ word, places }: FurtherPlaces): FurtherRow {
+  const hold = places === 1 ? "1 more place holds" : `${places} more places hold`;
+  return { kind: "further", label: `$(search) ${hold} “${plain(word)}”`, word };
 }
+
+/** It does not contain the query, so that rows which stay the same while the user types are not redrawn. */
+const DISCOVER: DiscoverRow = {
+  kind: "discover",
+  label: "$(lightbulb) Discover",
+  detail: "Excerpts with citations, and a prompt for a language model",
+};
 
 /** Text in which the palette shows no icons. */
 export function plain(text: string): string {

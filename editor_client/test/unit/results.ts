@@ -38,6 +38,8 @@ export function result(given: Partial<SearchResult> = {}): SearchResult {
     passages: [],
     matchExplain: null,
     bestLines: null,
+    matchedLine: null,
+    head: "",
     ...given,
   };
 }
@@ -67,6 +69,7 @@ export function searchAnswer(results: SearchResult[], given: Partial<SearchAnswe
     timings: {},
     brokenOff: [],
     retrieval: answeredIn,
+    further: [],
     ...given,
   };
 }

@@ -143,10 +143,32 @@ void suite("a user works on a project", () => {
   void test("a question is answered by meaning", async () => {
     const input = await workbench.asked("Cairn: Search");
     await input.fill("how is a damaged index repaired");
-    await eventually("rows that say so", async () =>
-      (await resultsShown(workbench)).some(({ detail }) => detail.includes("meaning of")),
+    await eventually("rows with the lines that match", async () =>
+      (await resultsShown(workbench)).some(({ detail }) => /^\d+: \S/.test(detail)),
     );
     await workbench.screenshot("palette");
+    const [first] = await resultsShown(workbench);
+    await workbench.pressRowButton("Why?");
+    await eventually("the reasons of the first row", async () => {
+      const rows = await workbench.rows();
+      return rows.some(({ label }) => label.startsWith("meaning of"));
+    });
+    await workbench.screenshot("palette-why");
+    assert.equal((await resultsShown(workbench))[0]?.label, first?.label);
+    await workbench.closePalette();
+  });
+
+  void test("the row to which the user moved stays active while they go on typing", async () => {
+    await showSecondRow(workbench, "index");
+    const focused = async () => (await workbench.rows()).find((row) => row.focused);
+    const moved = await focused();
+    assert.ok(moved);
+    await workbench.page.keyboard.type(" ");
+    await workbench.page.keyboard.press("Backspace");
+    await eventually("the row is active again", async () => {
+      const row = await focused();
+      return row?.label === moved.label && row.description === moved.description;
+    });
     await workbench.closePalette();
   });
 

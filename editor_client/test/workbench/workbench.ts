@@ -60,6 +60,7 @@ const QUICK_PICK = `(() => {
       description: text(".quick-input-list-row .label-description"),
       detail: text(".quick-input-list-label-meta"),
       matched: [...row.querySelectorAll(".quick-input-list-row .highlight")]
+        .filter((part) => !part.closest(".quick-input-list-label-meta"))
         .map((part) => part.innerText)
         .join(""),
       group: text(".quick-input-list-separator"),
@@ -213,6 +214,13 @@ export class Workbench {
   /** The rows of the quick pick as far as they are drawn; separators are none. */
   async rows(): Promise<readonly Row[]> {
     return (await this.#quickPick())?.rows ?? [];
+  }
+
+  /** Press a button of the active row. */
+  async pressRowButton(name: string): Promise<void> {
+    const row = this.page.locator(".quick-input-list .monaco-list-row.focused");
+    await row.hover();
+    await row.getByRole("button", { name }).click();
   }
 
   /** Wait until the active editor's cursor is in the line of a file, and say where it is. */

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from attrs import evolve, frozen
 
 from cairn import protocol
 from cairn.agents.place_text import Paths, lines_text, numbered
+from cairn.text.counts import counted
 from cairn.text.verbatim import lines_of
 
 _LONGEST_LINE = 300
@@ -59,6 +60,8 @@ class Lines:
     """The words of the question, of which the shown lines should contain many."""
     head_line: int | None = None
     """The index in `lines` of the line that names the definition, if there is one."""
+    head_above: Part | None = None
+    """The line that names the definition, if it is above `lines`."""
     best: tuple[int, int] | None = None
     """The range `[start, end)` of `lines` that answers best, if known."""
     is_definition: bool = False
@@ -66,14 +69,23 @@ class Lines:
 
     @property
     def count(self) -> int:
-        """The number of lines, without the blank ones at the ends."""
+        """The number of lines with a head above them, without the blank ones at the ends."""
         start, end = self._trimmed(0, len(self.lines))
-        return end - start
+        return end - start + (self.head_above is not None)
 
     def parts(self, most: int) -> list[Part]:
         """Return at most `most` lines: those that match best, and the head of their definition."""
         if not most or not any(map(str.strip, self.lines)):
             return []
+        if self.head_above is None:
+            return self._parts(most)
+        parts = self._parts(most - 1) if most > 1 else []
+        number, head = self.head_above
+        if parts and parts[0][0] == number + 1:
+            return [(number, [*head, *parts[0][1]]), *parts[1:]]
+        return [self.head_above, *parts]
+
+    def _parts(self, most: int) -> list[Part]:
         return [(self.first + start, self.lines[start:end]) for start, end in self._ranges(most)]
 
     def _ranges(self, most: int) -> list[tuple[int, int]]:
@@ -192,14 +204,15 @@ def search_texts(answer: protocol.SearchAnswer, paths: Paths) -> list[ResultText
     by_name = answer.query.type == "symbol" and any(DEFINES in each.reasons for each in answer.results)
     best_score = max((each.score for each in answer.results[:1]), default=0.0)
     terms = answer.query.terms
-    known: set[str] = set()
+    known: set[tuple[str, str]] = set()
     texts = []
     for result in answer.results:
         text = result_text(result, paths, by_name=by_name, best_score=best_score, terms=terms)
-        if result.content_hash in known:
-            lines = evolve(text.text, lines=())
+        same = (result.content_hash, result.snippet)
+        if same in known:
+            lines = evolve(text.text, lines=(), head_above=None)
             text = evolve(text, name="the same text", why="", text=lines)
-        known.add(result.content_hash)
+        known.add(same)
         texts.append(text)
     return texts
 
@@ -232,11 +245,35 @@ def result_text(
             lines=lines_of(result.snippet),
             terms=result.matched_terms,
             head_line=named if named >= 0 and (result.symbol or related) else None,
+            head_above=(first + named + 1, [result.head]) if result.head and named < 0 else None,
             best=(best.start.line - first, best.end.line - first) if best else None,
             is_definition=is_definition,
         ),
         is_aside=(by_name and not is_definition) or result.score < _WEAK * best_score,
     )
+
+
+def left_out_text(answer: protocol.SearchAnswer) -> str:
+    """Return how many places were left out because they have only one word of the query, or ""."""
+    return " ".join(
+        f'{counted(each.places, "more place")} {"holds" if each.places == 1 else "hold"} "{each.word}".'
+        for each in answer.further
+    )
+
+
+def pieces(line: protocol.MatchedLine) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of a line, and whether each is a word of the query."""
+    units = line.text.encode("utf-16-le", "surrogatepass")
+    end = 0
+    for mark in line.marks:
+        yield _decoded(units[2 * end : 2 * mark.start]), False
+        yield _decoded(units[2 * mark.start : 2 * mark.end]), True
+        end = mark.end
+    yield _decoded(units[2 * end :]), False
+
+
+def _decoded(units: bytes) -> str:
+    return units.decode("utf-16-le", "replace")
 
 
 def name_of(result: protocol.SearchResult) -> str:

@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 from cairn import protocol
 from cairn.agents.index_state import NO_MATCH, lacking, verdict_text
 from cairn.agents.place_text import place_named
-from cairn.agents.result_text import ResultText, result_text, search_texts
+from cairn.agents.result_text import ResultText, left_out_text, result_text, search_texts
 from cairn.agents.tool_call import (
     LEAST_TOKENS,
     MOST_TOKENS,
@@ -118,6 +118,8 @@ def search(call: ToolCall, arguments: SearchArguments) -> str:
         below = " ".join(
             filter(None, (f"Not everything was searched in time ({', '.join(answer.broken_off)}).", below))
         )
+
+    below = joined(left_out_text(answer), below)
 
     def foot(count: int) -> str:
         if count == len(results) and is_end:

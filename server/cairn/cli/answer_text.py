@@ -11,7 +11,15 @@ from rich.text import Text
 from cairn.agents.discover_tool import excerpt_name
 from cairn.agents.place_text import Paths
 from cairn.agents.reference_tool import MOST, in_groups, meant, use
-from cairn.agents.result_text import Lines, Part, ResultText, result_text, search_texts
+from cairn.agents.result_text import (
+    Lines,
+    Part,
+    ResultText,
+    left_out_text,
+    pieces,
+    result_text,
+    search_texts,
+)
 from cairn.cli.console import escape, has_colour, link, rule, warn, write, write_exactly
 from cairn.cli.output import to_stderr
 from cairn.languages.registry import detect_language
@@ -27,6 +35,7 @@ if TYPE_CHECKING:
         DiscoverAnswer,
         FoundReference,
         IndexState,
+        MatchedLine,
         PageAnswer,
         Range,
         ReferencesAnswer,
@@ -42,9 +51,11 @@ _PATHS = Paths({}, True)
 
 
 def print_search(answer: SearchAnswer) -> None:
-    """Print each result with its place, its reasons and the lines that match best."""
+    """Print each result with its place, its name and the lines that match best; its reasons if requested."""
     _print_verdict(answer.verdict, bool(answer.results))
     _print_results(answer.results, search_texts(answer, _PATHS))
+    if answer.further:
+        write(f"[dim]{escape(left_out_text(answer))}[/]")
     _print_state(answer.retrieval, answer.index)
 
 
@@ -125,11 +136,12 @@ def print_prompt(answer: DiscoverAnswer) -> None:
 def _print_results(results: Sequence[SearchResult], texts: Sequence[ResultText]) -> None:
     for (result, head), text in zip(_numbered(results), texts, strict=True):
         write(f"{head}  [dim]{result.score:.2f} {result.source}[/]")
+        why = text.why if text.explained else ""
         about = (
             f"[cyan]{escape(text.name)}[/]" if text.name else "",
-            f"[dim]{escape(text.why)}[/]" if text.why else "",
+            f"[dim]{escape(why)}[/]" if why else "",
         )
-        if any((text.name, text.why)):
+        if any(about):
             write("    " + "  ".join(filter(None, about)))
         _print_parts(text.parts(_SNIPPET_LINES), text.text, result, 4)
         for reason in text.explained:
@@ -146,7 +158,7 @@ def _print_parts(parts: Sequence[Part], text: Lines, result: SearchResult, inden
     for number, (first, lines) in enumerate(parts):
         if number:
             write(" " * indent + "[dim]…[/]")
-        write_code("\n".join(lines), result.path, result.language, first, indent)
+        write_code("\n".join(lines), result.path, result.language, first, indent, result.matched_line)
     left = text.count - sum(len(lines) for _, lines in parts)
     if left > 0:
         write(" " * indent + f"[dim]… {counted(left, 'more line')}[/]")
@@ -284,16 +296,22 @@ def _print_line(text: str, path: str, place: Range, depth: int) -> None:
 
 _THEME = "ansi_dark"
 """This theme uses the terminal's own colours, which are legible for its user, and no background."""
+_EMPHASIS = "bold underline"
 _TAB = 4
 
 
-def write_code(text: str, path: str, language: str, first: int, indent: int = 4) -> None:
-    """Print lines of the file at `path`. `first` is the 1-based number of the first line."""
+def write_code(
+    text: str, path: str, language: str, first: int, indent: int = 4, matched: MatchedLine | None = None
+) -> None:
+    """Print lines of the file at `path`. `first` is the 1-based number of the first line. The words of the
+    query in the line `matched` are emphasised."""
     lines = lines_of(text)
     width = len(str(first + len(lines) - 1))
     plain = (Text(line.expandtabs(_TAB)) for line in lines)
     shown_lines = _highlighted(lines, path, language) if has_colour() else plain
     for number, line in enumerate(shown_lines, first):
+        if matched is not None and number == matched.line + 1:
+            line.highlight_words([word for word, is_marked in pieces(matched) if is_marked], _EMPHASIS)
         write(Text.assemble(" " * indent, (f"{number:>{width}}", "dim"), "  ", line))
 
 

@@ -9,13 +9,14 @@ import itertools
 import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from attrs import frozen
 from cachetools import LRUCache
 from markupsafe import Markup, escape
 
 from cairn import protocol
-from cairn.agents.result_text import FurtherPassage, Lines, Part, ResultText
+from cairn.agents.result_text import FurtherPassage, Lines, Part, ResultText, pieces
 from cairn.web.highlighting import TEXT_SECONDS, Highlighting, Text, Token, current
 
 MOST_COLOURED = 200_000
@@ -141,6 +142,16 @@ class CodeLine:
     """The 1-based number of the line."""
     markup: Markup
     is_marked: bool = False
+    is_after_gap: bool = False
+    """Whether lines above it are left out."""
+
+
+def matched_line(line: protocol.MatchedLine) -> CodeLine:
+    """Return the line of a result that matches best, with the words of the query in `<mark>`."""
+    parts = [
+        Markup("<mark>{}</mark>").format(text) if is_mark else escape(text) for text, is_mark in pieces(line)
+    ]
+    return CodeLine(line.line + 1, Markup("").join(parts))
 
 
 def result_lines(result: protocol.SearchResult, text: ResultText) -> tuple[CodeLine, ...]:
@@ -158,14 +169,22 @@ def passage_lines(
 def _shown(
     parts: Sequence[Part], text: Lines, source: str, result: protocol.SearchResult
 ) -> tuple[CodeLine, ...]:
-    shown = [first - text.first + n for first, lines in parts for n in range(len(lines))]
-    markup = code_lines(source, result.language, result.path, text.terms, max(shown, default=-1) + 1)
-    shown = [n for n in shown if n < len(markup)]
+    shown = [number for first, lines in parts for number in range(first, first + len(lines))]
+    most = max(shown, default=0) - text.first + 1
+    coloured = partial(code_lines, language=result.language, path=result.path, terms=text.terms)
+    markup = dict(enumerate(coloured(source, most=max(0, most)), text.first))
+    if text.head_above is not None:
+        number, head = text.head_above
+        markup |= enumerate(coloured(head[0]), number)
+    shown = [number for number in shown if number in markup]
     start, end = text.best or (0, 0)
-    best = {n for n in shown if start <= n < end}
-    matching = _matching([markup[n] for n in shown])
-    marks = best if 0 < len(best) < len(shown) else {shown[n] for n in matching}
-    return tuple(CodeLine(text.first + n, markup[n], n in marks) for n in shown)
+    best = {number for number in shown if start <= number - text.first < end}
+    matching = _matching([markup[number] for number in shown])
+    marks = best if 0 < len(best) < len(shown) else {shown[place] for place in matching}
+    return tuple(
+        CodeLine(number, markup[number], number in marks, number > shown[0] and number - 1 not in shown)
+        for number in shown
+    )
 
 
 def all_lines(text: str, start: int, language: str, path: str) -> tuple[CodeLine, ...]:

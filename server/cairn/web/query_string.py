@@ -97,6 +97,10 @@ class Question:
             return evolve(self, repository="")
         return evolve(self, filters=tuple(each for each in self.filters if each != (name, value)))
 
+    def instead(self, text: str) -> Question:
+        """Return the question with another text and the same filters."""
+        return evolve(self, text=text, limit=_LIMIT)
+
     def longer(self) -> Question | None:
         """Return the question with a higher limit; None at the highest limit."""
         return evolve(self, limit=min(_MOST, 2 * self.limit)) if self.limit < _MOST else None

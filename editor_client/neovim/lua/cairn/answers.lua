@@ -4,7 +4,7 @@ local server = require("cairn.server")
 
 local M = {}
 
--- The reasons of a result, as many as fit beside its title.
+-- How a passage is related, as many ways as fit beside its title.
 local REASONS = 2
 
 -- By the quickfix list's id: { query, root, results, reported }; only existing lists.
@@ -14,9 +14,18 @@ local function is_given(value)
   return value ~= nil and value ~= vim.NIL and value ~= ""
 end
 
-local function entry(result)
+-- The text beside a result's title: the line that matches best, or how a passage is related.
+local function about(result, is_search)
+  if not is_search then
+    return table.concat(result.reasons, ", ", 1, math.min(REASONS, #result.reasons))
+  end
+  local matched = result.matchedLine
+  return is_given(matched) and ("%d: %s"):format(matched.line + 1, matched.text) or ""
+end
+
+local function entry(result, is_search)
   local named, last = result.selectionRange.start, result.range["end"]
-  local reasons = table.concat(result.reasons, ", ", 1, math.min(REASONS, #result.reasons))
+  local beside = about(result, is_search)
   return {
     filename = vim.uri_to_fname(result.uri),
     -- Shown in place of the file's name, which is long if Neovim is far from the root folder.
@@ -26,7 +35,7 @@ local function entry(result)
     col = named.character + 1,
     -- The end of the range is exclusive: at the start of a line it means the line above.
     end_lnum = last.character == 0 and math.max(last.line, named.line + 1) or last.line + 1,
-    text = result.title .. (reasons ~= "" and " — " .. reasons or ""),
+    text = result.title .. (beside ~= "" and " — " .. beside or ""),
   }
 end
 
@@ -38,6 +47,16 @@ local function say_verdict(verdict)
     local level = verdict.action == "noMatch" and vim.log.levels.WARN or vim.log.levels.INFO
     local begin = verdict.action == "noMatch" and "nothing matches well. " or ""
     vim.notify("Cairn: " .. begin .. verdict.message, level)
+  end
+end
+
+local function say_further(further)
+  local sentences = vim.tbl_map(function(each)
+    local hold = each.places == 1 and "1 more place holds" or each.places .. " more places hold"
+    return ('%s "%s".'):format(hold, each.word)
+  end, further)
+  if #sentences > 0 then
+    vim.notify("Cairn: " .. table.concat(sentences, " "), vim.log.levels.INFO)
   end
 end
 
@@ -68,7 +87,10 @@ function M.list(answer, asked)
     )
   end
   local title = asked.title .. (answer.index.complete and "" or " (still indexing)")
-  vim.fn.setqflist({}, " ", { title = title, items = vim.tbl_map(entry, answer.results) })
+  local items = vim.tbl_map(function(result)
+    return entry(result, asked.query ~= nil)
+  end, answer.results)
+  vim.fn.setqflist({}, " ", { title = title, items = items })
   if asked.query then
     -- A place to which the plugin moved the cursor, or where it was before, is not a choice of the user.
     local reported = { asked.jump or is_at(1) }
@@ -78,6 +100,7 @@ function M.list(answer, asked)
   if answer.verdict then
     say_verdict(answer.verdict)
   end
+  say_further(answer.further or {})
 end
 
 -- Report once which result of a search was opened: the one at the cursor, if it is the current quickfix

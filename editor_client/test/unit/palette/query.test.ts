@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { inFolder, parseQuery } from "../../../src/palette/query.ts";
+import { inFolder, parseQuery, withQuery } from "../../../src/palette/query.ts";
 
 const CASES: [typed: string, query: string, filter: object][] = [
   ["how does routing work", "how does routing work", {}],
@@ -35,4 +35,12 @@ void test("a folder's filter finds only what is in it, also with spaces in its n
     query: "app",
     filter: { path: ["/my docs/"] },
   });
+});
+
+void test("another query keeps the typed filters", () => {
+  assert.equal(
+    withQuery('kill type:code a process path:"my docs/"', "kill"),
+    'type:code path:"my docs/" kill',
+  );
+  assert.equal(withQuery("kill a process", "kill"), "kill");
 });

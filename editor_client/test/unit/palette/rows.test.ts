@@ -1,17 +1,35 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { resultRow, type Row, rowsOf, titleOf } from "../../../src/palette/rows.ts";
-import { result, searchAnswer, verdict } from "../results.ts";
+import {
+  leadsTo,
+  lookAlike,
+  relatedRow,
+  resultRow,
+  type Row,
+  rowsOf,
+  titleOf,
+  toggleReasons,
+} from "../../../src/palette/rows.ts";
+import { lines, result, searchAnswer, verdict } from "../results.ts";
 
 const alone = () => undefined;
+const matchedLine = { line: 596, text: "self.url_map.add(rule)", marks: [] };
 const kinds = (rows: Row[]) => rows.map(({ kind }) => kind).join(" ");
 
-void test("a row names the symbol, the line that names it, the type and the reasons", () => {
-  const row = resultRow(result());
+void test("a row names the symbol and the line that names it, above the line that matches best", () => {
+  const row = resultRow(result({ matchedLine }));
   assert.equal(row.label, "$(symbol-method) App.add_url_rule");
   assert.equal(row.description, "src/flask/app.py:595");
-  assert.equal(row.detail, "code · url, rule · defines the symbol, commit subjects");
+  assert.equal(row.detail, "597: self.url_map.add(rule)");
+});
+
+void test("a result that only its meaning found says what kind of text it is", () => {
+  assert.equal(resultRow(result()).detail, "code · python");
+});
+
+void test("a related passage says how it is related", () => {
+  assert.equal(relatedRow(result({ reasons: ["calls `go`", "same file"] })).detail, "calls `go`, same file");
 });
 
 void test("without a symbol the type decides about the icon; without a title the path is shown", () => {
@@ -20,7 +38,7 @@ void test("without a symbol the type decides about the icon; without a title the
 });
 
 void test("what is found is never taken for an icon", () => {
-  const row = resultRow(result({ title: "$(rm) run", matchedTerms: ["$(rm)"] }));
+  const row = resultRow(result({ title: "$(rm) run", matchedLine: { ...matchedLine, text: "$(rm)" } }));
   assert.ok(!row.label.slice("$(symbol-method)".length).includes("$("));
   assert.ok(!row.detail?.includes("$("));
 });
@@ -30,10 +48,49 @@ void test("folders are named where there are several", () => {
 });
 
 void test("results keep their order, and the question can be taken on", () => {
-  const rows = rowsOf(searchAnswer([result({ title: "b" }), result({ title: "a" })]), "what", alone);
+  const rows = rowsOf(searchAnswer([result({ title: "b" }), result({ title: "a" })]), alone);
   assert.equal(kinds(rows), "result result discover");
   assert.match(rows[0]?.label ?? "", /b$/);
-  assert.match(rows[2]?.label ?? "", /“what”/);
+});
+
+void test("places that were left out are counted after the results", () => {
+  const further = [
+    { word: "kill", places: 6 },
+    { word: "$(rm)", places: 1 },
+  ];
+  const rows = rowsOf(searchAnswer([result()], { further }), alone);
+  assert.equal(kinds(rows), "result further further discover");
+  assert.equal(rows[1]?.label, "$(search) 6 more places hold “kill”");
+  assert.equal(rows[2]?.label, "$(search) 1 more place holds “$\u200b(rm)”");
+  assert.ok(rows[2].kind === "further");
+  assert.equal(rows[2].word, "$(rm)");
+});
+
+void test("the reasons of one result are shown below it, and hidden again", () => {
+  const explained = result({ title: "a", matchExplain: ["defines the symbol: 1 × 2 = +2"] });
+  const rows = rowsOf(searchAnswer([explained, result({ title: "b", path: "b.py" })]), alone);
+  const [first, second] = rows;
+  assert.ok(first?.kind === "result" && second?.kind === "result");
+  const shown = toggleReasons(rows, first);
+  assert.equal(kinds(shown), "result reason reason result discover");
+  assert.equal(shown[1]?.label, "$(blank) score 0.50, found by hybrid; words: url, rule");
+  assert.equal(shown[2]?.label, "$(blank) defines the symbol: 1 × 2 = +2");
+  assert.equal(kinds(toggleReasons(shown, second)), "result result reason reason reason discover");
+  assert.deepEqual(toggleReasons(shown, first), rows);
+});
+
+void test("the same results look alike, unless another line matches best", () => {
+  const rows = (...results: Parameters<typeof searchAnswer>[0]) => rowsOf(searchAnswer(results), alone);
+  assert.ok(lookAlike(rows(result({ matchedLine })), rows(result({ matchedLine, score: 0.7 }))));
+  assert.ok(!lookAlike(rows(result({ matchedLine })), rows(result())));
+  assert.ok(!lookAlike(rows(result()), rows(result(), result())));
+});
+
+void test("a row of another answer leads to the same place, if path and line are the same", () => {
+  const row = resultRow(result({ title: "renamed", matchedLine }));
+  assert.ok(leadsTo(row, result()));
+  assert.ok(!leadsTo(row, result({ path: "src/flask/cli.py" })));
+  assert.ok(!leadsTo(row, result({ selectionRange: lines(599, 600) })));
 });
 
 void test("a question back comes first, then what it offers, then the rest", () => {
@@ -44,7 +101,7 @@ void test("a question back comes first, then what it offers, then the rest", () 
     { title: "gone", category: "", path: "gone.py" },
   ];
   const asked = verdict({ action: "clarify", message: "Do you mean c or a?", candidates });
-  const rows = rowsOf(searchAnswer([a, b, c], { verdict: asked }), "q", alone);
+  const rows = rowsOf(searchAnswer([a, b, c], { verdict: asked }), alone);
   assert.equal(kinds(rows), "question result result result discover");
   assert.match(rows[0]?.label ?? "", /Do you mean c or a\?/);
   assert.deepEqual(
@@ -57,12 +114,12 @@ void test("a question back comes first, then what it offers, then the rest", () 
 
 void test("a question without anything to choose from is not shown", () => {
   const asked = verdict({ action: "clarify", message: "Which?", candidates: [] });
-  assert.equal(kinds(rowsOf(searchAnswer([result()], { verdict: asked }), "q", alone)), "result discover");
+  assert.equal(kinds(rowsOf(searchAnswer([result()], { verdict: asked }), alone)), "result discover");
 });
 
 void test("where nothing matches well, that is said before what is nearest", () => {
   const none = verdict({ action: "noMatch", message: "Which part should I explain?" });
-  const rows = rowsOf(searchAnswer([result()], { verdict: none }), "q", alone);
+  const rows = rowsOf(searchAnswer([result()], { verdict: none }), alone);
   assert.equal(kinds(rows), "note result discover");
   assert.match(rows[0]?.detail ?? "", /Which part should I explain\?/);
 });
@@ -70,7 +127,7 @@ void test("where nothing matches well, that is said before what is nearest", () 
 void test("where nothing is found, the next step depends on whether the index is complete", () => {
   const advice = (complete: boolean, note = "") => {
     const index = { generation: 1, complete, remaining: [], note, revisions: [], source: "" };
-    return rowsOf(searchAnswer([], { index }), "q", alone)[0]?.detail ?? "";
+    return rowsOf(searchAnswer([], { index }), alone)[0]?.detail ?? "";
   };
   assert.match(advice(true), /other words/);
   assert.match(advice(false), /not complete yet/);

@@ -1,4 +1,4 @@
-"""The search page: results while the user types, with filters, reasons and matching lines."""
+"""The search page: results while the user types, with filters, matching lines and reasons."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cairn.agents.result_text import ResultText, search_texts
 from cairn.errors import CairnError
 from cairn.http.refusals import RefusedError
 from cairn.web.addresses import editor_address, file_address, numbered, repository_name
-from cairn.web.code_markup import CodeLine, passage_lines, result_lines
+from cairn.web.code_markup import CodeLine, matched_line, passage_lines, result_lines
 from cairn.web.query_string import Question, chosen, offered
 from cairn.web.rendering import (
     PageRequest,
@@ -45,6 +45,8 @@ class Place:
 @frozen
 class Row:
     result: protocol.SearchResult
+    matched: CodeLine | None
+    """The line that matches best; not repeated in `place` if no other line is shown there."""
     place: Place
     further: tuple[Place, ...]
     editor: str
@@ -93,6 +95,7 @@ async def _found(request: PageRequest, question: Question) -> dict[str, Any]:
     return {
         "answer": answer,
         "rows": await request.highlight(lambda: _rows(request, answer)),
+        "left_out": [(each, question.instead(each.word).address()) for each in answer.further],
         "offered": offered(question, answer.results),
         "more": question.longer() if len(answer.results) == question.limit else None,
         "milliseconds": round(1_000 * (time.perf_counter() - started)),
@@ -108,12 +111,17 @@ def _row(request: PageRequest, result: protocol.SearchResult, text: ResultText) 
     named = request.named(result.folder)
     best = result.best_lines or result.selection_range
     line = result.selection_range.start.line + 1
+    matched = None if result.matched_line is None else matched_line(result.matched_line)
+    shown = result_lines(result, text)
+    if matched and [matched.number] == [each.number for each in shown]:
+        shown = ()
     return Row(
         result=result,
+        matched=matched,
         place=Place(
             file_address(result.path, numbered(best), named),
             f"{result.path}:{line}",
-            result_lines(result, text),
+            shown,
             result.header_path or result.title or result.path,
         ),
         further=tuple(
