@@ -220,7 +220,8 @@ class OpenPalette {
     if (!api) throw new Error(this.#server.whyNot());
     // A row leads to one place, so further passages of a file are not needed.
     const { limit } = this.#settings;
-    return api.search({ query, filter, limit, context: 0, passages: 1, explain: true }, asking.token);
+    const shown = { limit, context: 0, passages: 1, bestOnly: true, explain: true };
+    return api.search({ query, filter, ...shown }, asking.token);
   }
 
   #answered(query: string, answer: SearchAnswer): void {

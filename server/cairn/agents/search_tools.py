@@ -86,6 +86,7 @@ class SearchArguments:
             passages=self.passages,
             case_sensitive=self.case_sensitive,
             whole_word=self.whole_word,
+            best_only=True,
         )
 
 

@@ -124,7 +124,7 @@ def search(
     return Question(
         folders=folders,
         method="search",
-        data={**data, "limit": 10 if limit is None else limit},
+        data={**data, "bestOnly": True, "limit": 10 if limit is None else limit},
         shown=answer_text.print_search,
         tool="search",
         arguments={**data, "limit": limit},

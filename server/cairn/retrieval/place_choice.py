@@ -192,14 +192,14 @@ def _rows(readers: Sequence[IndexReader], chosen: Sequence[tuple[Candidate, Rank
         reader, place = readers[ranked.folder], candidate.place
         path, line = ranked.stored.path, place.line
         stored = candidate.seen.chunk
-        naming = None
+        named_in = None
         if line is None and stored is not None and not place.is_definition:
             place = _with_heading(reader, stored, place)
         elif line is not None and (stored is None or candidate.is_whole or not _has(stored, line)):
-            naming = next(iter(reader.between(path, line, line + 1)), None)
-        if stored is None or (candidate.is_whole and naming is not None):
-            stored = naming or ranked.stored
-        rows.append(shown(evolve(ranked, stored=stored), place, naming))
+            named_in = next(iter(reader.between(path, line, line + 1)), None)
+        if stored is None or (candidate.is_whole and named_in is not None):
+            stored = named_in or ranked.stored
+        rows.append(shown(evolve(ranked, stored=stored), place, named_in))
     return rows
 
 
@@ -241,8 +241,8 @@ def whole_chunks(readers: Sequence[IndexReader], every: Sequence[Ranked]) -> lis
     return rows
 
 
-def shown(ranked: Ranked, place: Place, naming: StoredChunk | None = None) -> Shown:
-    """Return the row for a place of which the result's chunk has lines. `naming` is the chunk that has the
+def shown(ranked: Ranked, place: Place, named_in: StoredChunk | None = None) -> Shown:
+    """Return the row for a place of which the result's chunk has lines. `named_in` is the chunk that has the
     line with the name, if it is another one."""
     stored = ranked.stored
     chunk = stored.chunk
@@ -257,8 +257,8 @@ def shown(ranked: Ranked, place: Place, naming: StoredChunk | None = None) -> Sh
             first -= 1
     head = ""
     line = place.line
-    if line is not None and line < first and naming is not None and _has(naming, line):
-        head = lines_of(naming.chunk.text)[line - naming.chunk.start_line]
+    if line is not None and line < first and named_in is not None and _has(named_in, line):
+        head = lines_of(named_in.chunk.text)[line - named_in.chunk.start_line]
     return Shown(
         evolve(ranked, stored=evolve(stored, chunk=_retitled(chunk, stored.path, place))),
         place,

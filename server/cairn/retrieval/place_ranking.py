@@ -46,7 +46,7 @@ class _Seen:
 
     best: float = 0.0
     """The score of the best window with lines of the place."""
-    naming: float = 0.0
+    head: float = 0.0
     """The score of the best window with the line that names it."""
     terms: frozenset[int] = frozenset()
     chunk: StoredChunk | None = None
@@ -174,7 +174,7 @@ class _Rating:
                     each.best, each.chunk = window.score, window.stored
                 named = 0 if number == TOP else outline.places[number].line
                 if named is not None and window.first <= named < window.last:
-                    each.naming = max(each.naming, window.score)
+                    each.head = max(each.head, window.score)
         return found
 
     def _candidate(self, outline: Outline, place: Place, seen: _Seen, ranked: Ranked) -> Candidate:
@@ -198,7 +198,7 @@ class _Rating:
         values = (
             ranked.score / self.best_file,
             covered,
-            seen.naming / self.best_window,
+            seen.head / self.best_window,
             seen.best / self.best_window,
             _KINDS.get(place.kind, 1.0),
             min(1.0, float(np.log1p(place.end - place.start)) / _LONG),

@@ -72,6 +72,7 @@ class Question:
             limit=self.limit,
             context=0,
             explain=True,
+            best_only=True,
             filter=protocol.SearchFilter(
                 type=tuple(map(_chunk_type, self.values("type"))),
                 language=self.values("language"),
