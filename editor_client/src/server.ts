@@ -176,6 +176,8 @@ export class Server implements Disposable {
       if (newState === State.Running) this.#running();
       else if (newState === State.Starting) {
         this.#become({ state: this.#crashes.length > 0 ? "restarting" : "starting" });
+      } else if (newState === State.StartFailed && this.#health.state === "restarting") {
+        this.#become({ state: "crashed", message: "Cairn's server ended and could not be started again." });
       }
     });
     return client;

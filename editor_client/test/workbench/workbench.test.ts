@@ -319,7 +319,10 @@ void suite("a user works on a project", () => {
     await eventually("another server runs", () => workbench.server.daemons().some((pid) => pid !== killed));
     const panel = await Panel.show(workbench);
     await workbench.openFile("docs/design.md", await project.lineOf("docs/design.md", "## Phases and"));
-    await panel.isAbout("Phases and fallbacks");
+    await panel.isAbout("Phases and fallbacks").catch(async (problem: unknown) => {
+      await workbench.screenshot("panel-after-kill");
+      throw new Error(await workbench.server.log(), { cause: problem });
+    });
     assert.match(await workbench.server.log(), /starting it again/);
   });
 });

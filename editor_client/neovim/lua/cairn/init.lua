@@ -19,7 +19,8 @@ local function search(command)
     return vim.notify("Cairn: give a question besides the filters.", vim.log.levels.WARN)
   end
   -- An entry of the list leads to one place.
-  local params = { query = question, filter = filter, limit = LIMIT, context = 0, passages = 1, bestOnly = true }
+  local params = { query = question, filter = filter, limit = LIMIT, context = 0, passages = 1 }
+  params.bestOnly = true
   server.ask("cairn/search", params, function(answer, root)
     answers.list(answer, {
       query = question,
