@@ -142,6 +142,9 @@ class AllUnknown:
     def unknown(self, words: Sequence[str]) -> Collection[str]:
         return words
 
+    def begun_by(self, prefix: str) -> Sequence[str]:
+        return [f"{prefix}e", f'{prefix}"']
+
     def near(self, word: str, errors: int) -> Sequence[KnownWord]:
         return [KnownWord(word[:-1] + 'e"', 3, named=True)]
 

@@ -24,6 +24,9 @@ class Words:
     def unknown(self, words: Sequence[str]) -> Collection[str]:
         return {word for word in words if stem(word) not in {known.stem for known in self.known}}
 
+    def begun_by(self, prefix: str) -> Sequence[str]:
+        return [known.text for known in self.known if known.text.startswith(prefix)]
+
     def near(self, word: str, errors: int) -> Sequence[KnownWord]:
         return self.known
 
@@ -142,6 +145,14 @@ def test_a_typing_error_is_repaired_and_reported() -> None:
     assert query.corrections == ("wrkspace → workspace",)
     assert query.terms == ("wrkspace",)
     assert query.groups == (("wrkspace", "workspace"),)
+
+
+def test_a_word_that_is_being_typed_stands_for_those_that_it_begins() -> None:
+    vocabulary = Words(workspace=9, worker=5, port=9)
+    query = understand("port wor", vocabulary=vocabulary)
+    assert query.groups == (("port",), ("wor", "workspace", "worker"))
+    assert (query.meant, query.corrections) == ("port workspace", ())
+    assert understand("port wor of", vocabulary=vocabulary).groups == (("port",), ("wor",))
 
 
 def test_a_repaired_symbol_is_also_looked_up() -> None:
