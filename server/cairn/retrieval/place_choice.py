@@ -12,7 +12,7 @@ from cairn.chunking.model import Chunk
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.languages.registry import CONFIG_LANGUAGES
-from cairn.retrieval.place_ranking import Candidate, candidates, leads
+from cairn.retrieval.place_ranking import Candidate, Candidates, leads
 from cairn.retrieval.places import TOP, Place, outlines
 from cairn.retrieval.query_words import QueryWords
 from cairn.retrieval.ranking import Ranking
@@ -85,12 +85,11 @@ def choose(
     """Return up to `limit` rows. `found` are the results best first, and `passages` the windows of their
     files. For a question, each result becomes the best place in its chunk. A few words get the best places of
     all files; with `best_only`, without those that are far worse than the first."""
+    candidates = Candidates.of(words, ranking, found, passages)
     if not words.query.is_short:
-        best = [_best_in(words, ranking, each, passages) for each in found]
+        best = list(map(candidates.best_in, found))
         return Choice(_rows(ranking.readers, _scored(_definitions_first(best))[:limit]))
-    every = candidates(words, ranking, found, passages)
-    every.sort(key=lambda each: -each.score)
-    best = _definitions_first(_by_file(_distinct(every)))[: 2 * limit]
+    best = _definitions_first(_by_file(_distinct(candidates.every())))[: 2 * limit]
     if not best_only:
         return Choice(_rows(ranking.readers, _scored(best)[:limit]))
     kept, left_out = _without_filler(words, best)
@@ -132,14 +131,6 @@ def _definitions_first(chosen: Sequence[Candidate]) -> list[Candidate]:
             continue
         ordered.append(each)
     return ordered
-
-
-def _best_in(words: QueryWords, ranking: Ranking, each: Ranked, passages: Sequence[Passage]) -> Candidate:
-    """Return the best place with lines in the result's chunk."""
-    inside = [p for p in passages if p.stored.id == each.stored.id and p.folder == each.folder]
-    found = candidates(words, ranking, [each], inside)
-    with_lines = [candidate for candidate in found if candidate.seen.chunk is not None]
-    return max(with_lines or found, key=lambda candidate: candidate.score)
 
 
 def _distinct(every: Iterable[Candidate]) -> list[Candidate]:

@@ -9,10 +9,10 @@ places of all found files compete, also by their names.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from attrs import define, evolve, frozen
+from attrs import define, evolve, field, frozen
 
 from cairn.index.reader.records import StoredChunk
 from cairn.languages.syntax import PROTOTYPE
@@ -110,52 +110,71 @@ _WEIGHTS = tuple(WEIGHTS.values())
 _FILE, _BEST_WINDOW = (list(WEIGHTS).index(name) for name in ("file", "its best window"))
 
 
-def candidates(
-    words: QueryWords, ranking: Ranking, found: Sequence[Ranked], passages: Sequence[Passage]
-) -> list[Candidate]:
-    """Return the places of the found files that a window or a name speaks for. Of files without a window,
-    the found chunk counts as one."""
-    files: dict[tuple[int, str], Ranked] = {}
-    windows: defaultdict[tuple[int, str], list[Passage]] = defaultdict(list)
-    for passage in passages:
-        windows[passage.folder, passage.stored.path].append(passage)
-    for each in found:
-        file = each.folder, each.stored.path
-        files.setdefault(file, each)
-        if file not in windows:
-            chunk = each.stored.chunk
-            windows[file].append(Passage(each.folder, each.stored, chunk.start_line, chunk.end_line, 0.0))
-    best_file = max((each.score for each in files.values()), default=0.0) or 1.0
-    best_window = max((passage.score for passage in passages), default=0.0) or 1.0
-    rate = _Rating(words, best_file, best_window)
-    every: list[Candidate] = []
-    for folder, reader in enumerate(ranking.readers):
-        here = {path: of_file for (number, path), of_file in windows.items() if number == folder}
-        chunks = {window.stored.id: window.stored for of_file in here.values() for window in of_file}
-        for path, outline in outlines(reader, chunks.values()).items():
-            if (folder, path) in files:
-                every += rate.places(outline, here[path], files[folder, path])
-    return every
-
-
 @frozen(eq=False)
-class _Rating:
+class Candidates:
+    """The places of the found files, and what speaks for them."""
+
     words: QueryWords
     best_file: float
     best_window: float
+    _files: Mapping[tuple[int, str], Ranked]
+    """The best result of each file, by folder and path."""
+    _windows: Mapping[tuple[int, str], Sequence[Passage]]
+    _outlines: Mapping[tuple[int, str], Outline]
+    _around: dict[tuple[str, ...], dict[int, float]] = field(factory=dict, init=False)
+    """The terms in the names around places. Places of one class have the same names around them."""
 
-    def places(self, outline: Outline, windows: Sequence[Passage], ranked: Ranked) -> list[Candidate]:
-        words = self.words
-        seen = self._seen(outline, windows)
+    @classmethod
+    def of(
+        cls, words: QueryWords, ranking: Ranking, found: Sequence[Ranked], passages: Sequence[Passage]
+    ) -> Candidates:
+        """Collect the places of the found files. `passages` are windows of these. Of files without any, the
+        found chunks count as windows."""
+        files: dict[tuple[int, str], Ranked] = {}
+        for each in found:
+            files.setdefault((each.folder, each.stored.path), each)
+        windows: defaultdict[tuple[int, str], list[Passage]] = defaultdict(list)
+        for passage in passages:
+            windows[passage.folder, passage.stored.path].append(passage)
+        cut = set(windows)
+        for each in found:
+            if (file := (each.folder, each.stored.path)) not in cut:
+                chunk = each.stored.chunk
+                windows[file].append(Passage(each.folder, each.stored, chunk.start_line, chunk.end_line, 0.0))
+        known = {}
+        for folder, reader in enumerate(ranking.readers):
+            chunks = {w.stored.id: w.stored for key in files if key[0] == folder for w in windows[key]}
+            chunks |= {each.stored.id: each.stored for each in found if each.folder == folder}
+            for path, outline in outlines(reader, chunks.values()).items():
+                known[folder, path] = outline
+        best_file = max((each.score for each in files.values()), default=0.0) or 1.0
+        best_window = max((passage.score for passage in passages), default=0.0) or 1.0
+        return cls(words, best_file, best_window, files, windows, known)
+
+    def every(self) -> list[Candidate]:
+        """Return the places that a window or a name speaks for, best first."""
+        found = [each for file in self._files for each in self._of_file(file)]
+        return sorted(found, key=lambda each: -each.score)
+
+    def best_in(self, result: Ranked) -> Candidate:
+        """Return the best place with lines in the chunk of a result."""
+        file, chunk = (result.folder, result.stored.path), result.stored.chunk
+        inside = [each for each in self._windows[file] if each.stored.id == result.stored.id]
+        whole = Passage(result.folder, result.stored, chunk.start_line, chunk.end_line, 0.0)
+        outline = self._outlines[file]
+        seen = self._seen(outline, inside or [whole])
+        found = (self._candidate(outline, number, each, result) for number, each in seen.items())
+        return max(found, key=lambda each: each.score)
+
+    def _of_file(self, file: tuple[int, str]) -> Iterator[Candidate]:
+        outline, ranked, words = self._outlines[file], self._files[file], self.words
+        seen = self._seen(outline, self._windows[file])
         openings = outline.named(words.openings)
         named = {n for n in openings if words.in_words(words_in(outline.places[n].name))}
-        found = [
-            self._candidate(outline, outline.places[number], seen.get(number, _Seen()), ranked)
-            for number in sorted((seen.keys() - {TOP}) | named)
-        ]
-        if TOP in seen or (outline.is_code and words.in_words(words_in(outline.file.name))):
-            found.append(self._candidate(outline, outline.file, seen.get(TOP, _Seen()), ranked))
-        return found
+        if outline.is_code and words.in_words(words_in(outline.file.name)):
+            named.add(TOP)
+        for number in sorted(seen.keys() | named):
+            yield self._candidate(outline, number, seen.get(number, _Seen()), ranked)
 
     def _seen(self, outline: Outline, windows: Sequence[Passage]) -> dict[int, _Seen]:
         """Return the places with lines in the windows."""
@@ -177,16 +196,19 @@ class _Rating:
                     each.head = max(each.head, window.score)
         return found
 
-    def _candidate(self, outline: Outline, place: Place, seen: _Seen, ranked: Ranked) -> Candidate:
+    def _candidate(self, outline: Outline, number: int, seen: _Seen, ranked: Ranked) -> Candidate:
+        place = outline.file if number == TOP else outline.places[number]
         words, count = self.words, len(self.words.query.terms)
         of_name = words_in(place.name)
         named = words.in_words(of_name)
         names_around = (*place.around, outline.file.name)
-        around = words.in_words([word for name in names_around for word in words_in(name)])
+        if (around := self._around.get(names_around)) is None:
+            around = words.in_words([word for name in names_around for word in words_in(name)])
+            self._around[names_around] = around
         further = words.further(of_name, named)
         tight = sum(words.shares[term] * value for term, value in named.items())
         tight /= 1 + _PER_FURTHER_WORD * further
-        if place is outline.file and named:
+        if number == TOP and named:
             place = evolve(place, line=0)
         is_whole = bool(count) and len(named) == count and further <= count
         terms = frozenset(seen.terms | named.keys() | around.keys())
@@ -209,7 +231,7 @@ class _Rating:
             float(ranked.stored.kind in (FileKind.TESTS, FileKind.EXAMPLES)),
             float(place.is_declaration or place.kind == PROTOTYPE),
             float(outline.path.endswith(_DECLARING)),
-            float(place.end == 0),
+            float(number == TOP),
         )
         return Candidate(ranked, place, seen, is_whole, terms, covered, values)
 
