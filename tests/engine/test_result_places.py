@@ -53,7 +53,16 @@ export class HarbourMaster {
 export function callPilot() {}
 """,
     "port/tide.c": '#include "tide.h"\n\n/* Waits. */\nint tide_await(int level)\n{\n\treturn level;\n}\n',
-    "port/tide.h": "/* The tide. */\n#ifndef TIDE_H\nint tide_await(int level);\n#endif\n",
+    "port/tide.h": """\
+/* The tide. */
+#ifndef TIDE_H
+int tide_await(int level);
+
+typedef union {
+	int full;
+} tide_level;
+#endif
+""",
     "port/tariff.py": f"def harbour_dues(rates):\n    total = 0\n{LONG}    return total\n",
     "docs/guide.md": "# Guide\n\nWelcome.\n\n## Night Watch\n\n"
     + "".join(f"The lamp number {number} is lit at dusk and put out at dawn.\n\n" for number in range(60))
@@ -118,6 +127,11 @@ def test_each_definition_of_one_chunk_can_be_the_result(
 def test_a_definition_comes_before_its_prototype(engine: Engine, query: str) -> None:
     places = [(each.path, each.symbol) for each in search(engine, query).results]
     assert places[0] == ("port/tide.c", "tide_await")
+
+
+def test_the_name_of_a_typedef_leads_to_its_line(engine: Engine) -> None:
+    found = first(engine, "tide_level")
+    assert (found.title, line_of(found)) == ("tide_level", "} tide_level;")
 
 
 def test_lines_inside_a_long_function_have_its_head(engine: Engine) -> None:
