@@ -104,22 +104,23 @@ def test_back_and_forward_move_through_entered_questions(opened: Opened) -> None
 
 
 def test_chip_adds_and_removes_a_filter(opened: Opened) -> None:
-    page = opened(search_path("index"))
+    both = "browser session cookie of the page"
+    page = opened(search_path(both))
     before = places(page)
     assert not all(".md:" in place for place in before)
     page.get_by_role("link", name=re.compile("^Language: markdown")).click()
-    assert query_of(page) == {"q": ["index"], "language": ["markdown"]}
+    assert query_of(page) == {"q": [both], "language": ["markdown"]}
     assert places(page)
     assert all(".md:" in place for place in places(page))
     page.locator("#q").press("End")
-    type_into_box(page, " signals")
-    wait_for_rows(page, "index signals")
+    type_into_box(page, " signed")
+    wait_for_rows(page, f"{both} signed")
     assert places(page)
     assert all(".md:" in place for place in places(page))
-    page.locator("#q").fill("index")
-    wait_for_rows(page, "index")
+    page.locator("#q").fill(both)
+    wait_for_rows(page, both)
     page.get_by_role("link", name="Remove the filter Language: markdown").click()
-    assert query_of(page) == {"q": ["index"]}
+    assert query_of(page) == {"q": [both]}
     assert places(page) == before
 
 

@@ -60,7 +60,8 @@ class Place:
         """The name after those of the enclosing definitions; the heading of a section."""
         if not self.is_definition:
             return self.name
-        return self.separator.join((*(name for name in self.around if " " not in name), self.name))
+        separator = " " if self.name.startswith(self.separator) else self.separator  # `.menu` in CSS
+        return separator.join((*(name for name in self.around if " " not in name), self.name))
 
 
 @frozen(eq=False)
