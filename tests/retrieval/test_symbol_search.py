@@ -106,8 +106,8 @@ def test_a_symbol_has_kind_container_and_lines(folder: IndexedFolder) -> None:
     (rule,) = [s for s in symbols(folder, "add_url_rule") if s.name == "add_url_rule"]
     (berth, *_) = symbols(folder, "Berth")
     assert (berth.kind, berth.container) == ("class", "")
-    assert (rule.kind, rule.container) == ("function", "Berth")
-    assert (rule.range.start.line, rule.range.end.line) == (1, 2)
+    assert (rule.kind, rule.container) == ("method", "Berth")
+    assert (rule.range.start.line, rule.range.end.line) == (1, 3)
 
 
 def test_an_empty_query_lists_the_most_imported(folder: IndexedFolder) -> None:

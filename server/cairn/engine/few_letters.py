@@ -72,11 +72,9 @@ def _definitions(request: Request, found: Iterable[tuple[int, FoundName, object]
         chunks = reader.chunks(here)
         files = outlines(reader, chunks.values())
         for chunk_id, stored in chunks.items():
-            name, chunk = here[chunk_id], stored.chunk
-            for place in files[stored.path].places:
-                if place.name == name and place.line in range(chunk.start_line, chunk.end_line):
-                    rows[name] = shown(Ranked(number, stored, 1.0, "exact", (_BEGINS,)), place)
-                    break
+            name = here[chunk_id]
+            if (place := files[stored.path].place_in(stored.chunk, name)) is not None:
+                rows[name] = shown(Ranked(number, stored, 1.0, "exact", (_BEGINS,)), place)
     return [rows[name] for name in first if name in rows]
 
 

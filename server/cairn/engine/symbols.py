@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from cairn import protocol
-from cairn.chunking.definition_place import definition_lines, kind_at
 from cairn.engine.folders import Folder, readers_with_unsaved
 from cairn.engine.request import Request
 from cairn.index.overlay.overlaid_reader import OverlaidReader
@@ -13,6 +12,7 @@ from cairn.index.queries.file_queries import in_degrees
 from cairn.index.queries.name_queries import defining, important_names, names_like
 from cairn.index.reader.records import FoundName, Outline
 from cairn.retrieval.name_fit import Fit, Typed, fit, likeness, weight
+from cairn.retrieval.places import outlines
 
 _LIMIT = 100
 """The maximum number of results. Converting one takes 40 µs."""
@@ -82,16 +82,15 @@ def _shown(
         reader.chunks({found.chunk_id for folder, found, _ in chosen if folder == number})
         for number, reader in enumerate(readers)
     ]
+    outlined = [outlines(reader, here.values()) for reader, here in zip(readers, chunks, strict=True)]
     symbols = []
-    for number, found, place in chosen:
+    for number, found, _ in chosen:
         stored = chunks[number].get(found.chunk_id)
-        if stored is not None:  # The chunk may have been removed since its name was read.
-            start, end = definition_lines(stored.chunk, found.name)
-            is_main = found.name == place.symbol
-            container = place.parent if is_main else place.symbol or place.parent
-            kind = place.symbol_kind if is_main else kind_at(stored.chunk, start)
-            uri = folders[number].uri_of(stored.path)
-            symbols.append(
-                protocol.Symbol(found.name, kind, container, uri, protocol.whole_lines(start, end))
-            )
+        if stored is None:  # The chunk may have been removed since its name was read.
+            continue
+        place = outlined[number][stored.path].place_in(stored.chunk, found.name)
+        if place is not None and place.line is not None:
+            container = place.around[-1] if place.around else ""
+            uri, lines = folders[number].uri_of(stored.path), protocol.whole_lines(place.line, place.end)
+            symbols.append(protocol.Symbol(found.name, place.kind, container, uri, lines))
     return tuple(symbols)

@@ -219,14 +219,9 @@ def whole_chunks(readers: Sequence[IndexReader], every: Sequence[Ranked]) -> lis
         chunk, outline = each.stored.chunk, of_folder[each.folder][each.stored.path]
         line = chunk.start_line if each.lines is None else each.lines[0]
         number = outline.owners_of(line, line + 1)[0]
-        if each.lines is None:
-            main = (
-                n
-                for n, place in enumerate(outline.places)
-                if place.name == chunk.symbol and place.line is not None and _has(each.stored, place.line)
-            )
-            number = next(main, number)
         place = Place(chunk.title, end=0) if number == TOP else outline.places[number]
+        if each.lines is None:
+            place = outline.place_in(chunk, chunk.symbol) or place
         row = shown(each, place)
         rows.append(evolve(row, first=chunk.start_line, last=chunk.end_line))
     return rows

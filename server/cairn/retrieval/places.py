@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from operator import attrgetter
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -80,6 +81,13 @@ class Outline:
         """Return the numbers of the innermost places of the lines `[first, last)`."""
         known: list[int] = self.owners[first:last].tolist()
         return known + [TOP] * (last - first - len(known))
+
+    def place_in(self, chunk: Chunk, name: str) -> Place | None:
+        """Return the place of this name whose line is in the chunk. The symbol table may lack a name that the
+        chunk defines, such as that of a typedef."""
+        lines = range(chunk.start_line, chunk.end_line)
+        known = (each for each in self.places if each.name == name and each.line in lines)
+        return next(known, _by_text(chunk, name) if name in chunk.defines else None)
 
     def named(self, pattern: re.Pattern[str]) -> Iterator[int]:
         """Yield the number of each place whose name in lower case the pattern finds."""
@@ -157,6 +165,13 @@ def _with_owners(places: Sequence[Place]) -> _Known:
     return places, owners, "\n".join(place.name for place in places).lower()
 
 
+def _by_text(chunk: Chunk, name: str) -> Place:
+    """Return the place of a name that the chunk defines, found in its text."""
+    line = definition_lines(chunk, name)[0]
+    kind = chunk.symbol_kind if name == chunk.symbol else kind_at(chunk, line) or "variable"
+    return Place(name, kind, (), line, line + 1, line, separator=".")
+
+
 def _of_chunk(chunk: Chunk) -> list[Place]:
     """Return the sections or definitions in the chunk. The first may begin above the chunk."""
     start, end = chunk.start_line, chunk.end_line
@@ -164,12 +179,8 @@ def _of_chunk(chunk: Chunk) -> list[Place]:
     if headings := headings_of(chunk.language, chunk.text):
         begins: list[tuple[int, str, str]] = [(start + each.start, each.title, "") for each in headings]
     elif chunk.defines:
-        named = sorted((definition_lines(chunk, name)[0], name) for name in chunk.defines)
-        main = chunk.symbol, chunk.symbol_kind
-        begins = [
-            (line, name, main[1] if name == main[0] else kind_at(chunk, line) or "variable")
-            for line, name in named
-        ]
+        named = sorted((_by_text(chunk, name) for name in chunk.defines), key=attrgetter("start"))
+        begins = [(each.start, each.name, each.kind) for each in named]
     elif chunk.language in CONFIG_LANGUAGES:
         lines = enumerate(chunk.text.split("\n"), start)
         begins = [(line, key[1], "") for line, text in lines if (key := _KEY.match(text))]
