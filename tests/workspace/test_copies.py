@@ -38,10 +38,10 @@ def test_uncopied_source_has_no_copies() -> None:
 @pytest.mark.parametrize(
     ("copy", "original"),
     [
-        ("vendor/ranking.py", "retrieval/ranking.py"),
-        ("lib/deno/retrieval/ranking.py", "retrieval/ranking.py"),
-        ("tests/data/ranking.py", "retrieval/ranking.py"),
-        ("docs/ranking.py", "retrieval/ranking.py"),
+        ("vendor/signals.py", "retrieval/signals.py"),
+        ("lib/deno/retrieval/signals.py", "retrieval/signals.py"),
+        ("tests/data/signals.py", "retrieval/signals.py"),
+        ("docs/signals.py", "retrieval/signals.py"),
     ],
 )
 def test_equal_file_in_a_side_folder_is_the_copy(copy: str, original: str) -> None:
@@ -61,10 +61,10 @@ def test_slightly_changed_copy_is_still_a_copy() -> None:
 
 
 def test_imported_file_is_the_original() -> None:
-    text = source()["retrieval/ranking.py"]
-    texts = {"a/ranking.py": text, "b/deeper/ranking.py": text}
-    assert found(texts).keys() == {"b/deeper/ranking.py"}
-    assert found(texts, {"b/deeper/ranking.py": 3}).keys() == {"a/ranking.py"}
+    text = source()["retrieval/signals.py"]
+    texts = {"a/signals.py": text, "b/deeper/signals.py": text}
+    assert found(texts).keys() == {"b/deeper/signals.py"}
+    assert found(texts, {"b/deeper/signals.py": 3}).keys() == {"a/signals.py"}
 
 
 def test_newest_of_several_versions_is_the_original() -> None:

@@ -86,7 +86,6 @@ class SearchArguments:
             passages=self.passages,
             case_sensitive=self.case_sensitive,
             whole_word=self.whole_word,
-            best_only=True,
         )
 
 
@@ -108,7 +107,7 @@ def search(call: ToolCall, arguments: SearchArguments) -> str:
     limit = arguments.limit or LIMIT
     # The order of results depends on how many are requested, so answers that continue request equally many.
     wanted = min(_MOST, limit * (before // limit + 1))
-    params = arguments.params(wanted, 0)
+    params = evolve(arguments.params(wanted, 0), best_only=True)
     answer: protocol.SearchAnswer = call.request("search", params)
     is_end = len(answer.results) < wanted or wanted == _MOST
     budget = call.budget(arguments.max_tokens, TOKENS)
