@@ -192,3 +192,8 @@ def test_few_letters_show_names_and_files_that_begin_with_them(engine: Engine) -
 def test_workspace_symbols_are_found_by_words(engine: Engine) -> None:
     found = answer(engine.request(), "workspace/symbol", protocol.SymbolParams("writer lock"), as_json=False)
     assert found[0].name == "writer_lock"
+
+
+def test_a_long_function_is_one_result(engine: Engine) -> None:
+    found = search(engine, "how are the dues of a harbour summed by tariff", limit=20).results
+    assert [each.symbol for each in found].count("harbour_dues") == 1

@@ -17,6 +17,7 @@ from cairn.retrieval.ranking import neighbours
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import matched_terms
 from cairn.retrieval.window_ranking import FurtherPassage
+from cairn.text.unicode import utf16_length
 from cairn.text.verbatim import lines_of
 
 _REASONS = 3
@@ -103,7 +104,7 @@ def _matched_line(row: Shown, words: QueryWords) -> protocol.MatchedLine | None:
         text = "…" + text[marks[0][0] - _LONGEST_BEFORE // 2 :]
         marks = words.marks(text)
     text = text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 1] + "…"
-    shown = (protocol.Mark(start, end) for start, end in marks if end <= len(text))
+    shown = (protocol.Mark(start, end) for start, end in marks if end <= utf16_length(text))
     return protocol.MatchedLine(row.first + best, text, tuple(shown))
 
 

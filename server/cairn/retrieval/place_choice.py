@@ -87,12 +87,17 @@ def choose(
     all files; with `best_only`, without those that are far worse than the first."""
     candidates = Candidates.of(words, ranking, found, passages)
     if not words.query.is_short:
-        best = list(map(candidates.best_in, found))
-        return Choice(_rows(ranking.readers, _scored(_definitions_first(best))[:limit]))
-    best = _definitions_first(_by_file(_distinct(candidates.every())))[: 2 * limit]
+        best: dict[object, Candidate] = {}
+        for result, each in zip(found, map(candidates.best_in, found), strict=True):
+            # Several chunks of a long definition are one place, but chunks outside of definitions are not.
+            best.setdefault(
+                (each.file, each.place if each.place.line is not None else result.stored.id), each
+            )
+        return Choice(_rows(ranking.readers, _scored(_definitions_first(list(best.values())))[:limit]))
+    every = _definitions_first(_by_file(_distinct(candidates.every())))[: 2 * limit]
     if not best_only:
-        return Choice(_rows(ranking.readers, _scored(best)[:limit]))
-    kept, left_out = _without_filler(words, best)
+        return Choice(_rows(ranking.readers, _scored(every)[:limit]))
+    kept, left_out = _without_filler(words, every)
     return Choice(_rows(ranking.readers, _scored(kept)[:limit]), left_out)
 
 
