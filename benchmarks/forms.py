@@ -162,8 +162,8 @@ def compact_results(text: str, _: str) -> Facts:
             if results > _RESULTS:
                 break
             path = match["path"]
-            about = "  ".join(filter(None, (match["name"], match["why"])))
-            found.facts.add((path, match["lines"], about.replace(" — ", "  ")))
+            # A terminal shows only with `--explain` why a result was found.
+            found.facts.add((path, match["lines"], match["name"] or ""))
     return found
 
 
