@@ -63,6 +63,26 @@ typedef union {
 } tide_level;
 #endif
 """,
+    "port/buoy.c": """\
+#include "buoy.h"
+
+int buoy_light(int colour)
+{
+\treturn colour;
+}
+
+int buoy_bell(int tone)
+{
+\treturn tone + 1;
+}
+""",
+    "port/buoy.h": "\n".join(f"int buoy_{each}(int given);" for each in ("light", "bell", "whistle", "gong")),
+    **{f"port/watch{n}.c": f'#include "buoy.h"\nint watch_{n};\n' for n in range(6)},
+    **{
+        f"log/day{n}.py": f'"""Pilot ladder, ladder of the pilot, day {n}."""\n\nLADDER = {n}\n'
+        for n in range(15)
+    },
+    "tests/rig.py": "def unrelated():\n    return 1\n\n\ndef pilot_ladder():\n    return 2\n",
     "port/tariff.py": f"def harbour_dues(rates):\n    total = 0\n{LONG}    return total\n",
     "docs/guide.md": "# Guide\n\nWelcome.\n\n## Night Watch\n\n"
     + "".join(f"The lamp number {number} is lit at dusk and put out at dawn.\n\n" for number in range(60))
@@ -127,6 +147,16 @@ def test_each_definition_of_one_chunk_can_be_the_result(
 def test_a_definition_comes_before_its_prototype(engine: Engine, query: str) -> None:
     places = [(each.path, each.symbol) for each in search(engine, query).results]
     assert places[0] == ("port/tide.c", "tide_await")
+
+
+@pytest.mark.parametrize("name", ["buoy_light", "buoy_bell"])
+def test_a_definition_comes_before_a_prototype_in_an_imported_header(engine: Engine, name: str) -> None:
+    found = first(engine, name)
+    assert (found.path, found.symbol) == ("port/buoy.c", name)
+
+
+def test_a_name_is_found_in_a_file_that_ranks_low(engine: Engine) -> None:
+    assert "pilot_ladder" in [each.title for each in search(engine, "pilot ladder").results]
 
 
 def test_the_name_of_a_typedef_leads_to_its_line(engine: Engine) -> None:

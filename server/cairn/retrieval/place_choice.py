@@ -27,7 +27,7 @@ _NEAR = 5
 constructor."""
 _FILE = 4.0
 """The further weight of a file's score if no name decides. Without it, the NDCG@10 of short questions about
-files was 0.02 lower; with 8, the first row was right for 0.03 fewer queries."""
+files was 0.02 lower; with 8, the first row was right for 0.02 fewer queries."""
 _ALWAYS = 2
 """The number of rows that are always shown."""
 _CERTAIN, _OF_CERTAIN = 13.5, 0.6
