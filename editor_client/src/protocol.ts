@@ -636,6 +636,29 @@ export interface Excerpt {
   readonly score: number;
 }
 
+/**
+ * A place to read after the excerpts, which an answer names without its text: a definition or a section that
+ * ranks next, or a definition that the shown lines use or are called by.
+ */
+export interface NamedPlace {
+  /** The path relative to the workspace folder, with `/`. */
+  readonly path: string;
+  readonly uri: string;
+  /** The URI of the workspace folder. */
+  readonly folder: string;
+  /** The whole lines of the definition or section. */
+  readonly range: Range;
+  /** The name, after the names of the enclosing definitions: `Berth.leave`. */
+  readonly title: string;
+  /**
+   * What follows the title: a signature such as `(ship)`, or `: ` and the first words of the comment; ""
+   * without both.
+   */
+  readonly about: string;
+  /** How the place belongs to the excerpts, such as "called by moor_ship"; "" if it only ranks next. */
+  readonly relation: string;
+}
+
 export interface DiscoverAnswer {
   readonly answerPrompt: string;
   readonly plan: AnswerPlan;
@@ -644,8 +667,13 @@ export interface DiscoverAnswer {
   readonly verdict: Verdict;
   readonly metrics: DiscoveryMetrics;
   readonly index: IndexState;
-  /** The excerpts that the prompt quotes, the most useful first. */
+  /**
+   * The excerpts that the prompt quotes: the most useful file first, and those of a file in the order of its
+   * lines.
+   */
   readonly excerpts: readonly Excerpt[];
+  /** Further places, which the prompt names after the excerpts, by file. */
+  readonly elsewhere: readonly NamedPlace[];
   readonly retrieval: AnsweredIn;
 }
 
@@ -665,6 +693,7 @@ export interface DiscoverProgress {
   readonly bullets?: readonly Bullet[];
   readonly plan?: AnswerPlan;
   readonly excerpts?: readonly Excerpt[];
+  readonly elsewhere?: readonly NamedPlace[];
   readonly answerPrompt?: string;
 }
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from cairn.agents.discover_tool import MARK
 from cairn.agents.place_text import place_named
-from cairn.agents.tool_call import estimated_tokens
 from cairn.agents.tools import TOOLS, tool_named
+from cairn.discovery.layout import MARK
+from cairn.discovery.render import MORE as MORE_PLACES
 from cairn.engine.engine import Engine
 from cairn.errors import InvalidRequestError, QueryCancelledError
 from tests.data_folder import create_data_dir
@@ -36,7 +36,7 @@ FILES = {
     ".cairnignore": "*.log\n",
 }
 Ask = Callable[..., str]
-PLACE = re.compile(r"^(?:=== |- )?(?P<place>[\w./-]+\.(?:py|md|toml):\d+(?:-\d+)?)(?=[ :]|$)", re.MULTILINE)
+PLACE = re.compile(r"^(?:- )?(?P<place>[\w./-]+\.(?:py|md|toml):\d+(?:-\d+)?)(?=[ :]|$)", re.MULTILINE)
 MORE = re.compile(r"more: (?:cursor|path)=(\S+)")
 
 
@@ -126,19 +126,48 @@ def test_search_without_a_match_says_so_briefly(ask: Ask) -> None:
     assert "def " not in text
 
 
-def test_discover_quotes_excerpts_below_their_places(ask: Ask, folder: Path) -> None:
+def quoted_lines(text: str) -> list[tuple[str, int, str]]:
+    """Return the path, the number and the text of each line that an answer of `discover` quotes."""
+    found: list[tuple[str, int, str]] = []
+    path, number = "", 0
+    for line in text.partition(f"\n{MORE_PLACES}:\n")[0].split("\n"):
+        if line.startswith(MARK):
+            path = line.removeprefix(MARK)
+        elif path and (numbered := re.fullmatch(r" *(\d*) ?(.*)", line)) and not line.startswith("…"):
+            number = int(numbered[1] or number + 1)
+            found.append((path, number, numbered[2].strip()))
+    return found
+
+
+def test_discover_quotes_lines_below_the_path_of_their_file(ask: Ask, folder: Path) -> None:
     text = ask("discover", query=QUESTION)
-    assert text.startswith(MARK)
-    for excerpt in text.split(f"\n{MARK}"):
-        place = place_named(excerpt.removeprefix(MARK).split("\n")[0].split("  ")[0])
-        lines = (folder / place.path).read_text().split("\n")
-        assert "\n".join(lines[place.first - 1 : place.last]) in excerpt
+    assert text.startswith(f"{MARK}src/harbour/schedule.py\n")
+    paths = [line.removeprefix(MARK) for line in text.split("\n") if line.startswith(MARK)]
+    assert len(paths) == len(set(paths))
+    quoted = quoted_lines(text)
+    assert len(quoted) > 10
+    for path, number, line in quoted:
+        assert (folder / path).read_text().split("\n")[number - 1].strip() == line
+
+
+def test_discover_names_further_places_that_read_takes(ask: Ask) -> None:
+    text = ask("discover", query=QUESTION, max_tokens=200)
+    _, _, below = text.partition(f"\n{MORE_PLACES}:\n")
+    path = ""
+    names = []
+    for line in below.split("\n"):
+        if place := re.fullmatch(r"  (\d+(?:-\d+)?) ([\w.]+).*", line):
+            names.append(place[2])
+            assert place[2].rpartition(".")[2] in ask("read", path=f"{path}:{place[1]}")
+        elif not line.startswith("more:"):
+            path = line
+    assert "Berth" in names, "the lines above use it"
 
 
 def test_discover_continues_with_new_lines(ask: Ask) -> None:
     texts = pages(ask, "discover", 3, query="how is a ship loaded and moored", max_tokens=300)
-    seen = [place for text in texts for place in PLACE.findall(text)]
-    assert len(seen) > 2
+    seen = [(path, number) for text in texts for path, number, _ in quoted_lines(text)]
+    assert len(seen) > 20
     assert len(seen) == len(set(seen))
 
 
@@ -293,7 +322,8 @@ def test_references_show_a_line_with_two_calls_once(ask: Ask) -> None:
     ],
 )
 def test_tools_take_the_places_that_others_print(ask: Ask, tool: str, arguments: dict[str, str]) -> None:
-    places = PLACE.findall(ask(tool, **arguments))
+    text = ask(tool, **arguments)
+    places = PLACE.findall(text) or [f"{path}:{number}" for path, number, _ in quoted_lines(text)[::10]]
     assert places
     for place in places:
         assert ask("read", path=place).split("\n")[1].startswith(f"{place_named(place).first}:")
@@ -341,12 +371,13 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("tokens", [100, 150, 230, 400, 1_000, 4_000])
-def test_answers_keep_their_budget_and_whole_lines(ask: Ask, tokens: int) -> None:
+def test_answers_keep_their_budget_and_whole_lines(ask: Ask, engine: Engine, tokens: int) -> None:
+    count_tokens = engine.request().host.model.count_tokens
     known = {line for text in FILES.values() for line in text.split("\n")}
     for tool, arguments in CALLS:
         text = ask(tool, **arguments, max_tokens=tokens)
         assert text, (tool, arguments)
-        assert estimated_tokens(text) <= tokens, (tool, arguments)
+        assert count_tokens(text) <= tokens, (tool, arguments)
         shown = [re.match(r"(\d+):(.*)", line) for line in text.split("\n")]
         assert all(line is None or line[2] in known for line in shown), (tool, arguments)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from textwrap import indent
+from textwrap import dedent, indent
 
 import pytest
 from attrs import evolve
@@ -15,8 +15,9 @@ from tests.retrieval.conftest import folder_of
 from tests.retrieval.passages.conftest import folder_class
 from tests.retrieval.passages.folder_with_passages import FolderOf, FolderWithPassages
 
+from cairn.discovery.layout import by_file, fence_for, file_text
 from cairn.discovery.pipeline import NO_PLAN
-from cairn.discovery.render import EXCERPT_INSTRUCTIONS, fence_for, frame, render_llm_prompt, shown_excerpt
+from cairn.discovery.render import EXCERPT_INSTRUCTIONS, frame, render_llm_prompt
 from cairn.embedding.shared import estimate_tokens
 from cairn.protocol.discovery_messages import Excerpt
 from cairn.retrieval.verdict import WEAK
@@ -25,6 +26,7 @@ from cairn.settings.discovery import FormatStyle, PromptRenderConfig
 from cairn.text.verbatim import lines_of
 
 __all__ = ["folder_class", "folder_of"]
+PLAIN = PromptRenderConfig(format_style=FormatStyle.PLAIN)
 QUESTION = "where is a ship moored at a berth"
 MOORING = '''def moor_ship(harbour, ship):
     """Moor the ship at the first berth that is long enough."""
@@ -134,7 +136,17 @@ def test_excerpts_are_the_lines_in_their_citations(folder_of: FolderOf, line_end
     excerpts = folder.excerpts(QUESTION)
     assert {"port/mooring.py", "docs/mooring.md", "port/long.py"} <= {each.path for each in excerpts}
     assert all(stands(folder, excerpt) for excerpt in excerpts)
-    assert [each.score for each in excerpts] == sorted((each.score for each in excerpts), reverse=True)
+
+
+def test_excerpts_stand_by_file_in_the_order_of_their_lines(
+    port: FolderWithPassages, every: Sequence[Passage]
+) -> None:
+    long = [each for each in every if each.stored.path == "port/long.py"]
+    first, second = sorted(long, key=lambda each: each.first)[:: len(long) - 1]
+    (other,) = [each for each in every if each.stored.path == "port/leaving.py"]
+    passages = [evolve(second, score=1.0), evolve(other, score=0.9), evolve(first, score=0.8)]
+    shown = [(each.path, each.range.start.line) for each in port.quote(passages)]
+    assert shown == [("port/long.py", 0), ("port/long.py", second.first), ("port/leaving.py", 0)]
 
 
 def edited(
@@ -212,6 +224,13 @@ def prompt(
     return render_llm_prompt(NO_PLAN, (), config, estimate_tokens, query, excerpts=excerpts, warning=warning)
 
 
+def holds(prompt: str, excerpt: Excerpt) -> bool:
+    """Return whether the prompt has each line of the excerpt, below its path."""
+    _, _, below = prompt.partition(excerpt.path)
+    lines = [line.strip() for line in lines_of(excerpt.text)]
+    return json.dumps(dedent(excerpt.text))[1:-1] in below or all(line in below for line in lines)
+
+
 def test_warning_is_in_the_instructions_and_within_the_budget(
     port: FolderWithPassages, every: Sequence[Passage]
 ) -> None:
@@ -233,7 +252,7 @@ def test_excerpts_fill_the_prompt_within_its_budget(
     excerpts = port.quote(every, left, config)
     shown = prompt(excerpts, config)
     assert estimate_tokens(shown) <= budget
-    assert all(json.dumps(each.text)[1:-1] in shown or each.text in shown for each in excerpts)
+    assert all(holds(shown, each) for each in excerpts)
     if budget == 1_000:
         assert estimate_tokens(shown) >= 700  # the best answers are longer than that
     if budget >= 4_000:
@@ -261,7 +280,7 @@ def test_any_passages_fit_any_budget(
         for place, number in enumerate(order)
     ]
     excerpts = port.quote(passages, budget, config)
-    assert sum(estimate_tokens(shown_excerpt(each, config)) for each in excerpts) <= max(0, budget)
+    assert sum(estimate_tokens(file_text(each, config)) for each in by_file(excerpts)) <= max(0, budget)
     assert all(stands(port, each) for each in excerpts)
     spans = sorted((each.path, each.range.start.line, each.range.end.line) for each in excerpts)
     assert all(a[0] != b[0] or a[2] <= b[1] for a, b in pairwise(spans))
@@ -280,18 +299,40 @@ def test_long_question_leaves_room_for_excerpts(
     assert estimate_tokens(shown) <= 1_000
     assert "or elsewhere" in shown
     assert excerpts
-    assert all(excerpt.citation in shown for excerpt in excerpts)
+    assert all(holds(shown, excerpt) for excerpt in excerpts)
 
 
 # --- in the prompt ----------------------------------------------------------------------------------
 
 
-def test_prompt_shows_excerpts_below_their_citations(folder_of: FolderOf) -> None:
+def test_prompt_shows_excerpts_below_the_path_of_their_file(folder_of: FolderOf) -> None:
     excerpts = folder_of({"port/mooring.py": MOORING}).excerpts(QUESTION)
+    lines = MOORING.splitlines()
+    numbered = "\n".join(
+        f"{number if number in (1, 5) else ' '} {line}" for number, line in enumerate(lines, 1)
+    )
     assert prompt(excerpts, PromptRenderConfig()) == (
         f"## Question\n{QUESTION}\n\n## Instructions\n{EXCERPT_INSTRUCTIONS}\n\n## Excerpts\n\n"
-        f"### port/mooring.py#L1-L6\n```python\n{MOORING}```\n"
+        f"### port/mooring.py\n```python\n{numbered}\n```\n"
     )
+
+
+def test_shared_indentation_is_cut_and_the_definition_around_is_named(folder_of: FolderOf) -> None:
+    body = "".join(f"        self.berth_{n}.moor(ship, margin={n})\n" for n in range(30))
+    text = f"class Harbour:\n    def moor_ship(self, ship):\n{body}"
+    folder = folder_of({"port/harbour.py": text})
+    *_, last = sorted(folder.passages(QUESTION), key=lambda each: each.first)
+    (excerpt,) = folder.quote([evolve(last, score=1.0)])
+    assert excerpt.text.startswith("        self.berth")
+    first, *others = file_text([excerpt], PLAIN).splitlines()[1:]
+    assert first == "… moor_ship"
+    assert (
+        others[0]
+        == f"{excerpt.range.start.line + 1} self.berth_{last.first - 2}.moor(ship, margin={last.first - 2})"
+    )
+    numbers = [line.split()[0] for line in others if line[0] != " "]
+    assert all(int(number) % 5 == 0 for number in numbers[1:])
+    assert len(numbers) >= 2
 
 
 def test_fence_in_an_excerpt_does_not_end_its_block(folder_of: FolderOf) -> None:
@@ -302,7 +343,7 @@ def test_fence_in_an_excerpt_does_not_end_its_block(folder_of: FolderOf) -> None
     fence = "`" * 5
     assert lines[opened] == fence + "markdown"
     assert lines.index(fence) == len(lines) - 2, "the block ends with the prompt"
-    assert "````" in lines[opened : lines.index(fence)]
+    assert "````" in map(str.strip, lines[opened : lines.index(fence)])
 
 
 @given(st.lists(st.sampled_from(["`", "```", "````", "\n", " ", "~~~", "a"]), max_size=40).map("".join))

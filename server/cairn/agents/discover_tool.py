@@ -17,16 +17,18 @@ from cairn.agents.tool_call import (
     Budget,
     Steps,
     ToolCall,
-    estimated_tokens,
     fit,
     joined,
+    largest_fitting,
     require_none,
     steps_of,
 )
+from cairn.discovery.layout import by_file, file_text, places_text
+from cairn.discovery.pipeline import PLACES_SHARE
+from cairn.discovery.render import MORE
 from cairn.protocol.search_messages import PLACES
 from cairn.schema.bounds import NOT_BLANK, at_most, within
-from cairn.settings.discovery import FormatStyle
-from cairn.settings.layers import CHARACTERS
+from cairn.settings.discovery import FormatStyle, PromptRenderConfig
 from cairn.text.verbatim import lines_of
 
 TOKENS = 1_000
@@ -35,18 +37,15 @@ Of first answers with 500 to 4,000 tokens, agents found the facts of a question 
 total at 1,000. Doubling reduced the total further (benchmarks/agents)."""
 _MOST_USUAL_TOKENS = 8_000
 _LEAST_ENGINE_TOKENS, _MOST_ENGINE_TOKENS = 100, 60_000
-_ENGINE_SHARE = 0.75
-"""The ratio of two estimates: discovery assumes four characters per token, an answer three bytes."""
 _FRAME = 60
 """The number of tokens of the prompt's fixed text, which an answer leaves out."""
 _FOOT = 30
 """The number of tokens of the last line, which contains the cursor."""
-MARK = "=== "
-"""Begins the line above each excerpt. A `#` would look like a heading inside the excerpt above."""
 _FULL = 0.8
 """If an answer fills this share of its budget, it counts as full, and more may be found."""
 _SECTIONS_SHARE = 0.4
 """The maximum share of the budget for the sentences of an overview if excerpts follow."""
+_PLAIN = PromptRenderConfig(format_style=FormatStyle.PLAIN)
 _EVIDENCE = "\nEvidence\n\n"
 _EXCERPTS = "Excerpts\n\n"
 """The headings of the prompt. If the question is what something is, the prompt begins with sentences."""
@@ -73,7 +72,7 @@ class DiscoverArguments:
         given = config.get("render", {})
         if isinstance(given, dict):  # The engine reports other types.
             is_wrong = "maxPromptTokens" in given and self.tokens_wanted() is None
-            ours = {"maxPromptTokens": tokens, "tokenizer": CHARACTERS}
+            ours = {"maxPromptTokens": tokens, "tokenizer": ""}
             config = {**config, "render": {**ours, **given} if is_wrong else {**given, **ours}}
         return self._params(FormatStyle.PLAIN, config)
 
@@ -124,13 +123,18 @@ def discover(call: ToolCall, arguments: DiscoverArguments) -> str:
     )
     items = _excerpts(answer, known)
     paths = call.paths
-    texts = [_quoted(each, paths) for each in items]
+    files = list(by_file(items))
+    texts = [
+        file_text(of_file, _PLAIN, lambda each: paths.shown(each.folder, each.path)).rstrip("\n")
+        for of_file in files
+    ]
+    further = _further(answer.elsewhere, known, paths, budget)
     head = "" if steps else _head(answer, bool(items))
     if steps and not items:
         head = "Nothing further is found."
     leading = [] if steps else _leading(answer, paths, budget)
     below = lacking(call.asked, answer.retrieval, answer.index)
-    taken = estimated_tokens("\n".join([*leading, *texts]))
+    taken = budget.count("\n".join([*leading, *texts]))
     may_have_more = (
         answer.verdict.action != NO_MATCH
         and bool(items)
@@ -139,21 +143,19 @@ def discover(call: ToolCall, arguments: DiscoverArguments) -> str:
     )
 
     def foot(count: int) -> str:
-        shown = count - len(leading)
-        if shown >= len(items) and not may_have_more:
+        shown = min(len(texts), count - len(leading))
+        if shown == len(texts) and not may_have_more:
             return below
-        after = (*steps, (before + tokens, max(0, shown)))
+        after = (*steps, (before + tokens, sum(map(len, files[: max(0, shown)]))))
         more = call.more(after, *question) if count else ""
         return joined(more, below)
 
-    return fit(head, [*leading, *texts], foot, budget)
+    return fit(head, [*leading, *texts, *further], foot, budget)
 
 
 def _engine_tokens(tokens: int, query: str) -> int:
     """Return the budget of discovery. It includes the prompt's fixed text and the question."""
-    return max(
-        _LEAST_ENGINE_TOKENS, int(_ENGINE_SHARE * tokens) + _FRAME + min(tokens, len(query)) // 4 - _FOOT
-    )
+    return max(_LEAST_ENGINE_TOKENS, tokens + _FRAME + min(tokens, len(query)) // 4 - _FOOT)
 
 
 def _known(call: ToolCall, arguments: DiscoverArguments, steps: Steps) -> list[protocol.Excerpt]:
@@ -188,16 +190,21 @@ def _without(excerpt: protocol.Excerpt, shown: Set[int]) -> Iterator[protocol.Ex
             yield evolve(excerpt, range=protocol.whole_lines(run[0], run[-1] + 1), text=text)
 
 
-def _quoted(excerpt: protocol.Excerpt, paths: Paths) -> str:
-    place = f"{paths.shown(excerpt.folder, excerpt.path)}:{lines_text(excerpt.range)}"
-    name = excerpt_name(excerpt)
-    return f"{MARK}{place}{f'  {name}' if name else ''}\n{excerpt.text}"
+def _further(
+    places: Sequence[protocol.NamedPlace], known: Sequence[protocol.Excerpt], paths: Paths, budget: Budget
+) -> list[str]:
+    """Return the places below a heading, without those that earlier answers showed, by file."""
+    new = [place for place in places if not any(_overlap(place, each) for each in known)]
+    texts = places_text(new, lambda each: paths.shown(each.folder, each.path))
+    share = PLACES_SHARE * budget.tokens
+    count = largest_fitting(len(texts), lambda count: budget.count("\n".join(texts[:count])) <= share)
+    return [f"{MORE}:\n{texts[0]}", *texts[1:count]] if count else []
 
 
-def excerpt_name(excerpt: protocol.Excerpt) -> str:
-    """Return the name of the definition that contains the excerpt, such as `Berth.leave`; "" if none does."""
-    name = excerpt.header_path.replace(" > ", ".") if excerpt.symbol else ""
-    return name if name.endswith(excerpt.symbol) else excerpt.symbol
+def _overlap(place: protocol.NamedPlace, excerpt: protocol.Excerpt) -> bool:
+    first, last = place.range.start.line, place.range.end.line
+    lines = excerpt.range
+    return place.uri == excerpt.uri and first < lines.end.line and lines.start.line < last
 
 
 def _head(answer: protocol.DiscoverAnswer, found: bool) -> str:
@@ -216,7 +223,7 @@ def _leading(answer: protocol.DiscoverAnswer, paths: Paths, budget: Budget) -> l
     share, chosen = _SECTIONS_SHARE if answer.excerpts else 1.0, list[int]()
     for place in by_score:
         texts = [_sentence(bullets[each], paths) for each in [*chosen, place]]
-        if estimated_tokens("\n".join(texts)) <= share * budget.tokens:
+        if budget.count("\n".join(texts)) <= share * budget.tokens:
             chosen.append(place)
     return [_sentence(bullets[place], paths) for place in sorted(chosen)]
 

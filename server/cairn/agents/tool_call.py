@@ -29,20 +29,12 @@ from cairn.schema.convert import camel_case, snake_case, structure
 from cairn.text.nearest import nearest
 
 if TYPE_CHECKING:
+    from cairn.embedding.shared import TokenCounter
     from cairn.engine.methods import Tell
     from cairn.engine.request import Request
 
-_BYTES_PER_TOKEN = 3
-"""The number of bytes per token of a language model, for code with line numbers. With a vocabulary of 65,000
-tokens, the median of 636 pieces of 60 lines in eight languages was 3.07."""
-
 LEAST_TOKENS, MOST_TOKENS = 100, 50_000
 """The limits of `max_tokens`. A shorter answer could not say what it leaves out."""
-
-
-def estimated_tokens(text: str) -> int:
-    """Return an estimate of how many tokens a language model needs for `text`, rounded up."""
-    return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_PER_TOKEN)
 
 
 @frozen
@@ -50,11 +42,12 @@ class Budget:
     """The maximum number of tokens of an answer."""
 
     tokens: int
+    count: TokenCounter
     option: str = "max_tokens"
     """What sets the budget, as an answer names it."""
 
     def holds(self, *parts: str) -> bool:
-        return estimated_tokens(joined(*parts)) <= self.tokens
+        return self.count(joined(*parts)) <= self.tokens
 
     def cut(self, text: str) -> str:
         lines = text.split("\n")
@@ -172,7 +165,7 @@ class ToolCall:
         """Return the answer's budget: `wanted` tokens, else the number in the settings, else `usual`."""
         tokens = wanted or self.asked.settings.agents.max_tokens or usual
         option = "--max-tokens" if self._is_command else "max_tokens"
-        return Budget(max(LEAST_TOKENS, tokens), option)
+        return Budget(max(LEAST_TOKENS, tokens), self.asked.host.model.count_tokens, option)
 
     # An answer advises only what its front can do: commands have options, and tools have arguments.
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from cairn.agents.discover_tool import excerpt_name
 from cairn.agents.place_text import Paths
 from cairn.agents.reference_tool import MOST, in_groups, meant, use
 from cairn.agents.result_text import (
@@ -22,6 +21,7 @@ from cairn.agents.result_text import (
 )
 from cairn.cli.console import escape, has_colour, link, rule, warn, write, write_exactly
 from cairn.cli.output import to_stderr
+from cairn.discovery.layout import excerpt_name
 from cairn.languages.registry import detect_language
 from cairn.operations.kill_switch import PHASES
 from cairn.text.counts import counted

@@ -7,10 +7,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from cairn.chunking.definition_place import definition_at
-from cairn.discovery.render import shown_excerpt
+from cairn.discovery.layout import file_text
 from cairn.embedding.shared import TokenCounter
 from cairn.protocol.discovery_messages import Bullet, Excerpt
 from cairn.protocol.search_messages import citation, whole_lines
@@ -71,18 +71,24 @@ class _Quoted:
     """The best of the excerpt's passages, which was added first."""
     first: int
     last: int
-    cost: int = 0
-    """The number of tokens that the excerpt takes in the prompt."""
 
 
-@frozen(eq=False)
+@define(eq=False)
 class _File:
+    uri: str
     lines: Sequence[str]
     quoted: list[_Quoted] = field(factory=list)
+    """Its excerpts, in the order of its lines."""
+    cost: int = 0
+    """The number of tokens that they take in the prompt."""
 
-    def near(self, first: int, last: int) -> list[_Quoted]:
-        """Return the excerpts next to these lines, in the order in which they were added."""
-        return [each for each in self.quoted if first <= each.last + _GAP and each.first - _GAP <= last]
+    def with_lines(self, passage: Passage, first: int, last: int) -> list[_Quoted]:
+        """Return the excerpts with these lines, joined to those that are near, in the order of the lines."""
+        near = [each for each in self.quoted if first <= each.last + _GAP and each.first - _GAP <= last]
+        best = max((each.passage for each in near), key=lambda each: each.score, default=passage)
+        first, last = min([first, *(each.first for each in near)]), max([last, *(each.last for each in near)])
+        others = [each for each in self.quoted if each not in near]
+        return sorted([*others, _Quoted(best, first, last)], key=lambda each: each.first)
 
 
 @define
@@ -95,23 +101,23 @@ class Quoter:
     count_tokens: TokenCounter
     config: PromptRenderConfig = field(factory=PromptRenderConfig)
     _files: dict[str, _File | None] = field(factory=dict, init=False)
-    _order: list[tuple[str, _Quoted]] = field(factory=list, init=False)
+    _order: list[_File] = field(factory=list, init=False)
     _shown: set[str] = field(factory=set, init=False)
 
     def quote(self, passages: Iterable[Passage], budget: int) -> list[Excerpt]:
-        """Return the excerpts that fit into `budget` tokens, the most useful first."""
+        """Return the excerpts that fit into `budget` tokens: the file with the best passage first, and those
+        of a file in the order of its lines."""
         used, best = 0, 0.0
         for passage in passages:
             best = best or passage.score
             if passage.score <= max(0.0, _LEAST_SHARE * best) or budget - used <= _SPARE_SHARE * budget:
                 break
-            used += self._add(passage, budget - used)
-        return [self._excerpt(uri, quoted, best) for uri, quoted in self._order]
+            used += self._add(passage, budget - used, best)
+        return [excerpt for file in self._order for excerpt in self._excerpts(file, file.quoted, best)]
 
-    def _add(self, passage: Passage, left: int) -> int:
+    def _add(self, passage: Passage, left: int, best: float) -> int:
         """Quote the passage if it fits into `left` tokens and has new lines. Return the tokens used."""
-        uri = file_uri(self.folders[passage.folder], passage.stored.path)
-        file = self._file(uri)
+        file = self._file(file_uri(self.folders[passage.folder], passage.stored.path))
         place = _place_now(passage, file.lines) if file else None
         if file is None or place is None:
             return 0
@@ -119,49 +125,37 @@ class Quoter:
         distinctive = {line for line in bare if len(line) >= _DISTINCTIVE_CHARACTERS}
         if not distinctive or len(distinctive & self._shown) >= _KNOWN_SHARE * len(distinctive):
             return 0
-        near = file.near(*place)
-        merged = _Quoted(
-            near[0].passage if near else passage,
-            min([place[0], *(each.first for each in near)]),
-            max([place[1], *(each.last for each in near)]),
-        )
-        merged.cost = self.count_tokens(shown_excerpt(self._excerpt(uri, merged, 1.0), self.config))
-        added = merged.cost - sum(each.cost for each in near)
+        quoted = file.with_lines(passage, *place)
+        cost = self.count_tokens(file_text(self._excerpts(file, quoted, best), self.config))
+        added = cost - file.cost
         if added > left:
             return 0
-        self._put(uri, file, merged, near)
+        if not file.quoted:
+            self._order.append(file)
+        file.quoted, file.cost = quoted, cost
         self._shown |= distinctive
         return added
-
-    def _put(self, uri: str, file: _File, merged: _Quoted, near: Sequence[_Quoted]) -> None:
-        """Replace the excerpts `near` by `merged`, at the place of the first of them."""
-        if not near:
-            file.quoted.append(merged)
-            self._order.append((uri, merged))
-            return
-        near[0].first, near[0].last, near[0].cost = merged.first, merged.last, merged.cost
-        for each in near[1:]:
-            file.quoted.remove(each)
-            self._order.remove((uri, each))
 
     def _file(self, uri: str) -> _File | None:
         if uri not in self._files:
             lines = self.lines_now(uri)
-            self._files[uri] = None if lines is None else _File(lines)
+            self._files[uri] = None if lines is None else _File(uri, lines)
         return self._files[uri]
 
-    def _excerpt(self, uri: str, quoted: _Quoted, best: float) -> Excerpt:
-        passage, file = quoted.passage, self._files[uri]
+    def _excerpts(self, file: _File, quoted: Sequence[_Quoted], best: float) -> list[Excerpt]:
+        return [self._excerpt(file, each, best) for each in quoted]
+
+    def _excerpt(self, file: _File, quoted: _Quoted, best: float) -> Excerpt:
+        passage = quoted.passage
         stored, chunk = passage.stored, passage.stored.chunk
-        lines = file.lines[quoted.first : quoted.last] if file else ()
         return Excerpt(
             path=stored.path,
-            uri=uri,
+            uri=file.uri,
             folder=self.folders[passage.folder],
             range=whole_lines(quoted.first, quoted.last),
-            text="\n".join(lines),
+            text="\n".join(file.lines[quoted.first : quoted.last]),
             citation=citation(stored.path, (quoted.first, quoted.last)),
-            symbol=definition_at(chunk, quoted.passage.first, quoted.passage.last),
+            symbol=definition_at(chunk, passage.first, passage.last),
             header_path=chunk.header_path,
             language=chunk.language,
             reason=passage.reason,

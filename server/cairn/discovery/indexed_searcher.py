@@ -11,7 +11,8 @@ from cairn.index.queries.file_queries import collections_within
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
-from cairn.protocol.discovery_messages import ChunkMetadata, ScoredChunk
+from cairn.protocol.discovery_messages import ChunkMetadata, Excerpt, ScoredChunk
+from cairn.retrieval.elsewhere import Elsewhere, Lines, NamedLines
 from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.meaning import Meaning, table_of
 from cairn.retrieval.packages import package_relevance
@@ -51,7 +52,7 @@ class IndexedSearcher:
 
     _folders: Sequence[str]
     """The URIs of the folders of `_readers`, in the same order."""
-    _readers: Sequence[IndexReader]
+    readers: Sequence[IndexReader]
     _meaning: Meaning | None
     _settings: SearchSettings
     _cancelled: Callable[[], bool]
@@ -75,7 +76,7 @@ class IndexedSearcher:
 
     @cached_property
     def _vocabulary(self) -> IndexVocabulary:
-        return IndexVocabulary(self._readers)
+        return IndexVocabulary(self.readers)
 
     @property
     def whole(self) -> bool:
@@ -101,7 +102,7 @@ class IndexedSearcher:
             return []
         is_first = self._only is None
         if self._only is None:
-            here = (collections_within(reader, self.places) for reader in self._readers)
+            here = (collections_within(reader, self.places) for reader in self.readers)
             every = {stats.name for of_reader in here for stats in of_reader}
             is_all = self.everywhere or every <= set(collections)
             self._only = self.places if is_all else evolve(self.places, collections=tuple(collections))
@@ -133,7 +134,7 @@ class IndexedSearcher:
             return known
         every = [understand(query, vocabulary=self._vocabulary, settings=self._settings) for query in queries]
         ranking = self._rankings[queries] = rank(
-            self._readers,
+            self.readers,
             [
                 evolve(query, for_evidence=True, original_wording=every[0].wording if number else "")
                 for number, query in enumerate(every)
@@ -156,7 +157,7 @@ class IndexedSearcher:
         if not query.strip():
             return {}
         understood = understand(query, vocabulary=self._vocabulary, settings=self._settings)
-        every = package_relevance(self._readers, understood, table_of(self._meaning))
+        every = package_relevance(self.readers, understood, table_of(self._meaning))
         relevance = {name: value for packages in every for name, value in packages.by_project.items()}
         projects = {name: name.rpartition("-")[0] for name in collections}
         return {name: relevance[project] for name, project in projects.items() if project in relevance}
@@ -166,11 +167,20 @@ class IndexedSearcher:
         results = [self.found[chunk.doc_id] for chunk in chunks]
         return [
             [self._scored(Ranked(result.folder, stored, 0.0, "keyword", ())) for stored in around]
-            for result, around in zip(results, neighbours(results, self._readers, window), strict=True)
+            for result, around in zip(results, neighbours(results, self.readers, window), strict=True)
         ]
 
     def passages(self) -> Sequence[Passage]:
         return self._passages[0]
+
+    def elsewhere(self, shown: Sequence[Excerpt]) -> list[NamedLines]:
+        """Return further places, best first, if these excerpts are shown."""
+        number = {uri: folder for folder, uri in enumerate(self._folders)}
+        lines = [
+            Lines(number[each.folder], each.path, each.range.start.line, each.range.end.line)
+            for each in shown
+        ]
+        return Elsewhere(self.readers, self._cancelled).places(self.passages(), lines)
 
     @property
     def strength(self) -> Strength | None:

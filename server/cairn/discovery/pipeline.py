@@ -12,6 +12,7 @@ from attrs import define, evolve, field
 
 from cairn.discovery.compression import compress_evidence
 from cairn.discovery.excerpts import LinesNow, Quoter, verified
+from cairn.discovery.further_places import PlaceNamer
 from cairn.discovery.indexed_searcher import IndexedSearcher, merge
 from cairn.discovery.preparation import (
     QueryTerms,
@@ -29,6 +30,7 @@ from cairn.protocol.discovery_messages import (
     CollectionRef,
     DiscoveryMetrics,
     Excerpt,
+    NamedPlace,
     ScoredChunk,
 )
 from cairn.protocol.search_messages import Verdict
@@ -39,6 +41,8 @@ from cairn.settings.discovery import DiscoveryConfig
 NO_PLAN = AnswerPlan((), 0, ())
 _NEAREST_SHARE = 0.25
 """The share of the prompt's budget for the nearest excerpts if nothing matches, in case that is wrong."""
+PLACES_SHARE, MOST_FOR_PLACES = 0.2, 800
+"""The maximum share of the budget for named places, and the maximum number of tokens: about 55 places."""
 _LEAST_COVERAGE = 0.5
 """The minimum share of the question that such excerpts must cover."""
 CHANGED = "What was found has changed since it was indexed. Shall I look again?"
@@ -80,6 +84,7 @@ class Discovery:
     verdict: Verdict | None = field(init=False, default=None)
     bullets: tuple[Bullet, ...] = field(init=False, default=())
     excerpts: tuple[Excerpt, ...] = field(init=False, default=())
+    elsewhere: tuple[NamedPlace, ...] = field(init=False, default=())
     plan: AnswerPlan = field(init=False, default=NO_PLAN)
     prompt: str = field(init=False, default="")
     _started: float = field(init=False, factory=time.perf_counter)
@@ -116,7 +121,10 @@ class Discovery:
         with self._stage("compress_evidence"):
             evidence = self._evidence()
             self.bullets = tuple(verified(evidence, self.lines_now) if self.lines_now else evidence)
-            self.excerpts = tuple(self._quotations())
+            budget = self._evidence_budget()
+            for_places = min(int(PLACES_SHARE * budget), MOST_FOR_PLACES)
+            self.excerpts = tuple(self._quotations(budget - for_places))
+            self.elsewhere = tuple(self._elsewhere(for_places))
             if evidence and self.verdict and not (self.bullets or self.excerpts):
                 self.verdict = evolve(self.verdict, action=Action.NO_MATCH, message=CHANGED, candidates=())
             self._count(bullets_extracted=len(self.bullets))
@@ -133,6 +141,7 @@ class Discovery:
                 self._question_instead,
                 self.excerpts,
                 self._warning,
+                self.elsewhere,
             )
             self._count(final_prompt_tokens=count_tokens(self.prompt) if self.prompt else 0)
         return self
@@ -181,16 +190,25 @@ class Discovery:
             bullets = [bullet for bullet in bullets if self.terms.coverage(bullet.text)]
         return bullets
 
-    def _quotations(self) -> list[Excerpt]:
-        """Return the excerpts that fill the prompt's budget, or only the nearest few if nothing matches."""
+    def _evidence_budget(self) -> int:
+        """Return how many tokens are left for excerpts and places; fewer if nothing matches."""
         config, verdict = self.config.render, self.verdict
-        if self.lines_now is None:
-            return []
         left = config.max_prompt_tokens - self.count_tokens(frame(config, self.query, self._warning))
         if verdict and verdict.action == Action.NO_MATCH:
             left = int(_NEAREST_SHARE * left) if verdict.coverage >= _LEAST_COVERAGE else 0
-        quoter = Quoter(self.folders, self.lines_now, self.count_tokens, config)
-        return quoter.quote(self.searcher.passages(), left) if left > 0 else []
+        return max(0, left)
+
+    def _quotations(self, budget: int) -> list[Excerpt]:
+        if self.lines_now is None or not budget:
+            return []
+        quoter = Quoter(self.folders, self.lines_now, self.count_tokens, self.config.render)
+        return quoter.quote(self.searcher.passages(), budget)
+
+    def _elsewhere(self, budget: int) -> list[NamedPlace]:
+        if self.lines_now is None or not self.excerpts:
+            return []
+        namer = PlaceNamer(self.folders, self.searcher.readers, self.lines_now, self.count_tokens)
+        return namer.name(self.searcher.elsewhere(self.excerpts), budget)
 
 
 def leading_plan(plan: AnswerPlan, readme: Readme, excerpts: Sequence[Excerpt]) -> AnswerPlan:

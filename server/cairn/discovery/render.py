@@ -4,7 +4,6 @@ model, within a token budget."""
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Sequence, Set
@@ -13,8 +12,9 @@ from typing import Any
 import attrs
 from attrs import frozen
 
+from cairn.discovery.layout import by_file, file_data, file_text, places_text
 from cairn.embedding.shared import CHARACTERS_PER_TOKEN, TokenCounter, estimate_tokens
-from cairn.protocol.discovery_messages import AnswerPlan, Bullet, Excerpt, Section
+from cairn.protocol.discovery_messages import AnswerPlan, Bullet, Excerpt, NamedPlace, Section
 from cairn.settings.discovery import (
     AnswerPlanConfig,
     BulletCategory,
@@ -77,6 +77,7 @@ EXCERPT_INSTRUCTIONS = (
     "Answer the question from these excerpts, the most useful first. Cite lines as [path#L1-L2]. "
     "If the excerpts do not hold the answer, say so."
 )
+MORE = "More on request"
 ASK_INSTEAD = "There is no evidence for this question here. Do not answer it; ask the user:"
 
 NEAREST_INSTRUCTIONS = (
@@ -87,7 +88,6 @@ BULLETS_SHARE = 0.4
 """The share of the budget for sections if excerpts follow: an overview needs a few sentences of each."""
 _QUESTION_SHARE = 4
 """A question is cut to the budget divided by this number, because the evidence matters more."""
-_FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 
 def render_llm_prompt(
@@ -99,6 +99,7 @@ def render_llm_prompt(
     ask: str = "",
     excerpts: Sequence[Excerpt] = (),
     warning: str = "",
+    elsewhere: Sequence[NamedPlace] = (),
 ) -> str:
     """Return the prompt for `plan`, of at most `config.max_prompt_tokens` by `count_tokens`.
 
@@ -121,7 +122,10 @@ def render_llm_prompt(
 
     def prompt_of(count: int, quoted: int) -> str:
         kept = _keep(sections, set(ranking[:count]))
-        return _written(_content(kept, excerpts[:quoted], config, query, ask, warning), config.format_style)
+        named = elsewhere if quoted == len(excerpts) else ()
+        return _written(
+            _content(kept, excerpts[:quoted], config, query, ask, warning, named), config.format_style
+        )
 
     def most(possible: int, tokens: float, prompt: Callable[[int], str]) -> int:
         """Return the maximum number of pieces, up to `possible`, that fit into `tokens`."""
@@ -188,6 +192,7 @@ def _content(
     query: str,
     ask: str = "",
     warning: str = "",
+    elsewhere: Sequence[NamedPlace] = (),
 ) -> dict[str, Any]:
     """Return the content of the prompt as JSON data. There must be at least one bullet or excerpt."""
     content: dict[str, Any] = {}
@@ -212,24 +217,15 @@ def _content(
         instructions = f"{NEAREST_INSTRUCTIONS} {ask}" if ask else f"{EXCERPT_INSTRUCTIONS} {warning}"
         content["instructions"] = instructions.rstrip()
     if excerpts:
-        content["excerpts"] = [_quoted(excerpt, config) for excerpt in excerpts]
+        content["excerpts"] = [
+            file_data(of_file, config)
+            if config.format_style is FormatStyle.JSON
+            else file_text(of_file, config)
+            for of_file in by_file(excerpts)
+        ]
+    if elsewhere:
+        content["more"] = places_text(elsewhere)
     return content
-
-
-def _quoted(excerpt: Excerpt, config: PromptRenderConfig) -> dict[str, Any]:
-    quoted: dict[str, Any] = {"citation": excerpt.citation}
-    if excerpt.symbol and excerpt.symbol not in excerpt.text:
-        quoted["within"] = excerpt.symbol  # Not every part of a long definition contains its head.
-    if config.include_metadata:
-        quoted |= {"reason": excerpt.reason, "score": round(excerpt.score, 2)}
-    return quoted | {"language": excerpt.language, "text": excerpt.text}
-
-
-def shown_excerpt(excerpt: Excerpt, config: PromptRenderConfig) -> str:
-    quoted = _quoted(excerpt, config)
-    if config.format_style is FormatStyle.JSON:
-        return json.dumps(quoted, ensure_ascii=False) + ", "
-    return _code_block(quoted, _MARKS[config.format_style])
 
 
 def frame(config: PromptRenderConfig, query: str, warning: str = "") -> str:
@@ -288,26 +284,10 @@ def _written(content: dict[str, Any], style: FormatStyle) -> str:
         parts.append(
             f"\n{marks.heading}Excerpts\n\n" if "sections" in content else f"{marks.heading}Excerpts\n\n"
         )
-        parts += [_code_block(excerpt, marks) for excerpt in content["excerpts"]]
+        parts += content["excerpts"]
+    if "more" in content:
+        parts.append(f"\n{marks.heading}{MORE}\n\n" + "\n".join(content["more"]) + "\n")
     return "".join(parts)
-
-
-def _code_block(excerpt: dict[str, Any], marks: _StyleMarks) -> str:
-    head = f"{marks.subheading}{excerpt['citation']}"
-    if "within" in excerpt:
-        head += f" ({excerpt['within']})"
-    if "score" in excerpt:
-        head += f" ({excerpt['reason']}, score {excerpt['score']:.2f})"
-    if not marks.subheading:
-        return f"{head}\n{excerpt['text']}\n\n"
-    fence = fence_for(excerpt["text"])
-    return f"{head}\n{fence}{excerpt['language']}\n{excerpt['text']}\n{fence}\n"
-
-
-def fence_for(text: str) -> str:
-    """Return a fence with more backticks than any line of `text` that could close it."""
-    runs = [len(match) for match in _FENCE.findall(text)]
-    return "`" * max([3, *(run + 1 for run in runs)])
 
 
 def _line(evidence: dict[str, Any]) -> str:

@@ -83,6 +83,7 @@ def discover(request: Request, params: protocol.DiscoverParams) -> Attempt[proto
         metrics=stages.metrics,
         index=index_state(request, stages.excerpts),
         excerpts=_rounded(stages.excerpts),
+        elsewhere=stages.elsewhere,
     )
     if discovery.searcher.whole:
         request.keep(key, answer, _characters(params, answer))
@@ -110,12 +111,12 @@ class _Discovery:
 
     def listener(self, tell: Tell) -> Callable[[str, Discovery], None]:
         """Return a listener for the stages that reports which parts of the answer each stage changed."""
-        last: tuple[Any, ...] = (), (), NO_PLAN, (), ""
+        last: tuple[Any, ...] = (), (), NO_PLAN, (), (), ""
 
         def on_stage(stage: str, now: Discovery) -> None:
             nonlocal last
-            chunks, bullets, plan, excerpts, prompt = last
-            last = now.chunks, now.bullets, now.plan, now.excerpts, now.prompt
+            chunks, bullets, plan, excerpts, elsewhere, prompt = last
+            last = now.chunks, now.bullets, now.plan, now.excerpts, now.elsewhere, now.prompt
             tell(
                 protocol.DiscoverProgress(
                     stage=stage,
@@ -124,6 +125,7 @@ class _Discovery:
                     bullets=_rounded(now.bullets) if now.bullets != bullets else None,
                     plan=_rounded_plan(now.plan) if now.plan != plan else None,
                     excerpts=_rounded(now.excerpts) if now.excerpts != excerpts else None,
+                    elsewhere=now.elsewhere if now.elsewhere != elsewhere else None,
                     answer_prompt=now.prompt if now.prompt != prompt else None,
                 )
             )

@@ -144,6 +144,27 @@ class Excerpt:
 
 
 @frozen
+class NamedPlace:
+    """A place to read after the excerpts, which an answer names without its text: a definition or a section
+    that ranks next, or a definition that the shown lines use or are called by."""
+
+    path: str
+    """The path relative to the workspace folder, with `/`."""
+    uri: str
+    folder: str
+    """The URI of the workspace folder."""
+    range: Range
+    """The whole lines of the definition or section."""
+    title: str
+    """The name, after the names of the enclosing definitions: `Berth.leave`."""
+    about: str
+    """What follows the title: a signature such as `(ship)`, or `: ` and the first words of the comment; ""
+    without both."""
+    relation: str = ""
+    """How the place belongs to the excerpts, such as "called by moor_ship"; "" if it only ranks next."""
+
+
+@frozen
 class Section:
     """A titled group of bullets."""
 
@@ -220,7 +241,10 @@ class DiscoverAnswer:
     metrics: DiscoveryMetrics
     index: IndexState
     excerpts: tuple[Excerpt, ...] = ()
-    """The excerpts that the prompt quotes, the most useful first."""
+    """The excerpts that the prompt quotes: the most useful file first, and those of a file in the order of
+    its lines."""
+    elsewhere: tuple[NamedPlace, ...] = ()
+    """Further places, which the prompt names after the excerpts, by file."""
     retrieval: AnsweredIn = field(factory=AnsweredIn)
 
 
@@ -241,4 +265,5 @@ class DiscoverProgress:
     bullets: tuple[Bullet, ...] | None = None
     plan: AnswerPlan | None = None
     excerpts: tuple[Excerpt, ...] | None = None
+    elsewhere: tuple[NamedPlace, ...] | None = None
     answer_prompt: str | None = None

@@ -1,4 +1,4 @@
-"""Recognise lines that answer certain kinds of questions: a default, an option, a call, a message."""
+"""Recognise lines that answer certain kinds of questions: an option, a call, a test, a message."""
 
 from __future__ import annotations
 
@@ -7,13 +7,6 @@ from collections.abc import Sequence
 
 from rapidfuzz.distance import LCSseq
 
-_ASSIGNED = re.compile(
-    r"""(?:\#\s*define\s+\w+\s+[(\-"'\w]
-        | (?:[\w$.<>\[\]:*&,@|?\s]+?\s)?[\w$.@"'\[\]-]++(?:\s*:(?!:)\s*[^=\n]{1,60})?\s*(?:=|(?<!:):(?!:)|=>|:=)\s*
-          (?:[-+(]*\d|["'`]|true\b|false\b|null\b|nil\b|None\b|True\b|False\b|[A-Z][\w.]*\b|Duration\b|time\.))""",  # noqa: E501
-    re.VERBOSE,
-)
-_NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d+)?")
 _READS_OPTION = re.compile(
     r"""getenv|environ\b|process\.env|env::var|ENV\[|System\.getProperty|LookupEnv|import\.meta\.env|\benv\(
         |add_argument|add_option|\.option\(|flag\.(?:String|Bool|Int)|[Vv]iper\.|config(?:ure)?\b|settings?\b|options?\b|opts?\b""",
@@ -40,14 +33,6 @@ _PLACEHOLDER = re.compile(
 _WORD = re.compile(r"[^\W_]+")
 _FEWEST_LITERAL_WORDS = 3
 _FULL_MATCH_WORDS = 6
-
-
-def assigns(line: str) -> bool:
-    return bool(_ASSIGNED.match(line.lstrip()[:_MOST_CHARACTERS]))
-
-
-def has_number(line: str) -> bool:
-    return bool(_NUMBER.search(line))
 
 
 def reads_option(line: str) -> bool:

@@ -13,10 +13,8 @@ from cairn.index.reader.bm25 import K1, B
 from cairn.retrieval.anchors import frame_weights
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.evidence_lines import (
-    assigns,
     begins_test,
     defines_or_imports,
-    has_number,
     message_match,
     prose_match,
     reads_option,
@@ -52,19 +50,6 @@ def _meaning(windows: Windows) -> Floats:
     vectors = np.concatenate([read.vectors for read in windows.read]).astype(np.float32)
     cosines: Floats = np.asarray(np.vecdot(vectors, query) / _INT8_SCALE, np.float64)
     return cosines
-
-
-def _nearness(windows: Windows) -> Floats:
-    if windows.table is None:
-        return np.zeros(len(windows.texts))
-    pieces = [piece for read in windows.read for piece in read.pieces]
-    return windows.table.nearness(windows.query.meant or windows.query.text, pieces)
-
-
-def _headings(windows: Windows) -> Floats:
-    chunks = (stored.chunk for stored in windows.chunks)
-    headings = (f"{chunk.header_path}\n{chunk.title}\n{chunk.symbol}" for chunk in chunks)
-    return windows.of_chunks(list(map(windows.coverage, headings)))
 
 
 def _of_chunk(name: str) -> Callable[[Windows], Floats]:
@@ -119,7 +104,6 @@ def _lines_with_terms(shows: Callable[[str], float]) -> Callable[[Windows], Floa
     return value
 
 
-_value = _lines_with_terms(lambda line: assigns(line) * (1 + has_number(line)) / 2)
 _option = _lines_with_terms(reads_option)
 
 
@@ -186,27 +170,25 @@ def _history(windows: Windows) -> Floats:
 
 
 SIGNALS: tuple[Signal[Windows], ...] = (
-    Signal("words", "words of the question", 1.0, _bm25, reason="has {terms}"),
-    Signal("meaning", "meaning", 2.0, _meaning, reason="close in meaning"),
-    Signal("near_words", "near words", 1.5, _nearness),
-    Signal("headings", "headings", 0.3, _headings, reason="its heading has words of the question"),
+    Signal("words", "words of the question", 1.3, _bm25, reason="has {terms}"),
+    Signal("meaning", "meaning", 3.5, _meaning, reason="close in meaning"),
     Signal("chunk_keywords", "keywords of the chunk", 0.3, _of_chunk("keyword")),
     Signal("chunk_meaning", "meaning of the chunk", 0.7, _of_chunk("similarity")),
     Signal("file", "its file", 0.8, _of_chunk("file")),
     Signal("file_place", "place of its file", 0.2, _of_chunk("place")),
     Signal("package", "its package", 2.0, _of_chunk("package"), reason="in the package asked about"),
     Signal("definition", "defines it", 0.6, _definition, reason="defines {defined}"),
-    Signal("introduction", "introduces it", 3.5, lambda windows: windows.introductions, reason="introduces it"),  # noqa: E501
+    Signal("introduction", "introduces it", 6.0, lambda windows: windows.introductions, reason="introduces it"),  # noqa: E501
     Signal("message", "is the message", 1.5, _message, reason="has the message"),
     Signal("trace", "is in the trace", 1.0, _frame, reason="in the stack trace"),
-    Signal("value", "gives the value", 0.5, _only(QuestionKind.CONSTANT, _value), reason="gives a value"),
     Signal("option", "reads the option", 0.4, _only(QuestionKind.CONFIG, _option), reason="reads or declares an option"),  # noqa: E501
-    Signal("use", "uses it", 0.8, _only(QuestionKind.CALLERS, _call), reason="uses {names}"),
-    Signal("test", "is a test", 0.6, _only(QuestionKind.TESTS, _test), reason="a test"),
+    Signal("use", "uses it", 1.2, _only(QuestionKind.CALLERS, _call), reason="uses {names}"),
+    Signal("test", "is a test", 1.0, _only(QuestionKind.TESTS, _test), reason="a test"),
     Signal("list", "lists similar things", 0.8, _only(QuestionKind.CHANGE, _list), reason="lists similar things"),  # noqa: E501
     Signal("members", "mentions other members", 1.0, _family, reason="mentions other members"),
     Signal("step", "is a step", 1.0, _step, reason="{step}"),
-    Signal("document", "is a document", -0.3, _only(QuestionKind.FLOW, lambda windows: 1 - windows.is_code)),
+    Signal("document", "is a document", -0.3, lambda windows: windows.of_kind(FileKind.DOCS)),
+    Signal("source", "is source code", 0.1, lambda windows: windows.of_kind(FileKind.SOURCE)),
     Signal("comment", "is a comment", -0.2, _comment),
     Signal("off_topic", "is off topic", -0.8, _test_or_upkeep),
     Signal("release_notes", "is in release notes", -0.3, _history),

@@ -164,17 +164,30 @@ class ReferenceGraph:
         file = self._tables.top(source.path)
         if file is None:
             return Edges()
-        found: list[Edge] = []
-        for reference in file.table.references_within(source.number):
-            if reference.kind not in CALLS:
-                continue
-            meanings = self._resolver.resolve(file, reference)
-            defined = [each for each in meanings if not each.symbol.definition.is_declaration]
-            target, confidence, via = None, 0.0, "not defined in the workspace"
-            for best in (defined or meanings)[:1]:
-                target, confidence, via = place_of(best.symbol), best.confidence, best.via
-            found.append(_edge(file, reference, target, confidence, via))
-        return Edges(tuple(found[:limit]), self._tables.complete and len(found) <= limit)
+        calls = [each for each in file.table.references_within(source.number) if each.kind in CALLS]
+        found = tuple(self._edge_from(file, each) for each in calls[:limit])
+        return Edges(found, self._tables.complete and len(calls) <= limit)
+
+    def meant(self, path: str, first: int, last: int, limit: int) -> Edges:
+        """Return the references on the lines `[first, last)` of a file, in textual order."""
+        file = self._tables.top(path)
+        if file is None:
+            return Edges()
+        here = [each for line in range(first, last) for each in file.table.references_on(line)]
+        found = tuple(self._edge_from(file, each) for each in here[:limit])
+        return Edges(found, self._tables.complete and len(here) <= limit)
+
+    def _edge_from(self, file: Symbol, reference: Reference) -> Edge:
+        """Return the edge from a reference to the definition that it means, if it is in the workspace."""
+        meanings = self._resolver.resolve(file, reference)
+        defined = [each for each in meanings if not each.symbol.definition.is_declaration]
+        for best in (defined or meanings)[:1]:
+            return _edge(file, reference, place_of(best.symbol), best.confidence, best.via)
+        return _edge(file, reference, None, 0.0, "not defined in the workspace")
+
+    def is_mentioned_in(self, name: str, most: int) -> bool:
+        """Return whether at most `most` files mention the name."""
+        return len(self._tables.files_mentioning(name)) <= most
 
     def implementations(self, targets: Sequence[Place], limit: int) -> Edges:
         """Return the types that extend or implement a target, and the members that override a target."""

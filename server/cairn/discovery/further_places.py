@@ -1,0 +1,96 @@
+"""Name places for further reading within a token budget, each with its signature or the first words of its
+comment, at its lines in the current text of its file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from cairn.discovery.excerpts import LinesNow
+from cairn.discovery.layout import place_line
+from cairn.embedding.shared import TokenCounter
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import StoredChunk
+from cairn.protocol.discovery_messages import NamedPlace
+from cairn.protocol.search_messages import whole_lines
+from cairn.retrieval.elsewhere import NamedLines
+from cairn.text.uris import file_uri
+from cairn.text.verbatim import lines_of
+
+_MOST_CHARACTERS = 60
+"""The length of the signature or comment of a place."""
+
+
+@frozen
+class PlaceNamer:
+    folders: Sequence[str]
+    """The URIs of the folders of `readers`, in the same order."""
+    readers: Sequence[IndexReader]
+    lines_now: LinesNow
+    count_tokens: TokenCounter
+
+    def name(self, places: Sequence[NamedLines], budget: int) -> list[NamedPlace]:
+        """Return the first places that fit into `budget` tokens, grouped by file. Places that are no longer
+        in their files are left out."""
+        found: dict[str, list[NamedPlace]] = {}
+        used = 0
+        for each in places:
+            place = self._described(each)
+            if place is None:
+                continue
+            used += self.count_tokens(place_line(place) + "\n")
+            used += self.count_tokens(f"{place.path}\n") * (place.uri not in found)
+            if used > budget:
+                break
+            found.setdefault(place.uri, []).append(place)
+        return [
+            place
+            for of_file in found.values()
+            for place in sorted(of_file, key=lambda each: each.range.start.line)
+        ]
+
+    def _described(self, named: NamedLines) -> NamedPlace | None:
+        where = named.lines
+        uri = file_uri(self.folders[where.folder], where.path)
+        current = self.lines_now(uri)
+        chunk = next(iter(self.readers[where.folder].between(where.path, named.line, named.line + 1)), None)
+        if current is None or chunk is None:
+            return None
+        head = lines_of(chunk.chunk.text)[max(0, named.line - chunk.chunk.start_line)].strip()
+        at = _nearest(head, named.line, current)
+        if at is None:
+            return None
+        first, last = (line + at - named.line for line in (where.first, where.last))
+        return NamedPlace(
+            path=where.path,
+            uri=uri,
+            folder=self.folders[where.folder],
+            range=whole_lines(max(0, first), min(last, len(current))),
+            title=named.title,
+            about=_about(named, head, chunk),
+            relation=named.relation,
+        )
+
+
+def _nearest(head: str, line: int, lines: Sequence[str]) -> int | None:
+    """Return the line with the text `head` that is nearest to its old place; None if it is gone."""
+    if line < len(lines) and lines[line].strip() == head:
+        return line
+    alike = (number for number, text in enumerate(lines) if text.strip() == head)
+    return min(alike, key=lambda number: abs(number - line), default=None)
+
+
+def _about(named: NamedLines, head: str, stored: StoredChunk) -> str:
+    """Return the first words of the comment, else what follows the name in its line, such as parameters."""
+    chunk = stored.chunk
+    if chunk.symbol == named.name and chunk.comment:
+        return _cut(f": {' '.join(chunk.comment.split())}")
+    _, found, rest = head.partition(named.name)
+    return _cut(rest.rstrip(" {:;,")) if found else ""
+
+
+def _cut(text: str) -> str:
+    if len(text) <= _MOST_CHARACTERS:
+        return text
+    return f"{text[:_MOST_CHARACTERS].rpartition(' ')[0] or text[:_MOST_CHARACTERS]}…"

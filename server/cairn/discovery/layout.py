@@ -1,0 +1,115 @@
+"""Lay out excerpts and named places as text for a reader or a language model, in as few tokens as they need.
+
+A path stands once for all its lines. The indentation that all lines of an excerpt share is cut. Line numbers
+stand at the first line of an excerpt and at each fifth, so that the others can be counted: with a
+number on each line, fewer lines fit.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from textwrap import dedent
+from typing import Any
+
+from cairn.protocol.discovery_messages import Excerpt, NamedPlace
+from cairn.settings.discovery import FormatStyle, PromptRenderConfig
+from cairn.text.verbatim import lines_of
+
+MARK = "=== "
+"""Begins the line of a path in plain text. A `#` would look like a heading of the file above."""
+OMITTED = "…"
+"""Stands between two excerpts of a file, before the name of the definition that the second is in."""
+_NUMBERED = 5
+"""Each line whose number is a multiple of this has its number."""
+_FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
+
+PathOf = Callable[[Excerpt | NamedPlace], str]
+"""Returns the path of an excerpt or a place as a text writes it."""
+
+
+def path_of(place: Excerpt | NamedPlace) -> str:
+    return place.path
+
+
+def by_file(excerpts: Sequence[Excerpt]) -> Iterator[list[Excerpt]]:
+    """Yield the excerpts of each file. Those of one file must be consecutive."""
+    for _, of_file in groupby(excerpts, key=lambda each: each.uri):
+        yield list(of_file)
+
+
+def file_text(excerpts: Sequence[Excerpt], config: PromptRenderConfig, path: PathOf = path_of) -> str:
+    """Return the excerpts of one file, in the order of its lines, below its path."""
+    if config.format_style is FormatStyle.JSON:
+        return json.dumps(file_data(excerpts, config), ensure_ascii=False) + ", "
+    body = "\n".join(_body(excerpts, config))
+    if config.format_style is FormatStyle.PLAIN:
+        return f"{MARK}{path(excerpts[0])}\n{body}\n"
+    fence = fence_for(body)
+    return f"### {path(excerpts[0])}\n{fence}{excerpts[0].language}\n{body}\n{fence}\n"
+
+
+def file_data(excerpts: Sequence[Excerpt], config: PromptRenderConfig) -> dict[str, Any]:
+    """Return the same as data for JSON."""
+    return {
+        "path": excerpts[0].path,
+        "language": excerpts[0].language,
+        "excerpts": [_data(excerpt, config) for excerpt in excerpts],
+    }
+
+
+def places_text(places: Sequence[NamedPlace], path: PathOf = path_of) -> list[str]:
+    """Return the places of each file below its path, one on each line."""
+    found = []
+    for _, of_file in groupby(places, key=lambda each: each.uri):
+        here = list(of_file)
+        found.append("\n".join([path(here[0]), *map(place_line, here)]))
+    return found
+
+
+def place_line(place: NamedPlace) -> str:
+    first, last = place.range.start.line + 1, place.range.end.line
+    return f"  {first}{f'-{last}' if last > first else ''} {place.title}{place.about}"
+
+
+def _data(excerpt: Excerpt, config: PromptRenderConfig) -> dict[str, Any]:
+    data: dict[str, Any] = {"citation": excerpt.citation}
+    if within := _within(excerpt):
+        data["within"] = within
+    if config.include_metadata:
+        data |= {"reason": excerpt.reason, "score": round(excerpt.score, 2)}
+    return data | {"text": dedent(excerpt.text)}
+
+
+def _body(excerpts: Sequence[Excerpt], config: PromptRenderConfig) -> Iterator[str]:
+    width = len(str(excerpts[-1].range.end.line))
+    for place, excerpt in enumerate(excerpts):
+        about = _within(excerpt)
+        if config.include_metadata:
+            about = f"{about} ({excerpt.reason}, score {excerpt.score:.2f})".lstrip()
+        if place or about:
+            yield f"{OMITTED} {about}".rstrip()
+        first = excerpt.range.start.line + 1
+        for number, line in enumerate(lines_of(dedent(excerpt.text)), first):
+            is_numbered = number == first or number % _NUMBERED == 0
+            yield f"{number if is_numbered else '':>{width}} {line}".rstrip()
+
+
+def _within(excerpt: Excerpt) -> str:
+    """Return the name of the definition around an excerpt that does not show it, such as `Berth.leave`."""
+    name = excerpt_name(excerpt)
+    return "" if excerpt.symbol in excerpt.text else name
+
+
+def excerpt_name(excerpt: Excerpt) -> str:
+    """Return the name of the definition that contains the excerpt, such as `Berth.leave`; "" if none does."""
+    name = excerpt.header_path.replace(" > ", ".") if excerpt.symbol else ""
+    return name if name.endswith(excerpt.symbol) else excerpt.symbol
+
+
+def fence_for(text: str) -> str:
+    """Return a fence with more backticks than any line of `text` that could close it."""
+    runs = [len(match) for match in _FENCE.findall(text)]
+    return "`" * max([3, *(run + 1 for run in runs)])

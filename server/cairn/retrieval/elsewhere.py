@@ -1,0 +1,143 @@
+"""Name further places for a question whose best lines are shown: the next definitions by rank, and what the
+shown lines call, use, or are called by. A reader who sees what is shown chooses among names better than any
+ranking does."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import define, field, frozen
+
+from cairn.chunking.outline import CALLABLE, CONTAINERS
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.references.edges import Place as Definition
+from cairn.index.references.graph import ReferenceGraph
+from cairn.index.store.deadline import Cancelled
+from cairn.retrieval.places import TOP, Outline, outlines
+from cairn.retrieval.windows import Passage
+
+_RANKED = 200
+"""How many of the best passages are grouped by definition."""
+_BY_THREE = 0.5
+"""The weight of the mean of a definition's three best passages in its worth. The best alone has the rest."""
+_USED, _CALLING = 0.3, 0.1
+"""What a definition gains if the shown lines use it, or if it calls one that they show."""
+_MOST_REFERENCES = 300
+"""How many references of the shown lines are followed."""
+_FOLLOWED = 3
+"""The number of shown functions, those with the most lines, whose callers are found."""
+_MOST_CALLERS, _MOST_CALLING_FILES = 20, 40
+_LONGEST, _LONGEST_CONTAINER = 200, 100
+"""The maximum number of lines of a place, and of a type, of which the members are named if it is longer."""
+_SHOWN = 0.6
+"""The share of a place's lines that, if shown, leave nothing to name."""
+_LEAST_CONFIDENCE = 0.5
+
+
+@frozen
+class Lines:
+    """Lines `[first, last)` of a file."""
+
+    folder: int
+    path: str
+    first: int
+    last: int
+
+
+@frozen
+class NamedLines:
+    """The lines of a definition or section, its name, and how it belongs to what is shown."""
+
+    lines: Lines
+    line: int
+    """The line that has the name."""
+    name: str
+    title: str
+    """The name after those of the enclosing definitions."""
+    kind: str
+    relation: str = ""
+
+
+@define(eq=False)
+class Elsewhere:
+    """Finds the places for one question."""
+
+    readers: Sequence[IndexReader]
+    cancelled: Cancelled
+    _worth: defaultdict[Lines, float] = field(factory=lambda: defaultdict(float), init=False)
+    _named: dict[Lines, NamedLines] = field(factory=dict, init=False)
+
+    def places(self, passages: Sequence[Passage], shown: Sequence[Lines]) -> list[NamedLines]:
+        """Return the places, best first. `passages` are those of the question, best first; `shown` are the
+        lines that a reader sees, in any order."""
+        self._by_rank(passages)
+        for folder in range(len(self.readers)):
+            self._by_reference(folder, [each for each in shown if each.folder == folder])
+        seen: defaultdict[tuple[int, str], set[int]] = defaultdict(set)
+        for each in shown:
+            seen[each.folder, each.path].update(range(each.first, each.last))
+        found = []
+        for lines in sorted(self._worth, key=lambda each: -self._worth[each]):
+            named, own = self._named[lines], range(lines.first, lines.last)
+            here = seen[lines.folder, lines.path]
+            longest = _LONGEST_CONTAINER if named.kind in CONTAINERS else _LONGEST
+            if len(own) <= longest and len(here.intersection(own)) < _SHOWN * len(own):
+                here.update(own)
+                found.append(named)
+        return found
+
+    def _by_rank(self, passages: Sequence[Passage]) -> None:
+        """Add the definitions and sections of the best passages, with a worth of 0 to 1."""
+        passages = [each for each in passages[:_RANKED] if each.score > 0]
+        outline = self._outlines(passages)
+        scores: defaultdict[Lines, list[float]] = defaultdict(list)
+        for each in passages:
+            of_file = outline[each.folder][each.stored.path]
+            owners = [owner for owner in of_file.owners_of(each.first, each.last) if owner != TOP]
+            if owners:
+                place = of_file.places[max(dict.fromkeys(owners), key=owners.count)]
+                lines = Lines(each.folder, of_file.path, place.start, place.end)
+                scores[lines].append(each.score / passages[0].score)
+                at = place.start if place.line is None else place.line
+                self._named[lines] = NamedLines(lines, at, place.name, place.title, place.kind)
+        for lines, found in scores.items():
+            self._worth[lines] = (1 - _BY_THREE) * found[0] + _BY_THREE * sum(found[:3]) / len(found[:3])
+
+    def _outlines(self, passages: Sequence[Passage]) -> list[Mapping[str, Outline]]:
+        return [
+            outlines(reader, [each.stored for each in passages if each.folder == folder])
+            for folder, reader in enumerate(self.readers)
+        ]
+
+    def _by_reference(self, folder: int, shown: Sequence[Lines]) -> None:
+        graph = ReferenceGraph(self.readers[folder], self.cancelled)
+        left, heights = _MOST_REFERENCES, defaultdict[Definition, int](int)
+        for lines in shown:
+            for line in range(lines.first, lines.last):
+                if (around := graph.around(lines.path, line)) is not None and around.kind in CALLABLE:
+                    heights[around] += 1
+            edges = graph.meant(lines.path, lines.first, lines.last, left).found
+            left -= len(edges)
+            for edge in edges:
+                if edge.target is not None and edge.confidence >= _LEAST_CONFIDENCE:
+                    by = edge.enclosing.name if edge.enclosing else lines.path.rpartition("/")[2]
+                    how = "called" if edge.target.kind in CALLABLE else "used"
+                    self._add(folder, edge.target, _USED * edge.confidence, f"{how} by {by}")
+        for called in sorted(heights, key=lambda each: -heights[each])[:_FOLLOWED]:
+            for definition, confidence in _callers(graph, called):
+                self._add(folder, definition, _CALLING * confidence, f"calls {called.name}")
+
+    def _add(self, folder: int, found: Definition, worth: float, relation: str) -> None:
+        lines = Lines(folder, found.path, found.start_line, found.end_line)
+        named = NamedLines(lines, found.line, found.name, found.qualified, found.kind, relation)
+        if not self._named.setdefault(lines, named).relation:
+            self._named[lines] = named
+            self._worth[lines] += worth
+
+
+def _callers(graph: ReferenceGraph, called: Definition) -> Iterator[tuple[Definition, float]]:
+    if graph.is_mentioned_in(called.name, _MOST_CALLING_FILES):
+        for edge in graph.callers([called], _MOST_CALLERS).found:
+            if edge.enclosing is not None and edge.confidence >= _LEAST_CONFIDENCE:
+                yield edge.enclosing, edge.confidence
