@@ -309,7 +309,7 @@ def test_prompt_shows_excerpts_below_the_path_of_their_file(folder_of: FolderOf)
     excerpts = folder_of({"port/mooring.py": MOORING}).excerpts(QUESTION)
     lines = MOORING.splitlines()
     numbered = "\n".join(
-        f"{number if number in (1, 5) else ' '} {line}" for number, line in enumerate(lines, 1)
+        f"{number if number in (1, 5) else '':>4} {line}" for number, line in enumerate(lines, 1)
     )
     assert prompt(excerpts, PromptRenderConfig()) == (
         f"## Question\n{QUESTION}\n\n## Instructions\n{EXCERPT_INSTRUCTIONS}\n\n## Excerpts\n\n"
@@ -330,7 +330,7 @@ def test_shared_indentation_is_cut_and_the_definition_around_is_named(folder_of:
         others[0]
         == f"{excerpt.range.start.line + 1} self.berth_{last.first - 2}.moor(ship, margin={last.first - 2})"
     )
-    numbers = [line.split()[0] for line in others if line[0] != " "]
+    numbers = [line[:4].strip() for line in others if line[:4].strip()]
     assert all(int(number) % 5 == 0 for number in numbers[1:])
     assert len(numbers) >= 2
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from attrs import define, field
 
 from cairn.chunking.definition_place import definition_at
-from cairn.discovery.layout import file_text
+from cairn.discovery.layout import file_text, head_text
 from cairn.embedding.shared import TokenCounter
 from cairn.protocol.discovery_messages import Bullet, Excerpt
 from cairn.protocol.search_messages import citation, whole_lines
@@ -61,6 +61,8 @@ _DISTINCTIVE_CHARACTERS = 12
 """The minimum length of a distinctive line. Shorter ones are alike everywhere: brackets, `return`, `else`."""
 _WAITS = re.compile(r"\b(?:async|await)\s+")
 """Matches the words that distinguish an asynchronous function from its synchronous copy."""
+_SEPARATOR_TOKENS = 2
+"""The number of tokens between two excerpts of a file."""
 _SPARE_SHARE = 0.03
 """The share of the budget that is too small for another excerpt, so that choosing ends."""
 
@@ -68,9 +70,11 @@ _SPARE_SHARE = 0.03
 @define(eq=False)
 class _Quoted:
     passage: Passage
-    """The best of the excerpt's passages, which was added first."""
+    """The best of the excerpt's passages."""
     first: int
     last: int
+    cost: int = 0
+    """The number of tokens that the excerpt takes in the prompt."""
 
 
 @define(eq=False)
@@ -78,17 +82,12 @@ class _File:
     uri: str
     lines: Sequence[str]
     quoted: list[_Quoted] = field(factory=list)
-    """Its excerpts, in the order of its lines."""
-    cost: int = 0
-    """The number of tokens that they take in the prompt."""
+    head_cost: int = 0
+    """The number of tokens of the path and what else stands once for all excerpts."""
 
-    def with_lines(self, passage: Passage, first: int, last: int) -> list[_Quoted]:
-        """Return the excerpts with these lines, joined to those that are near, in the order of the lines."""
-        near = [each for each in self.quoted if first <= each.last + _GAP and each.first - _GAP <= last]
-        best = max((each.passage for each in near), key=lambda each: each.score, default=passage)
-        first, last = min([first, *(each.first for each in near)]), max([last, *(each.last for each in near)])
-        others = [each for each in self.quoted if each not in near]
-        return sorted([*others, _Quoted(best, first, last)], key=lambda each: each.first)
+    def near(self, first: int, last: int) -> list[_Quoted]:
+        """Return the excerpts next to these lines."""
+        return [each for each in self.quoted if first <= each.last + _GAP and each.first - _GAP <= last]
 
 
 @define
@@ -112,10 +111,14 @@ class Quoter:
             best = best or passage.score
             if passage.score <= max(0.0, _LEAST_SHARE * best) or budget - used <= _SPARE_SHARE * budget:
                 break
-            used += self._add(passage, budget - used, best)
-        return [excerpt for file in self._order for excerpt in self._excerpts(file, file.quoted, best)]
+            used += self._add(passage, budget - used)
+        return [
+            self._excerpt(file, quoted, best)
+            for file in self._order
+            for quoted in sorted(file.quoted, key=lambda each: each.first)
+        ]
 
-    def _add(self, passage: Passage, left: int, best: float) -> int:
+    def _add(self, passage: Passage, left: int) -> int:
         """Quote the passage if it fits into `left` tokens and has new lines. Return the tokens used."""
         file = self._file(file_uri(self.folders[passage.folder], passage.stored.path))
         place = _place_now(passage, file.lines) if file else None
@@ -125,14 +128,22 @@ class Quoter:
         distinctive = {line for line in bare if len(line) >= _DISTINCTIVE_CHARACTERS}
         if not distinctive or len(distinctive & self._shown) >= _KNOWN_SHARE * len(distinctive):
             return 0
-        quoted = file.with_lines(passage, *place)
-        cost = self.count_tokens(file_text(self._excerpts(file, quoted, best), self.config))
-        added = cost - file.cost
+        near = file.near(*place)
+        merged = _Quoted(
+            max([each.passage for each in near] or [passage], key=lambda each: each.score),
+            min([place[0], *(each.first for each in near)]),
+            max([place[1], *(each.last for each in near)]),
+        )
+        excerpt = self._excerpt(file, merged, 1.0)
+        file.head_cost = file.head_cost or self.count_tokens(head_text(excerpt, self.config))
+        alone = self.count_tokens(file_text([excerpt], self.config))
+        merged.cost = alone - file.head_cost + _SEPARATOR_TOKENS
+        added = merged.cost - sum(each.cost for each in near) + file.head_cost * (not file.quoted)
         if added > left:
             return 0
         if not file.quoted:
             self._order.append(file)
-        file.quoted, file.cost = quoted, cost
+        file.quoted = [*(each for each in file.quoted if each not in near), merged]
         self._shown |= distinctive
         return added
 
@@ -141,9 +152,6 @@ class Quoter:
             lines = self.lines_now(uri)
             self._files[uri] = None if lines is None else _File(uri, lines)
         return self._files[uri]
-
-    def _excerpts(self, file: _File, quoted: Sequence[_Quoted], best: float) -> list[Excerpt]:
-        return [self._excerpt(file, each, best) for each in quoted]
 
     def _excerpt(self, file: _File, quoted: _Quoted, best: float) -> Excerpt:
         passage = quoted.passage

@@ -24,6 +24,8 @@ OMITTED = "…"
 """Stands between two excerpts of a file, before the name of the definition that the second is in."""
 _NUMBERED = 5
 """Each line whose number is a multiple of this has its number."""
+_LEAST_WIDTH = 4
+"""The minimum width of the numbers' column. With one width, an excerpt takes the same room in any file."""
 _FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 PathOf = Callable[[Excerpt | NamedPlace], str]
@@ -49,6 +51,15 @@ def file_text(excerpts: Sequence[Excerpt], config: PromptRenderConfig, path: Pat
         return f"{MARK}{path(excerpts[0])}\n{body}\n"
     fence = fence_for(body)
     return f"### {path(excerpts[0])}\n{fence}{excerpts[0].language}\n{body}\n{fence}\n"
+
+
+def head_text(excerpt: Excerpt, config: PromptRenderConfig) -> str:
+    """Return what `file_text` has besides the lines of a file's excerpts."""
+    if config.format_style is FormatStyle.JSON:
+        return json.dumps(file_data([excerpt], config) | {"excerpts": []}, ensure_ascii=False) + ", "
+    if config.format_style is FormatStyle.PLAIN:
+        return f"{MARK}{excerpt.path}\n"
+    return f"### {excerpt.path}\n```{excerpt.language}\n```\n"
 
 
 def file_data(excerpts: Sequence[Excerpt], config: PromptRenderConfig) -> dict[str, Any]:
@@ -84,7 +95,7 @@ def _data(excerpt: Excerpt, config: PromptRenderConfig) -> dict[str, Any]:
 
 
 def _body(excerpts: Sequence[Excerpt], config: PromptRenderConfig) -> Iterator[str]:
-    width = len(str(excerpts[-1].range.end.line))
+    width = max(_LEAST_WIDTH, len(str(excerpts[-1].range.end.line)))
     for place, excerpt in enumerate(excerpts):
         about = _within(excerpt)
         if config.include_metadata:

@@ -17,17 +17,17 @@ from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.places import TOP, Outline, outlines
 from cairn.retrieval.windows import Passage
 
-_RANKED = 200
+_RANKED = 100
 """How many of the best passages are grouped by definition."""
 _BY_THREE = 0.5
 """The weight of the mean of a definition's three best passages in its worth. The best alone has the rest."""
-_USED, _CALLING = 0.3, 0.1
+_USED, _CALLING = 0.5, 0.1
 """What a definition gains if the shown lines use it, or if it calls one that they show."""
-_MOST_REFERENCES = 300
+_MOST_REFERENCES = 100
 """How many references of the shown lines are followed."""
 _FOLLOWED = 3
 """The number of shown functions, those with the most lines, whose callers are found."""
-_MOST_CALLERS, _MOST_CALLING_FILES = 20, 40
+_MOST_CALLERS, _MOST_CALLING_FILES = 20, 15
 _LONGEST, _LONGEST_CONTAINER = 200, 100
 """The maximum number of lines of a place, and of a type, of which the members are named if it is longer."""
 _SHOWN = 0.6
@@ -130,9 +130,11 @@ class Elsewhere:
 
     def _add(self, folder: int, found: Definition, worth: float, relation: str) -> None:
         lines = Lines(folder, found.path, found.start_line, found.end_line)
-        named = NamedLines(lines, found.line, found.name, found.qualified, found.kind, relation)
-        if not self._named.setdefault(lines, named).relation:
-            self._named[lines] = named
+        known = self._named.get(lines)
+        if known is None or not known.relation:  # The first relation counts.
+            self._named[lines] = NamedLines(
+                lines, found.line, found.name, found.qualified, found.kind, relation
+            )
             self._worth[lines] += worth
 
 

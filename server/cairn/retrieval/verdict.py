@@ -52,6 +52,9 @@ the share of the query in one file's passages, the number of names that no passa
 question asks if something exists. The weights are fitted and rounded (`benchmarks/answers/verdicts.py
 --fit`)."""
 BIAS = -9.4
+_HELD = 0.7
+"""The share of a query's words, weighted by inverse document frequency, from which evidence that has them in
+one definition is never weak."""
 _ASKS_WHICH = re.compile(
     r"\s*(?:which|what)\s+(?:[\w'-]+\s+){0,3}?(?:options?|settings?|flags?|switch(?:es)?|parameters?|arguments?|propert(?:y|ies)"
     r"|functions?|methods?|class(?:es)?|types?|decorators?|helpers?|hooks?|commands?|plugins?|extensions?|middlewares?|filters?"
@@ -129,8 +132,11 @@ def judge(
     # A name is meant literally, and translations word by word have lower similarities.
     likely = None if query.is_symbol or query.language else likelihood(query, shares, strength)
     introduction = _introduction(judged, strength)
+    is_held = strength is not None and _covered(shares, strength.terms_by_definition) >= _HELD
     decision = (
-        introduction or _several(query, found, settings) or _decide(query, judged, settings, coverage, likely)
+        introduction
+        or _several(query, found, settings)
+        or _decide(query, judged, settings, coverage, likely, is_held)
     )
     return _verdict(query, decision, _lead(found), coverage)
 
@@ -145,9 +151,14 @@ def likelihood(query: Query, shares: Sequence[float], strength: Strength | None)
 
 def features(query: Query, shares: Sequence[float], strength: Strength) -> tuple[float, ...]:
     """Return the values to which `WEIGHTS` apply."""
-    covered = max((sum(shares[term] for term in terms) for terms in strength.terms_by_file), default=0.0)
+    covered = _covered(shares, strength.terms_by_file)
     asks_which = bool(_ASKS_WHICH.match(query.meant or query.text))
     return strength.similarity or 0.0, covered, float(strength.missing_names), float(asks_which)
+
+
+def _covered(shares: Sequence[float], terms_of: Sequence[frozenset[int]]) -> float:
+    """Return the largest share of the query that the terms of one of several texts have."""
+    return max((sum(shares[term] for term in terms) for terms in terms_of), default=0.0)
 
 
 def _verdict(query: Query, decision: _Decision, lead: float, coverage: float) -> Verdict:
@@ -166,7 +177,12 @@ def _verdict(query: Query, decision: _Decision, lead: float, coverage: float) ->
 
 
 def _decide(
-    query: Query, judged: Sequence[Evidence], settings: VerdictSettings, coverage: float, likely: float | None
+    query: Query,
+    judged: Sequence[Evidence],
+    settings: VerdictSettings,
+    coverage: float,
+    likely: float | None,
+    is_held: bool,
 ) -> _Decision:
     if judged and judged[0].is_exact:
         rival = _namesake(query, judged[0], judged, settings) if judged[0].defined else None
@@ -185,7 +201,8 @@ def _decide(
         return _NOTHING
     top = _explained(query, judged) or judged[0]
     if likely is not None and not is_short:
-        return Action.ANSWER, "" if likely >= settings.sure_evidence else WEAK, (top,)
+        is_sure = is_held or likely >= settings.sure_evidence
+        return Action.ANSWER, "" if is_sure else WEAK, (top,)
     if rival := _namesake(query, top, judged, settings):
         return _between(top, rival)
     return (Action.ANSWER, "", (top,)) if strong else _unsure(top, judged)

@@ -112,6 +112,11 @@ class Windows:
         """Return the share of the question's words in a text, weighted by inverse document frequency."""
         return float(sum(self._worth[place] for place in self._matcher.terms_in(text)))
 
+    def terms_in_heading(self, place: int) -> frozenset[int]:
+        """Return the positions of the terms in the headings or names around a window."""
+        chunk = self.chunks[int(self.chunk_of[place])].chunk
+        return frozenset(self._matcher.terms_in(f"{chunk.header_path}\n{chunk.symbol}"))
+
     def nearness(self, texts: Sequence[str]) -> Floats:
         """Return float64[texts], 0 to 1: how similar each text is to the question in words and meaning."""
         covered = np.array(list(map(self.coverage, texts)), np.float64)

@@ -51,6 +51,8 @@ class Strength:
     0 if the question cites a message or asks for a change."""
     introductions: tuple[tuple[int, StoredChunk], ...] = ()
     """The best passages that introduce the subject of an overview, each as folder and chunk."""
+    terms_by_definition: tuple[frozenset[int], ...] = ()
+    """The positions of the terms that each of the best definitions contains, in its passages or its name."""
 
 
 def strength(windows: Windows, scores: Floats, similarities: Floats) -> Strength:
@@ -74,6 +76,11 @@ def strength(windows: Windows, scores: Floats, similarities: Floats) -> Strength
         similarity=None if windows.table is None else float(similarities[order[:_BEST]].mean()),
         terms_by_file=tuple(
             frozenset(np.flatnonzero(holds[these].any(axis=0)).tolist()) for these in of_file
+        ),
+        terms_by_definition=tuple(
+            frozenset(np.flatnonzero(holds[places].any(axis=0)).tolist())
+            | windows.terms_in_heading(places[0])
+            for places in _best_definitions(windows, scores)
         ),
         missing_names=sum(not is_found for term, is_found in terms if term in named),
         introductions=tuple((windows.folders[chunk], windows.chunks[chunk]) for chunk in introducing),
@@ -215,6 +222,14 @@ def _neighbours(windows: Windows, scores: Floats) -> Floats:
 
 def _definition_bonus(windows: Windows, scores: Floats) -> Floats:
     """Return the bonus of the windows in the best definitions and sections. Answers often fill several."""
+    bonus = np.zeros(len(scores))
+    for number, places in enumerate(_best_definitions(windows, scores)):
+        bonus[places] = _DEFINITION_GAIN * _NEXT_GAIN**number
+    return bonus
+
+
+def _best_definitions(windows: Windows, scores: Floats) -> list[list[int]]:
+    """Return the indices of the windows of each of the best definitions and sections, best first."""
     places: defaultdict[tuple[int, str, str | int], list[int]] = defaultdict(list)
     for place, number in enumerate(windows.chunk_of.tolist()):
         stored = windows.chunks[number]
@@ -225,10 +240,7 @@ def _definition_bonus(windows: Windows, scores: Floats) -> Floats:
         best = -np.sort(-scores[each])[:3]
         return float(best[0] + best.mean()) / 2
 
-    bonus = np.zeros(len(scores))
-    for number, each in enumerate(sorted(places.values(), key=worth, reverse=True)[:_DEFINITIONS]):
-        bonus[each] = _DEFINITION_GAIN * _NEXT_GAIN**number
-    return bonus
+    return sorted(places.values(), key=worth, reverse=True)[:_DEFINITIONS]
 
 
 def _reasons(windows: Windows, parts: Floats) -> list[str]:

@@ -169,12 +169,14 @@ class ReferenceGraph:
         return Edges(found, self._tables.complete and len(calls) <= limit)
 
     def meant(self, path: str, first: int, last: int, limit: int) -> Edges:
-        """Return the references on the lines `[first, last)` of a file, in textual order."""
+        """Return the references on the lines `[first, last)` of a file, in textual order. Of those in one
+        definition with the same name and receiver, only the first is returned."""
         file = self._tables.top(path)
         if file is None:
             return Edges()
-        here = [each for line in range(first, last) for each in file.table.references_on(line)]
-        found = tuple(self._edge_from(file, each) for each in here[:limit])
+        every = [each for line in range(first, last) for each in file.table.references_on(line)]
+        here = list({(each.enclosing, each.receiver, each.name): each for each in reversed(every)}.values())
+        found = tuple(self._edge_from(file, each) for each in reversed(here[-limit:]))
         return Edges(found, self._tables.complete and len(here) <= limit)
 
     def _edge_from(self, file: Symbol, reference: Reference) -> Edge:

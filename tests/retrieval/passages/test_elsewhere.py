@@ -1,0 +1,129 @@
+"""Places that are named after the shown lines: what these lines use and are called by, and what ranks next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from tests.retrieval.passages.folder_with_passages import FolderOf, FolderWithPassages
+
+from cairn.discovery.further_places import PlaceNamer
+from cairn.discovery.layout import places_text
+from cairn.embedding.shared import estimate_tokens
+from cairn.protocol.discovery_messages import NamedPlace
+from cairn.retrieval.elsewhere import Elsewhere, Lines, NamedLines
+
+QUESTION = "how is a ship moored at a berth that is long enough"
+MOORING = '''from port.depth import MARGIN, deep_enough
+
+
+def moor_ship(harbour, ship):
+    """Moor the ship at the first berth that is long enough."""
+    for berth in harbour.berths_by_length():
+        if berth.length >= ship.length + MARGIN and deep_enough(berth):
+            return harbour.assign(berth, ship)
+    raise ValueError(f"no berth for {ship.name}")
+'''
+DEPTH = '''MARGIN = 12
+
+
+def deep_enough(berth):
+    """Sound the bottom. The lead line is lowered twice."""
+    return berth.soundings() > 2
+
+
+def dredge(berth, metres: float):
+    return berth.bottom - metres
+'''
+ARRIVAL = """from port.mooring import moor_ship
+
+
+def receive(harbour, ship):
+    harbour.greet(ship)
+    return moor_ship(harbour, ship)
+"""
+LIGHT = "".join(f"def lamp_{n}():\n    return {n}\n\n\n" for n in range(3))
+PORT = {
+    "port/mooring.py": MOORING,
+    "port/depth.py": DEPTH,
+    "port/arrival.py": ARRIVAL,
+    "port/light.py": LIGHT,
+    "docs/guide.md": "# Guide\n\nAll about ships.\n\n## Mooring\n\nA ship is moored at a berth that is long enough.\n",
+}
+SHOWN = [Lines(0, "port/mooring.py", 3, 9)]
+
+
+@pytest.fixture
+def port(folder_of: FolderOf) -> FolderWithPassages:
+    return folder_of(PORT)
+
+
+def elsewhere(
+    folder: FolderWithPassages, shown: Sequence[Lines] = SHOWN, question: str = QUESTION
+) -> dict[str, NamedLines]:
+    found = Elsewhere([folder.reader], lambda: False).places(folder.passages(question), shown)
+    assert len({each.lines for each in found}) == len(found)
+    return {each.title: each for each in found}
+
+
+def named(folder: FolderWithPassages, budget: int = 1_000) -> list[NamedPlace]:
+    namer = PlaceNamer([folder.uri], [folder.reader], folder.lines_now, estimate_tokens)
+    return namer.name(list(elsewhere(folder).values()), budget)
+
+
+def test_what_the_shown_lines_use_and_are_called_by_is_named(port: FolderWithPassages) -> None:
+    found = elsewhere(port)
+    assert found["deep_enough"].relation == "called by moor_ship"
+    assert found["MARGIN"].relation == "used by moor_ship"
+    assert found["receive"].relation == "calls moor_ship"
+    assert "" in {each.relation for each in found.values()}, "places that only rank next"
+    assert found["deep_enough"].lines == Lines(0, "port/depth.py", 3, 6)
+
+
+def test_what_is_shown_is_not_named(port: FolderWithPassages) -> None:
+    assert "moor_ship" not in elsewhere(port)
+    assert "moor_ship" in elsewhere(port, [Lines(0, "port/mooring.py", 4, 5)]), "most of it is not shown"
+    assert "deep_enough" not in elsewhere(port, [*SHOWN, Lines(0, "port/depth.py", 3, 6)])
+
+
+def test_members_of_a_long_type_are_named_instead_of_it(folder_of: FolderOf) -> None:
+    members = "".join(
+        f"    def moor_ship_{n}(self, ship):\n        berth = self.berth_{n}\n        return ship\n\n"
+        for n in range(40)
+    )
+    found = elsewhere(folder_of({**PORT, "port/fleet.py": f"class Fleet:\n{members}"}))
+    assert "Fleet" not in found
+    assert any(title.startswith("Fleet.moor_ship_") for title in found)
+
+
+def test_a_place_has_its_comment_or_else_its_signature(port: FolderWithPassages) -> None:
+    texts = dict(text.split("\n", 1) for text in places_text(named(port)))
+    assert "  4-6 deep_enough: Sound the bottom. The lead line is lowered twice." in texts["port/depth.py"]
+    assert "  1 MARGIN = 12" in texts["port/depth.py"].split("\n")
+    assert "receive(harbour, ship)" in texts["port/arrival.py"]
+
+
+def test_places_of_a_file_stand_together_in_order(port: FolderWithPassages) -> None:
+    places = [(each.path, each.range.start.line) for each in named(port)]
+    paths = [path for path, _ in places]
+    assert len(dict.fromkeys(paths)) == 1 + sum(a != b for a, b in zip(paths, paths[1:], strict=False))
+    assert [line for path, line in places if path == "port/depth.py"] == [0, 3]
+
+
+@pytest.mark.parametrize("budget", [0, 5, 20, 40, 60])
+def test_places_fit_their_budget(port: FolderWithPassages, budget: int) -> None:
+    places = named(port, budget)
+    assert estimate_tokens("\n".join(places_text(places))) <= budget
+    assert bool(places) is (budget >= 40)
+
+
+def test_places_are_cited_where_they_are_now(port: FolderWithPassages) -> None:
+    found = elsewhere(port)
+    namer = PlaceNamer([port.uri], [port.reader], port.lines_now, estimate_tokens)
+    file = port.root / "port/depth.py"
+    file.write_text("# Depths.\n" * 3 + DEPTH.replace("MARGIN =", "margin ="))
+    places = {each.title: each for each in namer.name(list(found.values()), 1_000)}
+    assert places["deep_enough"].range.start.line == 6
+    assert "MARGIN" not in places, "it is gone"
+    file.unlink()
+    assert "deep_enough" not in {each.title for each in namer.name(list(found.values()), 1_000)}
