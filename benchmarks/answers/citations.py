@@ -1,21 +1,23 @@
-"""Checks whether cited lines are in their files: excerpts of an answer, and fenced lines of a prompt."""
+"""Checks whether cited lines are in their files: excerpts of an answer, and numbered lines of a prompt."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 from attrs import evolve, frozen
 
+from cairn.discovery.layout import OMITTED
 from cairn.protocol.search_messages import citation
 from cairn.text.verbatim import lines_of
 from cairn.workspace.scan import read_text
 
-_HEADING = re.compile(
-    r"^(?:#{1,6} |\d+\. |- )?[`*]*(?P<path>[^\s`#].*?)#L(?P<first>\d+)(?:-L?(?P<last>\d+))?\b"
-)
+_HEADING = re.compile(r"### (?P<path>\S.*)")
+_NUMBER = re.compile(r" *(?P<number>\d+)(?= |\Z)")
 _FENCE = re.compile(r"^(?P<fence>`{3,}|~{3,})")
 
 
@@ -29,6 +31,8 @@ class Cited:
     last: int
     """The last line, 1-based and inclusive."""
     lines: tuple[str, ...]
+    laid_out: bool = False
+    """Whether the lines are without their common indentation and trailing white space, as in a prompt."""
 
     def matches_file(self, tree: Path) -> bool:
         """Return whether the file has exactly these lines there."""
@@ -37,6 +41,8 @@ class Cited:
         except OSError:
             return False
         there = lines_of(text or "")[self.first - 1 : self.last]
+        if self.laid_out:
+            there = [line.rstrip() for line in dedent("\n".join(there)).split("\n")]
         return bool(there) and tuple(there) == self.lines
 
 
@@ -63,22 +69,34 @@ def lines_shown(path: str, lines: Mapping[str, Any], text: str) -> Cited:
 
 
 def cited_in_prompt(prompt: str) -> Iterator[Cited]:
-    """Return the fenced text below lines with `path#Lfirst-Llast`. An unclosed fence has no lines.
+    """Return the excerpts in the fences below `### path`. An unclosed fence has no excerpts.
 
-    Quoted text may itself look like a heading, as links of a README do, so citations inside a fence are
-    ignored.
+    The lines of an excerpt follow the first one, which has its number. Another number that does not count
+    them makes the excerpt one without lines, which is in no file.
     """
     lines = lines_of(prompt)
     number = 0
     while number < len(lines) - 1:
-        heading, fence = _HEADING.match(lines[number]), _FENCE.match(lines[number + 1])
+        heading, fence = _HEADING.fullmatch(lines[number]), _FENCE.match(lines[number + 1])
         number += 1
         if heading and fence:
             body = _fenced(lines[number + 1 :], fence["fence"])
             number += len(body) + 1
-            yield Cited(
-                heading["path"], int(heading["first"]), int(heading["last"] or heading["first"]), body
-            )
+            yield from _excerpts(heading["path"], body)
+
+
+def _excerpts(path: str, body: Sequence[str]) -> Iterator[Cited]:
+    numbered = next((found for line in body if (found := _NUMBER.match(line))), None)
+    width = len(numbered[0]) if numbered else 0
+    for is_omission, run in groupby(body, key=lambda line: line.startswith(OMITTED)):
+        if is_omission:
+            continue
+        shown = list(run)
+        numbers = [line[:width].strip() for line in shown]
+        first = int(numbers[0]) if numbers[0].isdigit() else 0
+        is_counted = all(each in ("", str(first + place)) for place, each in enumerate(numbers))
+        lines = tuple(line[width + 1 :] for line in shown) if is_counted else ()
+        yield Cited(path, first, first + len(shown) - 1, lines, laid_out=True)
 
 
 def _fenced(lines: Sequence[str], fence: str) -> tuple[str, ...]:

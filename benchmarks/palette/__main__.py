@@ -17,20 +17,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import statistics
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from attrs import frozen
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from engine.figures import Figures, run_conditions
+from engine.opened import opened
 
 from cairn import protocol
 from cairn.engine.engine import Engine
@@ -45,13 +44,6 @@ _LIMIT = 12
 """The number of rows that the palette requests."""
 _NEAR = 2
 """The number of lines by which a row may miss a place: a decorator or a comment above the name."""
-_PATIENCE = 0.1
-_SETTINGS: dict[str, dict[str, Any]] = {
-    "index": {"watch": False},
-    "search": {"legDeadlineMs": 60_000},
-    "retrieval": {"killSwitch": {"automatic": False}},
-    "log": {"queries": False},
-}
 
 
 @frozen
@@ -115,15 +107,8 @@ def repositories(path: Path, half: str) -> Iterator[tuple[str, Sequence[Wanted]]
 
 def shown(checkout: Path, data: Path, wanted: Sequence[Wanted], host: Host) -> list[Shown]:
     """Ask every query of a repository, as the palette does."""
-    os.environ["CAIRN_DATA_DIR"] = str(data)
-    engine = Engine(_SETTINGS, host=host)
-    engine.add_folder(checkout)
-    try:
-        while not engine.progress().complete:
-            time.sleep(_PATIENCE)
+    with opened(checkout, data, host) as engine:
         return [_shown(engine, checkout, each) for each in wanted]
-    finally:
-        engine.stop()
 
 
 def _shown(engine: Engine, checkout: Path, wanted: Wanted) -> Shown:

@@ -199,36 +199,47 @@ def test_daemon_and_in_process_retrieve_the_same_text(
 # --- citations ------------------------------------------------------------------------------------
 
 PROMPT = """\
-### `src/berth.py#L2-L3` Berth.moor
+## Excerpts
+
+### src/berth.py
 ```python
-two
-three
+   2 two
+       three
+…
+   9 nine
+  10   ten
+… Berth.leave
+  14 fourteen
+  16 sixteen
 ```
-berth.md#L1-L4
-````
-```sh
-run
-```
-more
+### berth.md
+````markdown
+   1 ```sh
+     run
+     ```
+     - [b](/berth.py#L9)
 ````
 Other words about src/berth.py#L9, and none of its lines.
-#### port.py#L7
+### port.py
 ~~~
-seven
+   7 seven
 """
 
 
-def test_citations_within_a_fence_are_ignored() -> None:
-    prompt = "### berth.md#L1-L2\n```markdown\n- a\n- [b](/berth.py#L9)\n```\n"
-    assert list(cited_in_prompt(prompt)) == [Cited("berth.md", 1, 2, ("- a", "- [b](/berth.py#L9)"))]
-
-
-def test_fenced_lines_below_a_heading_are_cited() -> None:
+def test_numbered_lines_below_a_path_are_cited() -> None:
     assert list(cited_in_prompt(PROMPT)) == [
-        Cited("src/berth.py", 2, 3, ("two", "three")),
-        Cited("berth.md", 1, 4, ("```sh", "run", "```", "more")),
-        Cited("port.py", 7, 7, ()),
+        Cited("src/berth.py", 2, 3, ("two", "  three"), laid_out=True),
+        Cited("src/berth.py", 9, 10, ("nine", "  ten"), laid_out=True),
+        Cited("src/berth.py", 14, 15, (), laid_out=True),
+        Cited("berth.md", 1, 4, ("```sh", "run", "```", "- [b](/berth.py#L9)"), laid_out=True),
     ]
+
+
+def test_lines_of_a_prompt_stand_without_their_common_indentation(tmp_path: Path) -> None:
+    (tmp_path / "berth.py").write_text("one\n    two  \n      three\n")
+    assert Cited("berth.py", 2, 3, ("two", "  three"), laid_out=True).matches_file(tmp_path)
+    assert not Cited("berth.py", 2, 3, ("two", "  three")).matches_file(tmp_path)
+    assert not Cited("berth.py", 2, 3, ("two", "three"), laid_out=True).matches_file(tmp_path)
 
 
 @pytest.mark.parametrize(

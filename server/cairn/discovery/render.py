@@ -74,7 +74,7 @@ UNCITED_INSTRUCTIONS = (
 )
 """The instructions for prompts without citations."""
 EXCERPT_INSTRUCTIONS = (
-    "Answer the question from these excerpts, the most useful first. Cite lines as [path#L1-L2]. "
+    "Answer the question from these excerpts, the most useful file first. Cite lines as [path#L1-L2]. "
     "If the excerpts do not hold the answer, say so."
 )
 MORE = "More on request"

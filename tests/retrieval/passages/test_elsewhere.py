@@ -1,8 +1,9 @@
-"""Places that are named after the shown lines: what these lines use and are called by, and what ranks next."""
+"""Places that are named after the shown lines: what these use and are called by, and what ranks next."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 from tests.retrieval.passages.folder_with_passages import FolderOf, FolderWithPassages
@@ -48,7 +49,7 @@ PORT = {
     "port/depth.py": DEPTH,
     "port/arrival.py": ARRIVAL,
     "port/light.py": LIGHT,
-    "docs/guide.md": "# Guide\n\nAll about ships.\n\n## Mooring\n\nA ship is moored at a berth that is long enough.\n",
+    "docs/guide.md": "# Guide\n\nAll about ships.\n\n## Mooring\n\nA ship is moored at a long berth.\n",
 }
 SHOWN = [Lines(0, "port/mooring.py", 3, 9)]
 
@@ -106,7 +107,7 @@ def test_a_place_has_its_comment_or_else_its_signature(port: FolderWithPassages)
 def test_places_of_a_file_stand_together_in_order(port: FolderWithPassages) -> None:
     places = [(each.path, each.range.start.line) for each in named(port)]
     paths = [path for path, _ in places]
-    assert len(dict.fromkeys(paths)) == 1 + sum(a != b for a, b in zip(paths, paths[1:], strict=False))
+    assert len(dict.fromkeys(paths)) == 1 + sum(a != b for a, b in pairwise(paths))
     assert [line for path, line in places if path == "port/depth.py"] == [0, 3]
 
 
