@@ -26,7 +26,8 @@ def answer(excerpts: list[tuple[int, int]], places: list[tuple[int, int]]) -> Di
 
     return DiscoverAnswer(
         "", AnswerPlan((), 0, ()), (), (), Verdict("answer", "", (), 1.0, ()), DiscoveryMetrics(),
-        IndexState(1, True), tuple(excerpt(*each) for each in excerpts), tuple(place(*each) for each in places),
+        IndexState(1, True), tuple(excerpt(*each) for each in excerpts),
+        tuple(place(*each) for each in places),
     )  # fmt: skip
 
 

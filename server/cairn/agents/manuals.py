@@ -69,8 +69,8 @@ The places for a question, a name or a "quoted text", best first, with their lin
 you don't know the wording, for a definition among its 80 uses, or when grep would flood you.\
 """
 _DISCOVER = """\
-The lines that answer how, why, what happens when, compare, overview, from all files, within max_tokens: one \
-call instead of ten searches and reads. Where nothing matches, do not make up an answer.\
+The lines that answer how, why, what happens when, compare, overview, from all files, then more places to \
+read, by name: one call instead of ten searches and reads. Where nothing matches, do not make up an answer.\
 """
 _READ = """\
 Numbered lines as on disk: of a file, of path:10-40, of a symbol's definition, or the best passage for a \
