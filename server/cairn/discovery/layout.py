@@ -22,6 +22,8 @@ MARK = "=== "
 """Begins the line of a path in plain text. A `#` would look like a heading of the file above."""
 OMITTED = "…"
 """Stands between two excerpts of a file, before the name of the definition that the second is in."""
+MORE = "More on request"
+"""The heading of named places."""
 _NUMBERED = 5
 """Each line whose number is a multiple of this has its number."""
 _FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
