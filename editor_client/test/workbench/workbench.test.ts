@@ -253,7 +253,7 @@ void suite("a user works on a project", () => {
     await workbench.page.keyboard.press("Enter");
     const preview = workbench.webview("vscode.markdown-language-features");
     await preview.locator("h1", { hasText: question }).waitFor();
-    await preview.locator("p + pre code .hljs-keyword").first().waitFor();
+    await preview.locator("h3 + p + pre code .hljs-keyword").first().waitFor();
     await workbench.screenshot("discover");
 
     await workbench.page.evaluate('navigator.clipboard.writeText("")');
