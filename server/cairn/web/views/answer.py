@@ -138,15 +138,15 @@ def _budget(given: str) -> int:
 
 def _found(request: PageRequest, answered: protocol.DiscoverAnswer) -> dict[str, Any]:
     excerpts, refused = answered.excerpts, answered.verdict.action == "noMatch"
-    files = {each.uri for each in excerpts or answered.bullets}
-    nearest = [chunk for chunk in answered.chunks if chunk.uri not in files] if refused else []
+    quoted = {each.uri for each in excerpts}
+    nearest = [chunk for chunk in answered.chunks if chunk.uri not in quoted] if refused else []
     return {
         "answer": answered,
         "excerpts": _excerpts(request, excerpts),
         "sections": _sections(request, answered),
         "more": [] if refused else _more(request, answered.elsewhere),
         "nearest": [_place(request, each) for each in nearest[:_NEAREST]],
-        "files": len(files),
+        "files": len(quoted or {each.uri for each in answered.bullets}),
         "candidates": [
             (each, address(SEARCH, {"q": each.title, "path": each.path}))
             for each in answered.verdict.candidates
