@@ -12,7 +12,14 @@ from tests.search_results import search_result
 from cairn import protocol
 from cairn.cli import answer_text
 from cairn.cli.output import display
-from cairn.protocol.discovery_messages import AnswerPlan, Bullet, DiscoveryMetrics, Excerpt, Section
+from cairn.protocol.discovery_messages import (
+    AnswerPlan,
+    Bullet,
+    DiscoveryMetrics,
+    Excerpt,
+    NamedPlace,
+    Section,
+)
 from cairn.protocol.search_messages import FilePassage, FurtherPlaces, Mark, MatchedLine, whole_lines
 from cairn.settings.discovery import BulletCategory, SectionType
 
@@ -54,32 +61,77 @@ def discovery(*excerpts: Excerpt, prompt: str = "# Context\n") -> Any:
     return protocol.DiscoverAnswer(prompt, PLAN, (BULLET,), (), VERDICT, metrics, INDEX, excerpts)
 
 
-def test_discovery_shows_numbered_lines_below_citations(capsys: pytest.CaptureFixture[str]) -> None:
-    other = evolve(EXCERPT, citation="src/tides.py#L1-L1", text="x = 1", range=whole_lines(0, 1))
-    answer_text.print_discovery(discovery(EXCERPT, other), limit=2)
+def test_discovery_shows_numbered_lines_below_their_file(capsys: pytest.CaptureFixture[str]) -> None:
+    last = evolve(EXCERPT, text="    return ship", range=whole_lines(119, 120), symbol="leave", reason="")
+    other = evolve(EXCERPT, path="src/tides.py", uri=f"{EXCERPT.folder}/src/tides.py", text="x = 1")
+    answer_text.print_discovery(discovery(EXCERPT, last, other), limit=3)
     assert capsys.readouterr().out.splitlines() == [
-        " 1  src/berths.py#L99-L101  Berth  defines Berth",
+        "src/berths.py",
+        "  :99-101  Berth  defines Berth",
         "     99  class Berth:",
         "    100      ship = None  # [bold]free[/]",
         "    101  ",
         "",
-        " 2  src/tides.py#L1-L1  Berth  defines Berth",
-        "    1  x = 1",
+        "  :120  leave",
+        "    120      return ship",
+        "",
+        "src/tides.py",
+        "  :99-101  Berth  defines Berth",
+        "    99  x = 1",
         "",
         "A prompt of 1,234 tokens: --prompt prints it.",
     ]
 
 
+def test_discovery_names_further_places_below_the_excerpts(capsys: pytest.CaptureFixture[str]) -> None:
+    leave = NamedPlace(
+        path="src/berths.py",
+        uri=EXCERPT.uri,
+        folder=EXCERPT.folder,
+        range=whole_lines(119, 130),
+        title="Berth.leave",
+        about="(ship) -> list[Ship]",
+        relation="called by moor_ship",
+    )
+    toll = evolve(leave, range=whole_lines(9, 10), title="toll", about=": A fee.", relation="")
+    answer = evolve(discovery(EXCERPT), elsewhere=(leave, toll))
+    answer_text.print_discovery(answer, limit=1)
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[-6:] == [
+        "",
+        "More on request",
+        "  src/berths.py:120-130  Berth.leave(ship) -> list[Ship]  called by moor_ship",
+        "  src/berths.py:10  toll: A fee.",
+        "",
+        "A prompt of 1,234 tokens: --prompt prints it.",
+    ]
+    other = evolve(leave, folder="file:///tides")
+    answer_text.print_discovery(evolve(answer, elsewhere=(leave, other)), limit=1)
+    shown = capsys.readouterr().out.splitlines()
+    assert "src/berths.py (harbour)" in shown
+    assert any(line.startswith("  src/berths.py:120-130 (tides)  Berth.leave") for line in shown)
+
+
 @pytest.mark.parametrize(
-    ("count", "line"), [(3, "2 more excerpts: -n 3 shows them."), (2, "1 more excerpt: -n 2 shows them.")]
+    ("limit", "lines", "left"),
+    [
+        (1, [":3"], "2 more excerpts: -n 3 shows them."),
+        (2, [":2", ":3"], "1 more excerpt: -n 3 shows them."),
+        (3, [":1", ":2", ":3"], ""),
+    ],
 )
-def test_discovery_counts_excerpts_beyond_the_limit(
-    capsys: pytest.CaptureFixture[str], count: int, line: str
+def test_limit_leaves_the_best_excerpts_in_their_order(
+    capsys: pytest.CaptureFixture[str], limit: int, lines: list[str], left: str
 ) -> None:
-    answer_text.print_discovery(discovery(*[EXCERPT] * count), limit=1)
+    excerpts = [
+        evolve(EXCERPT, range=whole_lines(line, line + 1), score=score)
+        for line, score in enumerate((0.1, 0.5, 1.0))
+    ]
+    answer_text.print_discovery(discovery(*excerpts), limit=limit)
     shown = capsys.readouterr().out
-    assert shown.count("class Berth:") == 1
-    assert line in shown
+    assert re.findall(r"^  (:\d+)  Berth", shown, re.MULTILINE) == lines
+    assert left in shown
+    assert ("shows them" in shown) == bool(left)
 
 
 @pytest.mark.parametrize("language", ["python", "no such language"])

@@ -65,7 +65,9 @@ def test_index_search_discover_and_status(workspace: Path) -> None:
     assert 1 <= len(found["bullets"]) <= 2
     shown = seen("discover", "how are ships assigned to berths", cwd=workspace)
     first = found["excerpts"][0]
-    assert f" 1  {first['citation']}" in shown
+    path, numbers = first["path"], f"{first['range']['start']['line'] + 1}-{first['range']['end']['line']}"
+    assert f"{path}\n  :{numbers}  {first['symbol']}  " in shown
+    assert f"More on request\n  {found['elsewhere'][0]['path']}:" in shown
     assert first["text"].splitlines()[-1] in shown
     assert "## Instructions" not in shown
     prompt = cairn("discover", "how are ships assigned to berths", "--prompt", cwd=workspace)

@@ -60,6 +60,11 @@ def answer_path(question: str, **filters: str) -> str:
     return f"/ui/answer?{urlencode({'q': question, **filters})}"
 
 
+def citations(page: Page) -> list[str]:
+    """Return the citation of each excerpt of an answer."""
+    return [each.get_attribute("aria-label") for each in page.locator(".excerpt .citation").all()]
+
+
 @contextmanager
 def site(folder: Path, *arguments: str) -> Iterator[Site]:
     """Serve the folder, and yield once it is indexed."""

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.page.browsing import wait_until
 from tests.page.conftest import Opened
-from tests.page.site import Site, answer_path, search_path
+from tests.page.site import Site, answer_path, citations, search_path
 
 QUESTION = "how does a one-time link begin a session of a browser"
 PROMPT_TOKENS = re.compile(r"prompt of ([\d,]+) tokens")
@@ -63,9 +63,9 @@ def test_answer_is_reached_from_the_box_and_from_a_search(opened: Opened) -> Non
 def test_excerpts_contain_the_lines_of_their_citations(opened: Opened, project: Site) -> None:
     page = opened(answer_path(QUESTION))
     prompt_tokens(page)
-    citations = page.locator(".excerpt .citation")
-    assert citations.count() > 2
-    for at, citation in enumerate(citations.all_inner_texts()[:5]):
+    found = citations(page)
+    assert len(found) > 2
+    for at, citation in enumerate(found[:5]):
         path, first, last = re.fullmatch(r"(.+)#L(\d+)-L(\d+)", citation).groups()
         lines = (project.folder / path).read_text(encoding="utf-8").splitlines()[int(first) - 1 : int(last)]
         excerpt = page.locator(".excerpt").nth(at)
@@ -73,7 +73,39 @@ def test_excerpts_contain_the_lines_of_their_citations(opened: Opened, project: 
         assert excerpt.locator(".line .nr").first.inner_text() == first
         shown = first if first == last else f"{first}-{last}"
         assert excerpt.locator(".citation").get_attribute("href") == f"/ui/file/{path}?lines={shown}"
-    assert "server/cairn/web/sessions.py" in " ".join(citations.all_inner_texts())
+    assert "server/cairn/web/sessions.py" in " ".join(found)
+
+
+def test_each_file_has_one_heading_above_its_excerpts(opened: Opened) -> None:
+    page = opened(answer_path(QUESTION))
+    prompt_tokens(page)
+    files = page.locator(".file")
+    paths = files.locator("h2").all_inner_texts()
+    assert len(set(paths)) == len(paths) > 1
+    for at, path in enumerate(paths):
+        cited = [each for each in citations(page) if each.startswith(f"{path}#")]
+        assert files.nth(at).locator("h3 .citation").count() == len(cited) > 0
+        assert files.nth(at).locator("h2 a").get_attribute("href") == f"/ui/file/{path}"
+
+
+def test_named_places_are_links_to_their_lines(opened: Opened, project: Site) -> None:
+    page = opened(answer_path(QUESTION))
+    prompt_tokens(page)
+    named = project.served.call("discover", {"query": QUESTION})["elsewhere"]
+    places = page.locator(".more-on-request li")
+    assert places.count() == len(named) > 2
+    for shown, place in zip(places.all_inner_texts(), named, strict=True):
+        assert shown.startswith(f"L{place['range']['start']['line'] + 1}")
+        assert f"{place['title']}{place['about']}"[:40] in shown
+        assert shown.endswith(place["relation"])
+    place = next(
+        place for place in named if place["range"]["end"]["line"] - place["range"]["start"]["line"] > 1
+    )
+    places.nth(named.index(place)).get_by_role("link").click()
+    expect(page.locator("#code .line.marked").first).to_be_in_viewport()
+    assert page.title().startswith(place["path"])
+    first, last = place["range"]["start"]["line"] + 1, place["range"]["end"]["line"]
+    assert page.url.endswith(f"?lines={first}-{last}")
 
 
 def test_prompt_is_copied_with_all_its_excerpts(opened: Opened, project: Site) -> None:
@@ -85,8 +117,8 @@ def test_prompt_is_copied_with_all_its_excerpts(opened: Opened, project: Site) -
     answer = project.served.call("discover", {"query": QUESTION})
     assert copied == answer["answerPrompt"]
     assert tokens == answer["metrics"]["finalPromptTokens"]
-    for citation in page.locator(".excerpt .citation").all_inner_texts():
-        assert citation in copied
+    for path in page.locator(".file h2").all_inner_texts():
+        assert f"### {path}\n" in copied
     page.get_by_text("Show the prompt").click()
     assert page.locator("#prompt").text_content() == copied
 
@@ -122,7 +154,7 @@ def test_answer_keeps_the_filters_of_a_search(opened: Opened) -> None:
     page.get_by_role("button", name="Answer").click()
     expect(page.locator(".excerpt").first).to_be_visible()
     prompt_tokens(page)
-    assert all(text.startswith("docs/") for text in page.locator(".excerpt .citation").all_inner_texts())
+    assert all(citation.startswith("docs/") for citation in citations(page))
 
 
 def test_problem_with_a_question_replaces_the_answer(opened: Opened) -> None:

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.page.browsing import PHONE, wait_until
 from tests.page.conftest import Opened
-from tests.page.site import Site, answer_path, search_path
+from tests.page.site import Site, answer_path, citations, search_path
 
 PATH = "server/cairn/web/sessions.py"
 CALLED = "server/cairn/web/addresses.py"
@@ -45,7 +45,7 @@ def test_citation_of_an_answer_opens_the_file_at_its_lines(opened: Opened) -> No
     page = opened(answer_path("how does a one-time link begin a session of a browser"))
     expect(page.locator("#copy-prompt")).to_be_visible()
     citation = page.locator(".excerpt .citation").first
-    path, first, last = re.fullmatch(r"(.+)#L(\d+)-L(\d+)", citation.inner_text()).groups()
+    path, first, last = re.fullmatch(r"(.+)#L(\d+)-L(\d+)", citations(page)[0]).groups()
     excerpt = page.locator(".excerpt").first.locator(".line code").all_text_contents()
     citation.click()
     expect(page.locator("#code")).to_be_visible()

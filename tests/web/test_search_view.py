@@ -112,7 +112,8 @@ def test_question_that_is_too_long_gets_a_plain_sentence(browser: Browser) -> No
 
 def test_answer_has_excerpts_with_citations_and_a_prompt(browser: Browser) -> None:
     page = browser.page("/ui/answer", q="when does moor_ship raise?", whole="1")
-    assert re.search(r"src/harbour/berths\.py#L\d+-L\d+</a>", page)
+    assert re.search(r'href="/ui/file/src/harbour/berths\.py">src/harbour/berths\.py</a>\s*</h2>', page)
+    assert re.search(r'aria-label="src/harbour/berths\.py#(L\d+-L\d+)">\1</a>', page)
     assert "berth is taken" in page
     assert re.search(r"prompt of [\d,]+ tokens", page)
     assert '<pre id="prompt"' in page
@@ -124,6 +125,20 @@ def test_answer_streams_its_stages(browser: Browser) -> None:
     assert events[0] == "filter_collections"
     assert events[-1] == "answer"
     assert "src/harbour/schedule.py#L" in body.body.decode()
+    for stage in ("compress_evidence", "answer"):
+        assert events.count(stage) == 1
+        (event,) = re.findall(rf"^event: {stage}\n(?:data: .*\n)+", body.body.decode(), re.M)
+        assert "<h2>More on request</h2>" in event
+        assert re.search(r'href="/ui/file/[^"]+\?lines=\d+(-\d+)?">L\d+', event.partition("<h2>More")[2])
+
+
+def test_refusal_shows_the_nearest_places(browser: Browser) -> None:
+    page = browser.page("/ui/answer", q="quarterly unicorn sausages", whole="1")
+    assert "Nothing here clearly matches." in page
+    assert "More on request" not in page
+    assert re.search(
+        r'<h2>Nearest places</h2>\s*<ol class="places"><li><a class="path"\s+href="/ui/file/', page
+    )
 
 
 def test_smaller_budget_makes_smaller_prompt(browser: Browser) -> None:

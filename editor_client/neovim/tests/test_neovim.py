@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -408,19 +409,34 @@ def test_discovery_shows_excerpts_that_open_at_their_lines(neovim: Neovim) -> No
     neovim.run(f"CairnDiscover {ASSIGNED}")
     lines = neovim.wait_for("getline(1, '$')", lambda lines: lines[0] == f"# {ASSIGNED}")
     assert neovim.evaluate("[&buftype, &filetype, &modifiable]") == ["nofile", "markdown", 0]
-    row = next(row for row, line in enumerate(lines, 1) if line.startswith("### src/harbour/schedule.py#L"))
-    assert " — " in lines[row]  # what it belongs to, and why it is shown
-    assert lines[row + 1] == "```python"
+    row = lines.index("### src/harbour/schedule.py") + 1
+    assert re.match(r"L\d+(-L\d+)? — [\w.]+ — ", lines[row + 1])  # what it belongs to, and why it is shown
+    assert lines[row + 2] == "```python"
     source = neovim.folder / "src/harbour/schedule.py"
     quoted = lines.index("def assign_berths(ships, berths: list[Berth]):") + 1
     assert neovim.evaluate(f"synIDattr(synID({quoted}, 1, 1), 'name')") == "pythonStatement"
-    cited = int(lines[row - 1].partition("#L")[2].split("-")[0])
-    for keys, at, line in (("gf", row, cited), (r"\<CR>", quoted, line_of(source, "def assign_berths"))):
+    cited = int(lines[row + 1][1:].split("-")[0].split()[0])
+    defined = line_of(source, "def assign_berths")
+    for keys, at, line in (("gf", row, cited), ("gf", row + 2, cited), (r"\<CR>", quoted, defined)):
         neovim.run(f"call cursor({at}, 1)")
         neovim.keys(keys)
         assert neovim.place() == (str(source), line)
         assert neovim.evaluate("winnr('$')") == 2
         neovim.run("wincmd p")
+
+
+def test_further_places_open_at_their_lines(neovim: Neovim) -> None:
+    neovim.run(f"CairnDiscover {ASSIGNED}")
+    lines = neovim.wait_for("getline(1, '$')", lambda lines: lines[0] == f"# {ASSIGNED}")
+    more = lines.index("## More on request")
+    assert not [line for line in lines[more:] if line.startswith("```")]
+    row = next(row for row, line in enumerate(lines, 1) if row > more and line.startswith("- L"))
+    path = next(line for line in reversed(lines[:row]) if line.startswith("### ")).removeprefix("### ")
+    neovim.run(f"call cursor({row}, 1)")
+    neovim.keys("gf")
+    line = int(re.match(r"- L(\d+)", lines[row - 1])[1])
+    assert neovim.place() == (str(neovim.folder / path), line)
+    neovim.run("wincmd p")
 
 
 def test_overview_begins_with_bullets_whose_citations_open(neovim: Neovim) -> None:
@@ -448,16 +464,20 @@ def test_keys_copy_and_show_the_prompt(neovim: Neovim) -> None:
     unnamed, clipboard = neovim.evaluate("[getreg('\"'), getreg('+')]")
     assert unnamed == clipboard
     assert f"## Question\n{ASSIGNED}" in unnamed
-    assert "### src/harbour/schedule.py#L" in unnamed
+    assert "### src/harbour/schedule.py\n" in unnamed
     neovim.run("call cursor(5, 1)")
     neovim.keys("p")
     prompt = neovim.evaluate("getline(1, '$')")
     assert "\n".join(prompt) == unnamed
-    row = next(row for row, line in enumerate(prompt, 1) if line.startswith("### src/harbour/schedule.py#L"))
-    neovim.run(f"call cursor({row}, 1)")
-    neovim.keys("gf")
-    assert neovim.place()[0] == str(neovim.folder / "src/harbour/schedule.py")
-    neovim.run("wincmd p")
+    source = neovim.folder / "src/harbour/schedule.py"
+    path = prompt.index("### src/harbour/schedule.py") + 1
+    quoted = next(row for row, line in enumerate(prompt, 1) if "def assign_berths(" in line)
+    first = next(int(number[1]) for line in prompt[path:] if (number := re.match(r" *(\d+)", line)))
+    for row, line in ((path, first), (quoted, line_of(source, "def assign_berths"))):
+        neovim.run(f"call cursor({row}, 1)")
+        neovim.keys("gf")
+        assert neovim.place() == (str(source), line)
+        neovim.run("wincmd p")
     neovim.keys("p")
     assert neovim.evaluate("getline(1, '$')") == lines
     assert neovim.evaluate("line('.')") == 5

@@ -1,7 +1,8 @@
-// A discovery as Markdown: excerpts as code, the most useful first, each below a link to its lines, then
-// further places. Quoted text is fenced or escaped, so that it looks as in its file and loads nothing.
+// A discovery as Markdown: excerpts as code by file, the most useful file first, each below a link to its
+// lines, then links to further places. Quoted text is fenced or escaped, so that it looks as in its file and
+// loads nothing.
 
-import type { Bullet, DiscoverAnswer, Excerpt, Range, SearchResult } from "../protocol.ts";
+import type { Bullet, DiscoverAnswer, Excerpt, NamedPlace, Range, SearchResult } from "../protocol.ts";
 
 /** A column behind the end of any line. The editor clips it, so that the whole last line is selected. */
 const LINE_END = 9999;
@@ -31,13 +32,19 @@ export function discoveryAsMarkdown(
   const sections = leadingSections(answer, root);
   parts.push(...sections);
   if (sections.length > 0 && excerpts.length > 0) parts.push("## Excerpts");
-  parts.push(...excerpts.flatMap((each) => excerptParts(each, root, folderName(each.folder))));
-  const refused = verdict.action === "noMatch";
-  const places = answer.chunks
-    .filter((chunk) => !excerpts.some((each) => overlap(chunk, each)))
-    .slice(0, refused ? NEAREST_PLACES : undefined)
-    .map((place, index) => passage(place, index, root));
-  if (places.length > 0) parts.push(refused ? "## Nearest places" : "## Further places", places.join("\n"));
+  const heading = (each: Excerpt | NamedPlace) => fileHeading(each, root, folderName(each.folder));
+  for (const ofFile of byFile(excerpts)) {
+    parts.push(heading(ofFile[0]), ...ofFile.flatMap((each) => excerptParts(each, root)));
+  }
+  if (verdict.action === "noMatch") {
+    const nearest = nearestPlaces(answer).map((each, index) => passage(each, index, root));
+    if (nearest.length > 0) parts.push("## Nearest places", nearest.join("\n"));
+  } else if (answer.elsewhere.length > 0) {
+    parts.push("## More on request");
+    for (const ofFile of byFile(answer.elsewhere)) {
+      parts.push(heading(ofFile[0]), ofFile.map((each) => namedPlace(each, root)).join("\n"));
+    }
+  }
   return parts.join(SECTION_GAP) + "\n";
 }
 
@@ -76,23 +83,48 @@ function leadingSections({ plan, excerpts, chunks, answerPrompt }: DiscoverAnswe
   ]);
 }
 
+/** The excerpts or places of each file. Those of one file are consecutive. */
+function byFile<T extends { readonly uri: string }>(places: readonly T[]): [T, ...T[]][] {
+  const files: [T, ...T[]][] = [];
+  for (const place of places) {
+    const last = files.at(-1);
+    if (last?.[0].uri === place.uri) last.push(place);
+    else files.push([place]);
+  }
+  return files;
+}
+
+function fileHeading({ path, uri }: Excerpt | NamedPlace, root: string, folder?: string): string {
+  const of = folder ? ` · ${escape(folder)}` : "";
+  return `### [${escape(path)}](<${relative(uri, root)}>)${of}`;
+}
+
 /** A link to the lines, their definition, the reason, and the lines themselves. */
-function excerptParts(excerpt: Excerpt, root: string, folder = ""): string[] {
-  const title = excerpt.headerPath || excerpt.symbol;
+function excerptParts(excerpt: Excerpt, root: string): string[] {
+  const title = excerptName(excerpt);
   const about = [
-    escape(folder),
+    link(lines(excerpt.range), excerpt, root),
     title && `**${escape(title)}**`,
     excerpt.reason && `*${escape(excerpt.reason)}*`,
   ];
-  return [
-    `### ${link(excerpt.citation, excerpt, root)}`,
-    about.filter(Boolean).join(" · "),
-    fenced(excerpt.text, excerpt.language),
-  ].filter(Boolean);
+  return [about.filter(Boolean).join(" · "), fenced(excerpt.text, excerpt.language)];
 }
 
-function overlap(a: SearchResult, b: Excerpt): boolean {
-  return a.uri === b.uri && a.range.start.line < b.range.end.line && b.range.start.line < a.range.end.line;
+/** The definition around an excerpt, such as `Berth.leave`, or else the headings. */
+function excerptName({ symbol, headerPath }: Excerpt): string {
+  if (!headerPath.endsWith(symbol)) return symbol;
+  return symbol ? headerPath.replaceAll(" > ", ".") : headerPath;
+}
+
+function namedPlace(place: NamedPlace, root: string): string {
+  const relation = place.relation && ` · *${escape(place.relation)}*`;
+  return `- ${link(lines(place.range), place, root)} ${escape(place.title + place.about)}${relation}`;
+}
+
+/** The nearest places in files without excerpts. */
+function nearestPlaces({ chunks, excerpts }: DiscoverAnswer): SearchResult[] {
+  const shown = new Set(excerpts.map(({ uri }) => uri));
+  return chunks.filter(({ uri }) => !shown.has(uri)).slice(0, NEAREST_PLACES);
 }
 
 function evidence(bullet: Bullet, isCode: boolean, root: string): string {
@@ -119,9 +151,18 @@ function codeRanges(chunks: readonly SearchResult[]): (bullet: Bullet) => boolea
 }
 
 function link(text: string, to: { readonly uri: string; readonly range: Range }, root: string): string {
-  const { start, end } = to.range;
-  const last = Math.max(start.line + 1, end.character === 0 ? end.line : end.line + 1);
-  return `[${escape(text)}](<${relative(to.uri, root)}#L${start.line + 1}-L${last},${LINE_END}>)`;
+  const [first, last] = numbered(to.range);
+  return `[${escape(text)}](<${relative(to.uri, root)}#L${first}-L${last},${LINE_END}>)`;
+}
+
+function lines(range: Range): string {
+  const [first, last] = numbered(range);
+  return last > first ? `L${first}-L${last}` : `L${first}`;
+}
+
+/** The first and the last line, from 1. */
+function numbered({ start, end }: Range): [number, number] {
+  return [start.line + 1, Math.max(start.line + 1, end.character === 0 ? end.line : end.line + 1)];
 }
 
 /** The path from `/`, which means the root, to a URI: `/src/app.py`, `/../other/src/app.py`. */

@@ -4,6 +4,7 @@ import type {
   Bullet,
   DiscoverAnswer,
   Excerpt,
+  NamedPlace,
   Range,
   SearchAnswer,
   SearchResult,
@@ -106,6 +107,19 @@ export function excerpt(given: Partial<Excerpt> = {}): Excerpt {
   };
 }
 
+export function namedPlace(given: Partial<NamedPlace> = {}): NamedPlace {
+  return {
+    path: "src/flask/app.py",
+    uri: "file:///w/src/flask/app.py",
+    folder: "file:///w",
+    range: lines(592, 600),
+    title: "App.add_url_rule",
+    about: "(self, rule)",
+    relation: "",
+    ...given,
+  };
+}
+
 export function discoverAnswer(bullets: Bullet[], given: Partial<DiscoverAnswer> = {}): DiscoverAnswer {
   const sources = [...new Set(bullets.map(({ path }) => path))];
   return {
@@ -131,6 +145,7 @@ export function discoverAnswer(bullets: Bullet[], given: Partial<DiscoverAnswer>
     },
     index: { generation: 1, complete: true, remaining: [], note: "", revisions: [], source: "" },
     excerpts: [],
+    elsewhere: [],
     retrieval: answeredIn,
     ...given,
   };

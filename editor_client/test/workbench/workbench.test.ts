@@ -263,9 +263,9 @@ void suite("a user works on a project", () => {
       await workbench.page.keyboard.press("c"); // again: the preview needs the focus for keys
       return undefined;
     });
-    const citation = preview.locator("h3 a", { hasText: /#L\d+-L\d+$/ }).first();
-    const cited = await citation.innerText();
-    assert.ok(prompt.includes(`### ${cited}`), `${cited} is in the prompt`);
+    const path = await preview.locator("h3 a").first().innerText();
+    assert.ok(prompt.includes(`### ${path}\n`), `${path} is in the prompt`);
+    await preview.locator("h2", { hasText: "More on request" }).waitFor();
 
     await workbench.page.keyboard.press("p");
     await workbench.page.locator(".view-line", { hasText: "## Question" }).waitFor();
@@ -275,9 +275,11 @@ void suite("a user works on a project", () => {
     assert.equal(await workbench.copied("Cairn: Copy Prompt", question), prompt);
     await workbench.run("View: Close Editor");
 
-    const [, path = "", first, last] = /^(.+)#L(\d+)-L(\d+)$/.exec(cited) ?? [];
-    await citation.click();
-    await eventually(`${cited} is open`, async () => {
+    const excerpt = preview.locator("h3 + p > a").first();
+    const cited = await excerpt.innerText();
+    const [, first, last = first] = /^L(\d+)(?:-L(\d+))?$/.exec(cited) ?? [];
+    await excerpt.click();
+    await eventually(`${cited} of ${path} is open`, async () => {
       const { file, line } = await workbench.place();
       return file === basename(path) && Number(first) <= line && line <= Number(last);
     });

@@ -23,9 +23,7 @@ from cairn.agents.tool_call import (
     require_none,
     steps_of,
 )
-from cairn.discovery.layout import by_file, file_text, places_text
-from cairn.discovery.pipeline import PLACES_SHARE
-from cairn.discovery.render import MORE
+from cairn.discovery.layout import MORE, PLACES_SHARE, by_file, file_text, places_text
 from cairn.protocol.search_messages import PLACES
 from cairn.schema.bounds import NOT_BLANK, at_most, within
 from cairn.settings.discovery import FormatStyle, PromptRenderConfig

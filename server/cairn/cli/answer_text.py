@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from cairn.agents.place_text import Paths
+from cairn.agents.place_text import Paths, lines_text
 from cairn.agents.reference_tool import MOST, in_groups, meant, use
 from cairn.agents.result_text import (
     Lines,
@@ -21,7 +21,7 @@ from cairn.agents.result_text import (
 )
 from cairn.cli.console import escape, has_colour, link, rule, warn, write, write_exactly
 from cairn.cli.output import to_stderr
-from cairn.discovery.layout import excerpt_name
+from cairn.discovery.layout import MORE, by_file, excerpt_name
 from cairn.languages.registry import detect_language
 from cairn.operations.kill_switch import PHASES
 from cairn.text.counts import counted
@@ -33,9 +33,11 @@ if TYPE_CHECKING:
         AnswerPlan,
         ContextAnswer,
         DiscoverAnswer,
+        Excerpt,
         FoundReference,
         IndexState,
         MatchedLine,
+        NamedPlace,
         PageAnswer,
         Range,
         ReferencesAnswer,
@@ -90,30 +92,50 @@ def print_page(answer: PageAnswer) -> None:
 
 
 def print_discovery(answer: DiscoverAnswer, limit: int) -> None:
-    """Print the first `limit` excerpts with line numbers, after the evidence if the prompt includes it."""
+    """Print the best `limit` excerpts by file, then the named places. If the prompt includes the evidence, it
+    comes first."""
     _print_verdict(answer.verdict, bool(answer.excerpts))
     has_sections = not answer.excerpts or any(s.title in answer.answer_prompt for s in answer.plan.sections)
     if has_sections:
         _print_sections(answer.plan)
     if has_sections and answer.excerpts:
         rule("Excerpts")
-    several_folders = len({excerpt.folder for excerpt in answer.excerpts}) > 1
-    for number, excerpt in enumerate(answer.excerpts[:limit], 1):
-        title = excerpt_name(excerpt) or excerpt.header_path
-        place = link(excerpt.uri, excerpt.citation, "green") + (
-            _folder(excerpt.folder) if several_folders else ""
-        )
-        about = [f"[cyan]{escape(title)}[/]" if title else "", f"[dim]{escape(excerpt.reason)}[/]"]
-        write("  ".join([f"[bold]{number:>2}[/]", place, *filter(None, about)]))
-        write_code(excerpt.text, excerpt.path, excerpt.language, excerpt.range.start.line + 1)
-        write()
+    folders = {each.folder for each in answer.excerpts} | {each.folder for each in answer.elsewhere}
+    several_folders = len(folders) > 1
+    best = set(sorted(answer.excerpts, key=lambda each: -each.score)[:limit])
+    for of_file in by_file([each for each in answer.excerpts if each in best]):
+        _print_excerpts(of_file, several_folders)
     more = len(answer.excerpts) - limit
     if more > 0:
-        write(f"[dim]{counted(more, 'more excerpt')}: -n {len(answer.excerpts)} shows them.[/]")
+        write(f"[dim]{counted(more, 'more excerpt')}: -n {len(answer.excerpts)} shows them.[/]\n")
+    if answer.elsewhere:
+        _print_places(answer.elsewhere, several_folders)
     if answer.answer_prompt:
         tokens = counted(answer.metrics.final_prompt_tokens, "token")
         write(f"[dim]A prompt of {tokens}: --prompt prints it.[/]")
     _print_state(answer.retrieval, answer.index)
+
+
+def _print_excerpts(excerpts: Sequence[Excerpt], several_folders: bool) -> None:
+    """Print the path of a file, and below it each of its excerpts with its lines and its reason."""
+    first = excerpts[0]
+    write(link(first.uri, first.path, "green") + (_folder(first.folder) if several_folders else ""))
+    for excerpt in excerpts:
+        title = excerpt_name(excerpt) or excerpt.header_path
+        place = f"  [bold]:{lines_text(excerpt.range)}[/]"
+        write(_spaced(place, _styled("cyan", title), _styled("dim", excerpt.reason)))
+        write_code(excerpt.text, excerpt.path, excerpt.language, excerpt.range.start.line + 1)
+        write()
+
+
+def _print_places(places: Sequence[NamedPlace], several_folders: bool) -> None:
+    write(f"[bold]{MORE}[/]")
+    for each in places:
+        folder = _folder(each.folder) if several_folders else ""
+        place = link(each.uri, f"{each.path}:{lines_text(each.range)}", "green") + folder
+        about = _styled("cyan", each.title) + escape(each.about)
+        write(_spaced(f"  {place}", about, _styled("dim", each.relation)))
+    write()
 
 
 def _print_sections(plan: AnswerPlan) -> None:
@@ -137,18 +159,13 @@ def _print_results(results: Sequence[SearchResult], texts: Sequence[ResultText])
     for (result, head), text in zip(_numbered(results), texts, strict=True):
         write(f"{head}  [dim]{result.score:.2f} {result.source}[/]")
         why = text.why if text.explained else ""
-        about = (
-            f"[cyan]{escape(text.name)}[/]" if text.name else "",
-            f"[dim]{escape(why)}[/]" if why else "",
-        )
-        if any(about):
-            write("    " + "  ".join(filter(None, about)))
+        if about := _spaced(_styled("cyan", text.name), _styled("dim", why)):
+            write(f"    {about}")
         _print_parts(text.parts(_SNIPPET_LINES), text.text, result, 4)
         for reason in text.explained:
             write(f"    · {escape(reason)}")
         for passage in text.further:
-            name = f"  [cyan]{escape(passage.name)}[/]" if passage.name else ""
-            write(f"    [bold]:{passage.place}[/]{name}")
+            write(_spaced(f"    [bold]:{passage.place}[/]", _styled("cyan", passage.name)))
             _print_parts(passage.text.parts(_SNIPPET_LINES), passage.text, result, 6)
         write()
 
@@ -199,6 +216,14 @@ def _numbered(results: Sequence[SearchResult]) -> Iterator[tuple[SearchResult, s
         place = link(result.uri, result.path, "green") + f":{start}" + (f"-{end}" if end > start else "")
         folder = _folder(result.folder) if several_folders else ""
         yield result, f"[bold]{number:>2}[/]  {place}{folder}"
+
+
+def _styled(style: str, text: str) -> str:
+    return f"[{style}]{escape(text)}[/]" if text else ""
+
+
+def _spaced(*parts: str) -> str:
+    return "  ".join(filter(None, parts))
 
 
 def _folder(uri: str) -> str:
@@ -280,8 +305,7 @@ class _Tree:
             if other := meant(self._answer, reference):
                 name += f" → {other}"
         about = ", ".join(filter(None, (caller or use(reference), why)))
-        shown = (place, f"[cyan]{escape(name.strip())}[/]" if name else "", f"[dim]{escape(about)}[/]")
-        return "  ".join(filter(None, shown))
+        return _spaced(place, _styled("cyan", name.strip()), _styled("dim", about))
 
 
 def _named_place(uri: str, path: str, place: Range) -> str:

@@ -168,7 +168,7 @@ def discover(
     places: Sequence[str],
     **options: Any,
 ) -> Question:
-    """Show excerpts of files that answer QUERY, the most useful file first, also as a prompt."""
+    """Show excerpts that answer QUERY, the most useful file first, also as a prompt."""
     _require_words(query)
     from cairn.cli import answer_text
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from textwrap import dedent
-from typing import Any
+from typing import Any, TypeVar
 
 from cairn.protocol.discovery_messages import Excerpt, NamedPlace
 from cairn.settings.discovery import FormatStyle, PromptRenderConfig
@@ -22,12 +22,17 @@ MARK = "=== "
 """Begins the line of a path in plain text. A `#` would look like a heading of the file above."""
 OMITTED = "…"
 """Stands between two excerpts of a file, before the name of the definition that the second is in."""
+MORE = "More on request"
+"""The heading of named places."""
+PLACES_SHARE = 0.2
+"""The maximum share of a budget for named places."""
 _NUMBERED = 5
 """Each line whose number is a multiple of this has its number."""
 _LEAST_WIDTH = 4
 """The minimum width of the numbers' column. With one width, an excerpt takes the same room in any file."""
 _FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
+T = TypeVar("T", Excerpt, NamedPlace)
 PathOf = Callable[[Excerpt | NamedPlace], str]
 """Returns the path of an excerpt or a place as a text writes it."""
 
@@ -36,9 +41,9 @@ def path_of(place: Excerpt | NamedPlace) -> str:
     return place.path
 
 
-def by_file(excerpts: Sequence[Excerpt]) -> Iterator[list[Excerpt]]:
-    """Yield the excerpts of each file. Those of one file must be consecutive."""
-    for _, of_file in groupby(excerpts, key=lambda each: each.uri):
+def by_file(places: Sequence[T]) -> Iterator[list[T]]:
+    """Yield the excerpts or places of each file. Those of one file must be consecutive."""
+    for _, of_file in groupby(places, key=lambda each: each.uri):
         yield list(of_file)
 
 
@@ -73,11 +78,7 @@ def file_data(excerpts: Sequence[Excerpt], config: PromptRenderConfig) -> dict[s
 
 def places_text(places: Sequence[NamedPlace], path: PathOf = path_of) -> list[str]:
     """Return the places of each file below its path, one on each line."""
-    found = []
-    for _, of_file in groupby(places, key=lambda each: each.uri):
-        here = list(of_file)
-        found.append("\n".join([path(here[0]), *map(place_line, here)]))
-    return found
+    return ["\n".join([path(here[0]), *map(place_line, here)]) for here in by_file(places)]
 
 
 def place_line(place: NamedPlace) -> str:

@@ -14,6 +14,7 @@ from cairn.discovery.compression import compress_evidence
 from cairn.discovery.excerpts import LinesNow, Quoter, verified
 from cairn.discovery.further_places import PlaceNamer
 from cairn.discovery.indexed_searcher import IndexedSearcher, merge
+from cairn.discovery.layout import PLACES_SHARE
 from cairn.discovery.preparation import (
     QueryTerms,
     content_words,
@@ -41,8 +42,8 @@ from cairn.settings.discovery import DiscoveryConfig
 NO_PLAN = AnswerPlan((), 0, ())
 _NEAREST_SHARE = 0.25
 """The share of the prompt's budget for the nearest excerpts if nothing matches, in case that is wrong."""
-PLACES_SHARE, MOST_FOR_PLACES = 0.2, 800
-"""The maximum share of the budget for named places, and the maximum number of tokens: about 55 places."""
+MOST_FOR_PLACES = 800
+"""The maximum number of tokens for named places: about 55 places."""
 _LEAST_COVERAGE = 0.5
 """The minimum share of the question that such excerpts must cover."""
 CHANGED = "What was found has changed since it was indexed. Shall I look again?"

@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from cairn.discovery.layout import by_file, file_data, file_text, places_text
+from cairn.discovery.layout import MORE, by_file, file_data, file_text, places_text
 from cairn.embedding.shared import CHARACTERS_PER_TOKEN, TokenCounter, estimate_tokens
 from cairn.protocol.discovery_messages import AnswerPlan, Bullet, Excerpt, NamedPlace, Section
 from cairn.settings.discovery import (
@@ -77,7 +77,6 @@ EXCERPT_INSTRUCTIONS = (
     "Answer the question from these excerpts, the most useful file first. Cite lines as [path#L1-L2]. "
     "If the excerpts do not hold the answer, say so."
 )
-MORE = "More on request"
 ASK_INSTEAD = "There is no evidence for this question here. Do not answer it; ask the user:"
 
 NEAREST_INSTRUCTIONS = (

@@ -152,19 +152,56 @@ local function add_sections(lines, plan)
   end
 end
 
--- Append the excerpt as a code block below its citation; `places` gets the place of each line.
+-- Append a line, and note that it is about a line of a file.
+local function add_line(lines, places, text, each, line)
+  table.insert(lines, text)
+  places[#lines] = { path = vim.uri_to_fname(each.uri), line = line }
+end
+
+-- Append the path of each file, and below it its excerpts or places with `add`.
+local function add_by_file(lines, places, every, add)
+  local uri
+  for _, each in ipairs(every) do
+    if each.uri ~= uri then
+      uri = each.uri
+      table.insert(lines, "")
+      add_line(lines, places, "### " .. each.path, each, each.range.start.line + 1)
+    end
+    add(lines, places, each)
+  end
+end
+
+local function line_numbers(range)
+  local first, last = range.start.line + 1, range["end"].line
+  return last > first and ("L%d-L%d"):format(first, last) or "L" .. first
+end
+
+-- Return the definition around an excerpt, such as `Berth.leave`, or else the headings.
+local function name_of(excerpt)
+  local symbol, headings = excerpt.symbol, excerpt.headerPath
+  if not vim.endswith(headings, symbol) then
+    return symbol
+  end
+  return symbol ~= "" and table.concat(vim.split(headings, " > ", { plain = true }), ".") or headings
+end
+
+-- Append the excerpt as a code block below its lines; `places` gets the place of each line.
 local function add_excerpt(lines, places, excerpt)
-  local path, first = vim.uri_to_fname(excerpt.uri), excerpt.range.start.line + 1
-  local about = vim.tbl_filter(is_given, { excerpt.headerPath, excerpt.reason })
-  vim.list_extend(lines, { "", "### " .. excerpt.citation })
-  places[#lines] = { path = path, line = first }
-  table.insert(lines, #about > 0 and table.concat(about, " — ") or nil)
+  local first = excerpt.range.start.line + 1
+  local about = vim.tbl_filter(is_given, { line_numbers(excerpt.range), name_of(excerpt), excerpt.reason })
+  table.insert(lines, "")
+  add_line(lines, places, table.concat(about, " — "), excerpt, first)
   table.insert(lines, fence(excerpt.text) .. excerpt.language)
   for offset, line in ipairs(vim.split(excerpt.text, "\r?\n")) do
-    table.insert(lines, line)
-    places[#lines] = { path = path, line = first + offset - 1 }
+    add_line(lines, places, line, excerpt, first + offset - 1)
   end
   table.insert(lines, fence(excerpt.text))
+end
+
+local function add_named_place(lines, places, place)
+  local text = ("- %s %s%s"):format(line_numbers(place.range), place.title, place.about)
+  local relation = is_given(place.relation) and " — " .. place.relation or ""
+  add_line(lines, places, text .. relation, place, place.range.start.line + 1)
 end
 
 -- Return the answer as Markdown, and the place of each quoted line.
@@ -193,8 +230,10 @@ function M.discovery(answer, question)
       vim.list_extend(lines, { "", "## Excerpts" })
     end
   end
-  for _, excerpt in ipairs(answer.excerpts) do
-    add_excerpt(lines, places, excerpt)
+  add_by_file(lines, places, answer.excerpts, add_excerpt)
+  if #answer.elsewhere > 0 then
+    vim.list_extend(lines, { "", "## More on request" })
+    add_by_file(lines, places, answer.elsewhere, add_named_place)
   end
   return lines, places
 end

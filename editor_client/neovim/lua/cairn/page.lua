@@ -62,6 +62,24 @@ local function cited(text)
   end
 end
 
+-- Return the file and line that a row of the prompt quotes or names: the path above it, and the number in the
+-- row or the nearest one above; at a path, the number below.
+local function quoted(row)
+  local rows = vim.api.nvim_buf_get_lines(buffer, 0, -1, false)
+  local line
+  for at = row, 1, -1 do
+    local path = folder .. "/" .. rows[at]:gsub("^#+ ", "")
+    local is_path = vim.fn.filereadable(path) == 1
+    for near = at, is_path and math.min(at + 3, #rows) or at do
+      local number = rows[near]:match("^%s*(%d+)")
+      line = line or number and tonumber(number) + math.max(0, row - near)
+    end
+    if is_path then
+      return path, line or 1
+    end
+  end
+end
+
 -- Open the quoted line under the cursor, the citation in the line, or the one below: a bullet is above its
 -- citation.
 local function open_citation()
@@ -72,6 +90,12 @@ local function open_citation()
   end
   for _, text in ipairs(vim.api.nvim_buf_get_lines(buffer, row - 1, row + 1, false)) do
     local path, line = cited(text)
+    if path then
+      return open(path, line)
+    end
+  end
+  if is_prompt then
+    local path, line = quoted(row)
     if path then
       return open(path, line)
     end

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { code, discoveryAsMarkdown as asMarkdown, escape } from "../../../src/discover/markdown.ts";
 import type { DiscoverAnswer } from "../../../src/protocol.ts";
-import { bullet, discoverAnswer, excerpt, lines, result, verdict } from "../results.ts";
+import { bullet, discoverAnswer, excerpt, lines, namedPlace, result, verdict } from "../results.ts";
 
 const shown = (question: string, answer: DiscoverAnswer, root = "file:///w", folder?: string) =>
   asMarkdown(question, answer, root, () => folder);
@@ -22,12 +22,13 @@ void test("evidence stands in its section, with a link to its lines", () => {
   );
 });
 
-void test("an excerpt is code in its language, below a link to its lines and why it is shown", () => {
+void test("an excerpt is code in its language, below its file, a link to its lines and a reason", () => {
   const text = shown("q", discoverAnswer([], { excerpts: [excerpt()] }));
   const expected = [
-    "### [src\\/flask\\/app\\.py\\#L478\\-L479](</src/flask/app.py#L478-L479,9999>)",
+    "### [src\\/flask\\/app\\.py](</src/flask/app.py>)",
     "",
-    "**Flask \\> raise\\_routing\\_exception** · *has routing\\, exception*",
+    "[L478\\-L479](</src/flask/app.py#L478-L479,9999>) · **Flask\\.raise\\_routing\\_exception** · " +
+      "*has routing\\, exception*",
     "",
     "```python",
     "def raise_routing_exception(self, request):",
@@ -38,15 +39,32 @@ void test("an excerpt is code in its language, below a link to its lines and why
   assert.match(text, /^1 excerpt from 1 file\./m);
 });
 
-void test("an excerpt of one folder of several names it", () => {
+void test("a file of one folder of several names it", () => {
   const text = shown("q", discoverAnswer([], { excerpts: [excerpt()] }), "file:///w", "tide*s");
-  assert.match(text, /^tide\\\*s · \*\*Flask/m);
+  assert.match(text, /^### \[.*\]\(<\/src\/flask\/app\.py>\) · tide\\\*s$/m);
+});
+
+void test("a file has one heading above its excerpts", () => {
+  const other = { path: "b.py", uri: "file:///w/b.py" };
+  const excerpts = [excerpt(), excerpt({ range: lines(8, 9), symbol: "" }), excerpt(other)];
+  const text = shown("q", discoverAnswer([], { excerpts }));
+  assert.deepEqual(
+    text.match(/^(?:### )?\[[^\]]+\]/gm)?.map((each) => each.replaceAll("\\", "")),
+    ["### [src/flask/app.py]", "[L478-L479]", "[L9]", "### [b.py]", "[L478-L479]"],
+  );
+});
+
+void test("an excerpt is called after its own definition, or after its headings", () => {
+  const name = (given: Parameters<typeof excerpt>[0]) =>
+    /\*\*(.*)\*\*/.exec(shown("q", discoverAnswer([], { excerpts: [excerpt(given)] })))?.[1];
+  assert.equal(name({ symbol: "leave" }), "leave");
+  assert.equal(name({ symbol: "", headerPath: "Guide > Tides" }), "Guide \\> Tides");
 });
 
 void test("excerpts come in their order, and sections before them only where the prompt has those", () => {
-  const excerpts = [excerpt(), excerpt({ citation: "a.py#L1-L2" })];
+  const excerpts = [excerpt(), excerpt({ path: "a.py", uri: "file:///w/a.py" })];
   const text = shown("q", discoverAnswer([bullet()], { excerpts }));
-  assert.ok(text.indexOf("app\\.py\\#L478") < text.indexOf("a\\.py\\#L1"));
+  assert.ok(text.indexOf("[src\\/flask\\/app\\.py]") < text.indexOf("[a\\.py]"));
   assert.doesNotMatch(text, /## Definition|## Excerpts/);
   const overview = shown(
     "q",
@@ -56,12 +74,45 @@ void test("excerpts come in their order, and sections before them only where the
   assert.ok(overview.indexOf("## Excerpts") < overview.indexOf("```python"));
 });
 
-void test("places are listed that no excerpt shows", () => {
-  const chunks = [result({ range: lines(470, 480) }), result({ path: "b.py", uri: "file:///w/b.py" })];
-  const text = shown("q", discoverAnswer([], { excerpts: [excerpt()], chunks }));
+void test("further places are links to their lines below their file, after the excerpts", () => {
+  const other = {
+    path: "b.py",
+    uri: "file:///w/b.py",
+    range: lines(3, 4),
+    title: "toll",
+    about: ": A *fee*.",
+  };
+  const elsewhere = [namedPlace({ relation: "called by `run`" }), namedPlace(other)];
+  const text = shown("q", discoverAnswer([], { excerpts: [excerpt()], elsewhere, chunks: [result()] }));
+  const expected = [
+    "## More on request",
+    "",
+    "### [src\\/flask\\/app\\.py](</src/flask/app.py>)",
+    "",
+    "- [L593\\-L600](</src/flask/app.py#L593-L600,9999>) App\\.add\\_url\\_rule\\(self\\, rule\\)" +
+      " · *called by \\`run\\`*",
+    "",
+    "### [b\\.py](</b.py>)",
+    "",
+    "- [L4](</b.py#L4-L4,9999>) toll\\: A \\*fee\\*\\.",
+    "",
+  ];
+  assert.ok(text.endsWith("```\n\n" + expected.join("\n")), text);
+  assert.doesNotMatch(text, /## Nearest places/);
+});
+
+void test("where nothing matches, places in files without excerpts follow, and none are named", () => {
+  const none = verdict({ action: "noMatch", message: "Which part should I explain?" });
+  const chunks = [
+    result({ path: "src/flask/app.py", uri: "file:///w/src/flask/app.py" }),
+    result({ path: "b.py", uri: "file:///w/b.py" }),
+  ];
+  const given = { verdict: none, excerpts: [excerpt()], chunks, elsewhere: [namedPlace()] };
+  const text = shown("q", discoverAnswer([], given));
   assert.deepEqual(text.match(/^\d+\. .*$/gm), [
     "1. [b\\.py\\:595](</b.py#L593-L600,9999>) App \\> add\\_url\\_rule",
   ]);
+  assert.doesNotMatch(text, /More on request/);
 });
 
 void test("a piece of code looks like code", () => {

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from attrs import frozen
 from starlette.responses import Response
 
 from cairn import protocol
+from cairn.discovery.layout import by_file, excerpt_name
 from cairn.engine.methods import STAGES
 from cairn.http.events import EventFormat, event_response
 from cairn.http.refusals import RefusedError
@@ -36,12 +37,16 @@ _NEAREST = 5
 """The number of similar places shown if nothing matches."""
 
 
+T = TypeVar("T")
+
+
 @frozen
 class ShownExcerpt:
     excerpt: protocol.Excerpt
+    lines: str
+    name: str
     address: str
     editor: str
-    repository: str
     shown: tuple[CodeLine, ...]
 
 
@@ -50,6 +55,17 @@ class ShownPlace:
     label: str
     address: str
     text: str
+    relation: str = ""
+
+
+@frozen
+class ShownFile(Generic[T]):
+    """The excerpts or places of one file."""
+
+    path: str
+    address: str
+    repository: str
+    parts: tuple[T, ...]
 
 
 @frozen
@@ -98,7 +114,7 @@ async def answer_events(request: PageRequest) -> Response:
         if stage.excerpts is None:
             return ""
         excerpts = colours.run(partial(_excerpts, request, stage.excerpts))
-        return rendered("excerpts.html", excerpts=excerpts)
+        return rendered("excerpts.html", excerpts=excerpts, more=_more(request, stage.elsewhere or ()))
 
     def problem(refusal: RefusedError) -> str:
         return rendered("problem.html", message=sentence_of(refusal))
@@ -122,15 +138,15 @@ def _budget(given: str) -> int:
 
 def _found(request: PageRequest, answered: protocol.DiscoverAnswer) -> dict[str, Any]:
     excerpts, refused = answered.excerpts, answered.verdict.action == "noMatch"
-    further = [chunk for chunk in answered.chunks if not any(_overlap(chunk, each) for each in excerpts)]
-    sources = excerpts or answered.bullets
+    quoted = {each.uri for each in excerpts}
+    nearest = [chunk for chunk in answered.chunks if chunk.uri not in quoted] if refused else []
     return {
         "answer": answered,
         "excerpts": _excerpts(request, excerpts),
         "sections": _sections(request, answered),
-        "places": [_place(request, each) for each in (further[:_NEAREST] if refused else further)],
-        "refused": refused,
-        "files": len({each.uri for each in sources}),
+        "more": [] if refused else _more(request, answered.elsewhere),
+        "nearest": [_place(request, each) for each in nearest[:_NEAREST]],
+        "files": len(quoted or {each.uri for each in answered.bullets}),
         "candidates": [
             (each, address(SEARCH, {"q": each.title, "path": each.path}))
             for each in answered.verdict.candidates
@@ -138,19 +154,49 @@ def _found(request: PageRequest, answered: protocol.DiscoverAnswer) -> dict[str,
     }
 
 
-def _excerpts(request: PageRequest, excerpts: Sequence[protocol.Excerpt]) -> list[ShownExcerpt]:
-    return [_excerpt(request, each) for each in excerpts]
+def _excerpts(request: PageRequest, excerpts: Sequence[protocol.Excerpt]) -> list[ShownFile[ShownExcerpt]]:
+    return [
+        _file(request, of_file[0], [_excerpt(request, each) for each in of_file])
+        for of_file in by_file(excerpts)
+    ]
+
+
+def _more(request: PageRequest, places: Sequence[protocol.NamedPlace]) -> list[ShownFile[ShownPlace]]:
+    return [
+        _file(request, of_file[0], [_named_place(request, each) for each in of_file])
+        for of_file in by_file(places)
+    ]
+
+
+def _file(
+    request: PageRequest, place: protocol.Excerpt | protocol.NamedPlace, parts: Sequence[T]
+) -> ShownFile[T]:
+    named = request.named(place.folder)
+    repository = repository_name(place.folder) if named else ""
+    return ShownFile(place.path, file_address(place.path, None, named), repository, tuple(parts))
 
 
 def _excerpt(request: PageRequest, excerpt: protocol.Excerpt) -> ShownExcerpt:
-    named, lines = request.named(excerpt.folder), numbered(excerpt.range)
+    lines = numbered(excerpt.range)
     return ShownExcerpt(
         excerpt,
-        file_address(excerpt.path, lines, named),
+        _lines(lines),
+        excerpt_name(excerpt) or excerpt.header_path,
+        file_address(excerpt.path, lines, request.named(excerpt.folder)),
         editor_address(excerpt.uri, lines[0]) if request.is_local else "",
-        repository_name(excerpt.folder) if named else "",
         all_lines(excerpt.text, excerpt.range.start.line, excerpt.language, excerpt.path),
     )
+
+
+def _named_place(request: PageRequest, place: protocol.NamedPlace) -> ShownPlace:
+    lines = numbered(place.range)
+    link = file_address(place.path, lines, request.named(place.folder))
+    return ShownPlace(_lines(lines), link, place.title + place.about, place.relation)
+
+
+def _lines(lines: tuple[int, int]) -> str:
+    first, last = lines
+    return f"L{first}-L{last}" if last > first else f"L{first}"
 
 
 def _sections(request: PageRequest, answered: protocol.DiscoverAnswer) -> list[ShownSection]:
@@ -173,12 +219,4 @@ def _place(request: PageRequest, chunk: protocol.SearchResult) -> ShownPlace:
         f"{chunk.path}:{chunk.selection_range.start.line + 1}",
         file_address(chunk.path, numbered(chunk.range), request.named(chunk.folder)),
         chunk.header_path or chunk.title,
-    )
-
-
-def _overlap(chunk: protocol.SearchResult, excerpt: protocol.Excerpt) -> bool:
-    return (
-        chunk.uri == excerpt.uri
-        and chunk.range.start.line < excerpt.range.end.line
-        and excerpt.range.start.line < chunk.range.end.line
     )
