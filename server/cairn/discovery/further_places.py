@@ -3,6 +3,7 @@ comment, at its lines in the current text of its file."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from attrs import frozen
@@ -18,6 +19,8 @@ from cairn.retrieval.elsewhere import NamedLines
 from cairn.text.uris import file_uri
 from cairn.text.verbatim import lines_of
 
+_OPENS = re.compile(r"(?:\s+do|[\s{:;,(=])+\Z")
+"""Matches what begins a body, a list of parameters or a value on the next lines."""
 _MOST_CHARACTERS = 60
 """The length of the signature or comment of a place."""
 
@@ -87,7 +90,7 @@ def _about(named: NamedLines, head: str, stored: StoredChunk) -> str:
     if chunk.symbol == named.name and chunk.comment:
         return _cut(f": {' '.join(chunk.comment.split())}")
     _, found, rest = head.partition(named.name)
-    return _cut(rest.rstrip(" {:;,")) if found else ""
+    return _cut(_OPENS.sub("", rest)) if found else ""
 
 
 def _cut(text: str) -> str:

@@ -4,7 +4,7 @@ ranking does."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import define, field, frozen
@@ -33,6 +33,9 @@ _LONGEST, _LONGEST_CONTAINER = 200, 100
 _SHOWN = 0.6
 """The share of a place's lines that, if shown, leave nothing to name."""
 _LEAST_CONFIDENCE = 0.5
+_MOST_OF_A_FILE = 15
+_SECTION = 0.7
+"""The factor for the worth of a section of a document: those of a long manual would fill the list."""
 
 
 @frozen
@@ -77,13 +80,20 @@ class Elsewhere:
         seen: defaultdict[tuple[int, str], set[int]] = defaultdict(set)
         for each in shown:
             seen[each.folder, each.path].update(range(each.first, each.last))
-        found = []
+        found: list[NamedLines] = []
+        names, in_file = set[str](), Counter[tuple[int, str]]()
         for lines in sorted(self._worth, key=lambda each: -self._worth[each]):
             named, own = self._named[lines], range(lines.first, lines.last)
             here = seen[lines.folder, lines.path]
             longest = _LONGEST_CONTAINER if named.kind in CONTAINERS else _LONGEST
+            file = lines.folder, lines.path
+            # Copies of a file, such as built ones, have the same names.
+            if named.title in names or in_file[file] == _MOST_OF_A_FILE:
+                continue
             if len(own) <= longest and len(here.intersection(own)) < _SHOWN * len(own):
                 here.update(own)
+                names.add(named.title)
+                in_file[file] += 1
                 found.append(named)
         return found
 
@@ -95,14 +105,14 @@ class Elsewhere:
         for each in passages:
             of_file = outline[each.folder][each.stored.path]
             owners = [owner for owner in of_file.owners_of(each.first, each.last) if owner != TOP]
-            if owners:
-                place = of_file.places[max(dict.fromkeys(owners), key=owners.count)]
+            place = of_file.places[max(dict.fromkeys(owners), key=owners.count)] if owners else of_file.file
+            if place.line is not None:
                 lines = Lines(each.folder, of_file.path, place.start, place.end)
                 scores[lines].append(each.score / passages[0].score)
-                at = place.start if place.line is None else place.line
-                self._named[lines] = NamedLines(lines, at, place.name, place.title, place.kind)
+                self._named[lines] = NamedLines(lines, place.line, place.name, place.title, place.kind)
         for lines, found in scores.items():
-            self._worth[lines] = (1 - _BY_THREE) * found[0] + _BY_THREE * sum(found[:3]) / len(found[:3])
+            worth = (1 - _BY_THREE) * found[0] + _BY_THREE * sum(found[:3]) / len(found[:3])
+            self._worth[lines] = worth * (1.0 if self._named[lines].kind else _SECTION)
 
     def _outlines(self, passages: Sequence[Passage]) -> list[Mapping[str, Outline]]:
         return [

@@ -31,6 +31,8 @@ _INTRODUCING_FILES = 8
 """The maximum number of READMEs and similar files whose beginnings are considered for every overview."""
 _BY_WORDS, _BY_MEANING = 0.5, 0.7
 """The weights of common words and of cosine similarity in the nearness of a text."""
+_TESTS = frozenset({"tests", "test"})
+"""The names of modules of tests inside a file, as in Rust."""
 _NO_WORD = np.array([-1], np.int64)
 """The only key of a window without words. It equals no key of a word."""
 _WHOLE_FILES = 4
@@ -159,6 +161,16 @@ class Windows:
     @cached_property
     def is_code(self) -> Floats:
         return self.of_chunks([chunk.chunk.type is not ChunkType.PROSE for chunk in self.chunks])
+
+    @cached_property
+    def tests(self) -> Floats:
+        """float64[windows]: 1 for windows of tests, also of those beside the code that they test."""
+        return self.of_chunks(
+            [
+                each.kind == FileKind.TESTS or not _TESTS.isdisjoint(each.chunk.header_path.split(" > "))
+                for each in self.chunks
+            ]
+        )
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -99,9 +99,9 @@ def _written_as_names(question: str) -> frozenset[str]:
     return frozenset(named)
 
 
-MOST_CHUNKS = 100
-"""How many chunks are cut into windows. With 60, the share of facts found within 8,000 tokens was 0.015
-lower; with 300 it was the same."""
+MOST_CHUNKS = 150
+"""How many chunks are cut into windows. Of the lines that experts cite for 54 questions, discovery shows or
+names 0.60 within 2,000 tokens with 100 chunks, 0.63 with 150, and 0.62 with 250."""
 
 
 _NEIGHBOUR_GAIN = 0.2

@@ -119,7 +119,7 @@ def _call(windows: Windows) -> Floats:
 
 def _test(windows: Windows) -> Floats:
     begins = windows.each(lambda lines: float(any(map(begins_test, lines))))
-    return windows.of_kind(FileKind.TESTS) * (0.75 + 0.25 * begins)
+    return windows.tests * (0.75 + 0.25 * begins)
 
 
 def _list(windows: Windows) -> Floats:
@@ -158,7 +158,7 @@ def _test_or_upkeep(windows: Windows) -> Floats:
     values are 0 if the question asks for tests."""
     if QuestionKind.TESTS in windows.kinds:
         return np.zeros(len(windows.texts))
-    beside = windows.of_kind(FileKind.TESTS, FileKind.EXAMPLES)
+    beside = np.maximum(windows.tests, windows.of_kind(FileKind.EXAMPLES))
     if not subject_of(windows.query.wording):
         return beside
     places = [(each.chunk.header_path.split(" > "), each.path) for each in windows.chunks]
