@@ -1,7 +1,7 @@
 """Measure how many of the lines that an expert cites a discovery shows or names.
 
     python benchmarks/evidence --checkouts DIR --data DIR [--half kept|tuned] [--budgets 1000,2000,4000]
-        [--each] [--output FILE]
+        [--each] [--signals] [--output FILE]
 
 `questions.json` has 60 questions about fourteen code bases, each with the answer of an expert who read the
 source with grep alone, and the lines on which it rests. The code bases marked `kept` are for checking, and
@@ -11,6 +11,7 @@ model has read. Indexes are completed in the data folder.
 `shown` is the share of the cited lines that the excerpts contain, by their numbers, `named` the share that
 they or the named places contain, and `needed` the share of the excerpts' lines that are cited: means over the
 questions, for a prompt of each number of tokens. Lines of fewer than four letters or digits do not count.
+`--signals` also leaves out each signal of windows (`retrieval/window_signals.py`) and says what changes.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import field, frozen
+import numpy as np
+from attrs import evolve, field, frozen
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -33,6 +35,9 @@ from engine.opened import opened
 from cairn import protocol
 from cairn.engine.host import Host
 from cairn.engine.runner import answer
+from cairn.retrieval import window_ranking
+from cairn.retrieval.candidates import Floats
+from cairn.retrieval.window_columns import Windows
 from cairn.settings.tree import Settings
 
 QUESTIONS = Path(__file__).with_name("questions.json")
@@ -136,18 +141,48 @@ def asked(
 
 def figures(every: Sequence[Counted]) -> Figures:
     def mean(name: str) -> float:
-        return round(sum(getattr(each, name) for each in every) / max(1, len(every)), 3)
+        return round(sum(getattr(each, name) for each in every) / max(1, len(every)), 4)
 
     values = {name: mean(name) for name in ("shown", "named", "needed")}
     return {"questions": len(every), **values, "tokens": round(mean("tokens"))}
 
 
+def without_each_signal(ask: Callable[[], Sequence[Counted]], before: Sequence[Counted]) -> Figures:
+    """Return what each signal adds: its weight, and the change of `shown` and `named` without it, over all
+    budgets."""
+    every, changes = window_ranking.SIGNALS, Figures()
+    usual = figures(before)
+    try:
+        for left_out in every:
+            window_ranking.SIGNALS = tuple(
+                evolve(signal, value=_nothing) if signal is left_out else signal for signal in every
+            )
+            now = figures(ask())
+            changes[left_out.title] = {
+                "weight": left_out.weight,
+                **{name: round(now[name] - usual[name], 4) for name in ("shown", "named")},
+            }
+            print(left_out.title, changes[left_out.title], file=sys.stderr, flush=True)
+    finally:
+        window_ranking.SIGNALS = every
+    return changes
+
+
+def _nothing(windows: Windows) -> Floats:
+    return np.zeros(len(windows.texts))
+
+
 def main() -> None:
     options = _arguments()
     host = Host(Settings().embedding)
-    every: list[Counted] = []
-    for name, questions in code_bases(options.questions, options.half):
-        every += asked(options.checkouts / name, options.data, questions, options.budgets, host)
+
+    def ask() -> list[Counted]:
+        found: list[Counted] = []
+        for name, questions in code_bases(options.questions, options.half):
+            found += asked(options.checkouts / name, options.data, questions, options.budgets, host)
+        return found
+
+    every = ask()
     result: Figures = {}
     for budget in options.budgets:
         of_budget = [each for each in every if each.budget == budget]
@@ -157,6 +192,8 @@ def main() -> None:
             kind: figures([each for each in of_budget if each.question.kind == kind])["shown"]
             for kind in kinds
         }
+    if options.signals:
+        result["without"] = without_each_signal(ask, every)
     print(json.dumps(result, indent=2))
     if options.each:
         for each in every:
@@ -176,6 +213,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--half", choices=("kept", "tuned"), default="", help="only these code bases")
     parser.add_argument("--budgets", type=_numbers, default=_BUDGETS, help="tokens, separated by commas")
     parser.add_argument("--each", action="store_true", help="also print each question's figures")
+    parser.add_argument("--signals", action="store_true", help="also leave out each signal of windows")
     parser.add_argument("--output", type=Path, help="also write the figures here")
     return parser.parse_args()
 
