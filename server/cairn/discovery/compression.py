@@ -8,16 +8,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from pathlib import PurePosixPath
 
 from attrs import evolve, frozen
 
 from cairn.discovery.categories import categorize
-from cairn.discovery.code_evidence import code_statements
 from cairn.discovery.preparation import QueryTerms
-from cairn.discovery.statements import Statement, prose_statements
-from cairn.languages.registry import language_of_fence
+from cairn.discovery.statements import Statement, code_statements, prose_statements
+from cairn.languages.registry import PROSE_LANGUAGES, detect_language, prose_language
 from cairn.protocol.discovery_messages import Bullet, ScoredChunk
 from cairn.protocol.search_messages import citation, whole_lines
 from cairn.retrieval.introductions import (
@@ -29,7 +26,7 @@ from cairn.retrieval.introductions import (
 )
 from cairn.settings.discovery import BulletCategory, CompressionConfig
 from cairn.text.uris import file_uri
-from cairn.text.verbatim import lines_of, stands_in
+from cairn.text.verbatim import lines_of
 from cairn.workspace.collections import FileKind, file_kind
 
 MAX_BULLETS_PER_CHUNK = 3
@@ -58,18 +55,12 @@ LEANING_FIT = 0.7
 """The factor for the score of a sentence that depends on its context (`Statement.leaning`)."""
 SUBJECT_WORDS = 4
 """The number of words at the start of a sentence that must contain its subject."""
-_MOST_READ = 1_000
-_read_code = lru_cache(maxsize=_MOST_READ)(code_statements)
-_read_prose = lru_cache(maxsize=_MOST_READ)(prose_statements)
-"""Caches of what was read, 2.7 MB in total. The next question often finds the same chunks."""
 _SPARE = 2.0
 """The number of candidates per requested bullet after which weaker chunks are not read."""
 
 _WORD = re.compile(r"\w+")
 _CODE_TYPES = frozenset({"code", "config", "cmd", "api"})
 """The chunk types of code. In a document, such a chunk is a fence, which is not evidence, or prose."""
-_PROSE_EXTENSIONS = frozenset({"md", "markdown", "mdx", "mkd", "rst", "txt", "adoc", "asciidoc", "org"})
-_MARKDOWN_EXTENSIONS = frozenset({"", "md", "markdown", "mdx", "mkd", "ipynb"})
 
 
 def compress_evidence(
@@ -106,14 +97,13 @@ def compress_evidence(
 def _candidates(
     chunks: Sequence[ScoredChunk], terms: QueryTerms, config: CompressionConfig, max_bullets: int
 ) -> list[_Candidate]:
-    """Return the statements that may become bullets, best first. Chunks without better ones are not read."""
-    bounds = [(_most(terms, chunk), chunk) for chunk in chunks if _may_answer(terms.about, chunk)]
-    bounds.sort(key=lambda pair: -pair[0])
+    """Return the statements that may become bullets, best first. The weakest chunks are not read."""
     found: list[_Candidate] = []
-    for bound, chunk in bounds:
-        if sum(candidate.score >= bound for candidate in found) >= _SPARE * max_bullets:
+    for chunk in sorted(chunks, key=lambda chunk: (-chunk.score, chunk.doc_id)):
+        if len(found) >= _SPARE * max_bullets:
             break
-        found.extend(_best_of(chunk, terms, config))
+        if _may_answer(terms.about, chunk):
+            found.extend(_best_of(chunk, terms, config))
     return sorted(found, key=_Candidate.order)
 
 
@@ -174,14 +164,6 @@ def _adds(about: OverviewSubject, chunk: ScoredChunk, statement: Statement) -> b
     """Return whether an overview may use the statement though it does not name the subject."""
     is_placed = _category(chunk, statement) not in (BulletCategory.OTHER, BulletCategory.DEFINITION)
     return is_placed and _owns(about, chunk, statement)
-
-
-def _most(terms: QueryTerms, chunk: ScoredChunk) -> float:
-    """Return an upper bound of the scores of the statements in the chunk."""
-    if not terms.groups:
-        return chunk.score
-    covered = 1.0 if terms.about else terms.coverage(chunk.content)
-    return CHUNK_SHARE * chunk.score + (1 - CHUNK_SHARE) * (START_SHARE + (1 - START_SHARE) * covered)
 
 
 def _may_answer(about: OverviewSubject | None, chunk: ScoredChunk) -> bool:
@@ -257,31 +239,24 @@ def _best_of(chunk: ScoredChunk, terms: QueryTerms, config: CompressionConfig) -
     lines = lines_of(chunk.content)
     best: list[_Candidate] = []
     for candidate in sorted(candidates, key=_Candidate.order):
-        statement = candidate.statement
         if len(best) == MAX_BULLETS_PER_CHUNK:
             break
-        if not any(statement.text in other.statement.text for other in best) and stands_in(
-            statement.text, lines[statement.first : statement.last]
-        ):
-            best.append(candidate)
+        is_part = any(candidate.statement.text in other.statement.text for other in best)
+        if not is_part and (verified := candidate.statement.verified(lines)):
+            best.append(evolve(candidate, statement=verified))
     return best
 
 
 def _statements(chunk: ScoredChunk, min_words: int) -> list[Statement]:
-    metadata = chunk.metadata
+    place = chunk.metadata
     if _is_code(chunk):
-        language = language_of_fence(metadata.language or metadata.file_extension)
-        return _read_code(chunk.content, language, metadata.signature, min_words)
-    return _read_prose(chunk.content, _extension_of(chunk) in _MARKDOWN_EXTENSIONS, min_words)
+        return code_statements(chunk.content, place.signature, place.comment)
+    return prose_statements(chunk.content, prose_language(place.file_path), min_words)
 
 
 def _is_code(chunk: ScoredChunk) -> bool:
-    return chunk.metadata.chunk_type in _CODE_TYPES and _extension_of(chunk) not in _PROSE_EXTENSIONS
-
-
-def _extension_of(chunk: ScoredChunk) -> str:
     place = chunk.metadata
-    return (place.file_extension or PurePosixPath(place.file_path).suffix.removeprefix(".")).lower()
+    return place.chunk_type in _CODE_TYPES and detect_language(place.file_path) not in PROSE_LANGUAGES
 
 
 def _source_ids(chunks: Iterable[ScoredChunk]) -> dict[str, str]:
