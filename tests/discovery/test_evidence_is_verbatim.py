@@ -43,7 +43,18 @@ TEXTS = st.tuples(st.lists(LINES, max_size=18), st.sampled_from(["\n", "\r\n", "
     lambda t: t[1].join(t[0])
 )
 ANYTHING = st.text(alphabet=st.characters(codec="utf-8"), max_size=300)
-SIGNATURES = st.sampled_from(["", "def f(a, b):", "def f(a, b)", "The parser", "reads files."])
+DOCUMENTED = [
+    ("a.py", 'def moor(a, b):\n    """{0}"""\n    return a\n', "\n    ", "def moor(a, b)"),
+    (
+        "a.go",
+        "// {0}\nfunc Moor(a int, b int) int {{\n\treturn a\n}}\n",
+        "\n// ",
+        "func Moor(a int, b int) int",
+    ),
+    ("a.js", "/**\n * {0}\n */\nfunction moor(a, b) {{\n  return a;\n}}\n", "\n * ", "function moor(a, b)"),
+    ("a.rs", "/// {0}\nfn moor(a: u32) -> u32 {{\n    a\n}}\n", "\n/// ", "fn moor(a: u32) -> u32"),
+]
+"""Paths, code with a comment, what separates the lines of the comment, and the head that has it."""
 WINDOW = CompressionConfig(min_sentence_words=2, max_sentence_words=40)
 
 NUMBERS = st.integers(1, 9999).map(str)
@@ -86,6 +97,7 @@ def check(content, path, kind, **fields):
         assert stands_in(bullet.text, lines[start - 100 : end - 100])
         assert 2 <= len(bullet.text.split()) <= 40
         assert bullet.text == " ".join(bullet.text.split())
+    return bullets
 
 
 @settings(max_examples=120)
@@ -94,17 +106,20 @@ def test_bullets_of_documents_are_on_their_lines(content, path):
     check(content, path, "prose")
 
 
-@settings(max_examples=120)
-@given(st.one_of(TEXTS, ANYTHING), SIGNATURES, PROSE)
-def test_bullets_of_code_are_on_their_lines(content, signature, comment):
-    check(content, "a.py", "code", signature=signature, comment=comment)
+@settings(max_examples=60)
+@given(st.one_of(TEXTS, ANYTHING).filter(str.strip), st.sampled_from(["a.py", "a.go", "a.js", "a.sql"]))
+def test_bullets_of_any_code_are_on_their_lines(content, path):
+    for each in chunk_text(path, content):
+        check(each.text, path, "code", signature=each.signature, comment=each.comment)
 
 
 @settings(max_examples=60)
-@given(TEXTS.filter(str.strip), st.sampled_from(["a.py", "a.go", "a.js", "a.sql"]))
-def test_bullets_of_chunks_of_code_are_on_their_lines(content, path):
-    for each in chunk_text(path, content):
-        check(each.text, path, "code", signature=each.signature, comment=each.comment)
+@given(st.sampled_from(DOCUMENTED), st.lists(PROSE, min_size=1, max_size=3))
+def test_head_is_quoted_whatever_its_comment_says(documented, comment):
+    path, code, line, head = documented
+    [each] = chunk_text(path, code.format(line.join(comment)))
+    bullets = check(each.text, path, "code", signature=each.signature, comment=each.comment)
+    assert any(head in bullet.text for bullet in bullets)
 
 
 @settings(max_examples=20)

@@ -22,8 +22,8 @@ _QUOTE = re.compile(r"\A\s*(?:>(?!>)\s?)+")
 _WORD = re.compile(r"\w")
 _MARK = re.compile(
     r"(?:[-+*•]|\d{1,3}[.)]|#\.)\s+(?:\[[ xX]\]\s+)?"
-    r"|(?:</?(?:address|article|aside|blockquote|center|dd|details|div|dl|dt|figure|footer|header|li|main|nav"
-    r"|ol|p|picture|section|source|summary|table|tbody|td|th|thead|tr|ul)(?:\s[^<>]*)?>\s*)+"
+    r"|(?:</?(?:address|article|aside|blockquote|br|center|dd|details|div|dl|dt|figure|footer|header|hr|li|main|nav"
+    r"|ol|p|picture|section|source|summary|table|tbody|td|th|thead|tr|ul)(?:[\s/][^<>]*)?>\s*)+"
     r"|\[![A-Z]+\]\s*\Z|(?:!!!|\?\?\?\+?|:{3,}).*|(?=:[A-Z][^:`]*:\s)",
     re.IGNORECASE,
 )

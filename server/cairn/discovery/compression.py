@@ -94,8 +94,35 @@ def compress_evidence(
     return [_bullet(candidate, scale, sources, config.include_citations) for candidate in chosen]
 
 
+def _chosen(
+    chunks: Sequence[ScoredChunk],
+    terms: QueryTerms,
+    max_bullets: int,
+    max_per_doc: int,
+    config: CompressionConfig,
+) -> list[_Candidate]:
+    candidates = _candidates(chunks, terms, max_bullets, config)
+    least = LEAST_SHARE * candidates[0].score if terms.about and candidates else 0.0
+    chosen: list[_Candidate] = []
+    word_sets: list[frozenset[str]] = []
+    used: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for candidate in candidates:
+        if len(chosen) == max_bullets:
+            break
+        if candidate.score < least and not _owns(terms.about, candidate.chunk, candidate.statement):
+            continue
+        document, doc_id = _document(candidate.chunk), candidate.chunk.doc_id
+        words = frozenset(_WORD.findall(candidate.statement.text.lower()))
+        has_place = doc_id in used[document] or len(used[document]) < max_per_doc
+        if has_place and not any(len(words & other) > SAME_TEXT * len(words | other) for other in word_sets):
+            used[document].add(doc_id)
+            chosen.append(candidate)
+            word_sets.append(words)
+    return chosen
+
+
 def _candidates(
-    chunks: Sequence[ScoredChunk], terms: QueryTerms, config: CompressionConfig, max_bullets: int
+    chunks: Sequence[ScoredChunk], terms: QueryTerms, max_bullets: int, config: CompressionConfig
 ) -> list[_Candidate]:
     """Return the statements that may become bullets, best first. The weakest chunks are not read."""
     found: list[_Candidate] = []
@@ -105,33 +132,6 @@ def _candidates(
         if _may_answer(terms.about, chunk):
             found.extend(_best_of(chunk, terms, config))
     return sorted(found, key=_Candidate.order)
-
-
-def _chosen(
-    chunks: Sequence[ScoredChunk],
-    terms: QueryTerms,
-    max_bullets: int,
-    max_per_doc: int,
-    config: CompressionConfig,
-) -> list[_Candidate]:
-    candidates = _candidates(chunks, terms, config, max_bullets)
-    least = LEAST_SHARE * candidates[0].score if terms.about and candidates else 0.0
-    chosen: list[_Candidate] = []
-    word_sets: list[frozenset[str]] = []
-    contributing: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
-    for candidate in candidates:
-        if len(chosen) == max_bullets:
-            break
-        if candidate.score < least and not _owns(terms.about, candidate.chunk, candidate.statement):
-            continue
-        documents = contributing[_document(candidate.chunk)]
-        words = frozenset(_WORD.findall(candidate.statement.text.lower()))
-        has_place = candidate.chunk.doc_id in documents or len(documents) < max_per_doc
-        if has_place and not any(len(words & other) > SAME_TEXT * len(words | other) for other in word_sets):
-            documents.add(candidate.chunk.doc_id)
-            chosen.append(candidate)
-            word_sets.append(words)
-    return chosen
 
 
 def _score(
@@ -162,19 +162,25 @@ def _introduction(about: OverviewSubject, chunk: ScoredChunk, statement: Stateme
 
 def _adds(about: OverviewSubject, chunk: ScoredChunk, statement: Statement) -> bool:
     """Return whether an overview may use the statement though it does not name the subject."""
-    is_placed = _category(chunk, statement) not in (BulletCategory.OTHER, BulletCategory.DEFINITION)
-    return is_placed and _owns(about, chunk, statement)
+    if not _owns(about, chunk, statement):
+        return False
+    return _category(chunk, statement) not in (BulletCategory.OTHER, BulletCategory.DEFINITION)
 
 
 def _may_answer(about: OverviewSubject | None, chunk: ScoredChunk) -> bool:
-    """Return whether the chunk may give evidence. Overviews use no tests or lists of maintainers."""
+    """Return whether the chunk may give evidence. An overview uses its subject's documents and other chunks
+    that name it, but no tests or lists of maintainers."""
     if about is None:
         return True
     path, headings = chunk.metadata.file_path, chunk.metadata.header_path.split(" > ")
     kind = file_kind(path)
     if kind is not FileKind.DOCS and not _is_code(chunk):  # For example, a script without a grammar.
         return False
-    return kind not in (FileKind.TESTS, FileKind.EXAMPLES) and not is_project_upkeep(headings, path)
+    if kind in (FileKind.TESTS, FileKind.EXAMPLES) or is_project_upkeep(headings, path):
+        return False
+    line = _first_line(chunk)
+    is_own = about.owns(path, chunk.collection, line) or _opens(about, chunk, line)
+    return is_own or about.names(chunk.content)
 
 
 def _first_line(chunk: ScoredChunk) -> int:

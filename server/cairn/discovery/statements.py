@@ -106,6 +106,7 @@ def prose_statements(content: str, language: str, min_words: int = 0) -> list[St
     return [
         statement
         for paragraph in read_paragraphs(language, content)
+        if len(paragraph.source.split()) >= min_words
         for statement in _statements_of(paragraph, min_words)
     ]
 

@@ -72,13 +72,20 @@ def _folded(text: str) -> str:
 
 def find_lines(text: str, lines: Sequence[str]) -> tuple[int, int] | None:
     """Return the first lines `[first, last)` that contain `text` with its markup; None if none do."""
-    folded = [(number, bare) for number, line in enumerate(lines) if (bare := _folded(without_mark(line)))]
-    starts = list(accumulate((len(bare) + 1 for _, bare in folded), initial=0))
-    span = _span(list(map(_folded, text.split(OMISSION))), " ".join(bare for _, bare in folded))
+    reading, starts, numbers = _numbered_reading(tuple(lines))
+    span = _span(list(map(_folded, text.split(OMISSION))), reading)
     if span is None:
         return None
-    first, last = (folded[bisect_right(starts, place) - 1][0] for place in (span[0], span[1] - 1))
+    first, last = (numbers[bisect_right(starts, place) - 1] for place in (span[0], span[1] - 1))
     return first, last + 1
+
+
+@functools.lru_cache(1)
+def _numbered_reading(lines: tuple[str, ...]) -> tuple[str, list[int], list[int]]:
+    """Return the lines with text, joined, and for each its offset there and its number."""
+    folded = {number: bare for number, line in enumerate(lines) if (bare := _folded(without_mark(line)))}
+    starts = accumulate((len(bare) + 1 for bare in folded.values()), initial=0)
+    return " ".join(folded.values()), list(starts), list(folded)
 
 
 def _span(parts: Sequence[str], reading: str) -> tuple[int, int] | None:
