@@ -55,7 +55,7 @@ LEANING_FIT = 0.7
 """The factor for the score of a sentence that depends on its context (`Statement.leaning`)."""
 SUBJECT_WORDS = 4
 """The number of words at the start of a sentence that must contain its subject."""
-_SPARE = 2.0
+_SPARE = 1.5
 """The number of candidates per requested bullet after which weaker chunks are not read."""
 
 _WORD = re.compile(r"\w+")
