@@ -358,9 +358,6 @@ def readers() -> dict[str, Operation]:
         "words to mark": lambda text: code_lines(text, "text", "a.txt", text.split()[:32]),
     }
     found |= {
-        f"code passages, {each}": partial(_code_statements, each) for each in ("python", "javascript", "c")
-    }
-    found |= {
         f"manifest {name}": written(
             folder / name, partial(lambda name, _: find_projects(folder, [name]), name)
         )
@@ -370,12 +367,6 @@ def readers() -> dict[str, Operation]:
     names.update(*(each.imports.manifests for each in LANGUAGES.values() if each.imports is not None))
     found |= {f"imports, {name}": partial(_imports, name) for name in names}
     return found
-
-
-def _code_statements(language: str, text: str) -> object:
-    from cairn.discovery.code_evidence import code_statements
-
-    return code_statements(text, language)
 
 
 def _imports(name: str, text: str) -> object:
