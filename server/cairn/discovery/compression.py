@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import chain, islice
 
 from attrs import evolve, frozen
 
@@ -55,8 +56,8 @@ LEANING_FIT = 0.7
 """The factor for the score of a sentence that depends on its context (`Statement.leaning`)."""
 SUBJECT_WORDS = 4
 """The number of words at the start of a sentence that must contain its subject."""
-_SPARE = 1.5
-"""The number of candidates per requested bullet after which weaker chunks are not read."""
+MAX_CHUNKS = 20
+"""The number of chunks with candidates after which weaker chunks are not read."""
 
 _WORD = re.compile(r"\w+")
 _CODE_TYPES = frozenset({"code", "config", "cmd", "api"})
@@ -101,7 +102,7 @@ def _chosen(
     max_per_doc: int,
     config: CompressionConfig,
 ) -> list[_Candidate]:
-    candidates = _candidates(chunks, terms, max_bullets, config)
+    candidates = _candidates(chunks, terms, config)
     least = LEAST_SHARE * candidates[0].score if terms.about and candidates else 0.0
     chosen: list[_Candidate] = []
     word_sets: list[frozenset[str]] = []
@@ -122,16 +123,12 @@ def _chosen(
 
 
 def _candidates(
-    chunks: Sequence[ScoredChunk], terms: QueryTerms, max_bullets: int, config: CompressionConfig
+    chunks: Sequence[ScoredChunk], terms: QueryTerms, config: CompressionConfig
 ) -> list[_Candidate]:
     """Return the statements that may become bullets, best first. The weakest chunks are not read."""
-    found: list[_Candidate] = []
-    for chunk in sorted(chunks, key=lambda chunk: (-chunk.score, chunk.doc_id)):
-        if len(found) >= _SPARE * max_bullets:
-            break
-        if _may_answer(terms.about, chunk):
-            found.extend(_best_of(chunk, terms, config))
-    return sorted(found, key=_Candidate.order)
+    ordered = sorted(chunks, key=lambda chunk: (-chunk.score, chunk.doc_id))
+    read = (_best_of(chunk, terms, config) for chunk in ordered if _may_answer(terms.about, chunk))
+    return sorted(chain.from_iterable(islice(filter(None, read), MAX_CHUNKS)), key=_Candidate.order)
 
 
 def _score(
