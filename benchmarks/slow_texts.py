@@ -275,10 +275,14 @@ def readers() -> dict[str, Operation]:
     """Return what reads texts of a repository or a query, by name."""
     from cairn.agents.place_text import place_named
     from cairn.chunking.comments import comment_text
-    from cairn.chunking.definition_place import head_above, head_below
     from cairn.clients import jsonc
     from cairn.discovery.categories import categorize
-    from cairn.discovery.statements import prose_statements, reads_as_statement, split_sentences
+    from cairn.discovery.statements import (
+        code_statements,
+        prose_statements,
+        reads_as_statement,
+        split_sentences,
+    )
     from cairn.languages.registry import LANGUAGES
     from cairn.retrieval import evidence_lines
     from cairn.retrieval.mentions import read_trace
@@ -320,12 +324,11 @@ def readers() -> dict[str, Operation]:
     found: dict[str, Operation] = {
         "inline markup": strip_inline,
         "sentences": split_sentences,
-        "prose passages": lambda text: prose_statements(text, markdown=False),
-        "prose passages of Markdown": lambda text: prose_statements(text, markdown=True),
+        "prose passages": lambda text: prose_statements(text, "rst"),
+        "prose passages of Markdown": lambda text: prose_statements(text, "markdown"),
         "category of a sentence": categorize,
         "statement": reads_as_statement,
-        "head below": lambda text: head_below(lines_of(text), 0, "javascript"),
-        "head above": lambda text: head_above(lines_of(text), len(lines_of(text)) - 1),
+        "code passages": lambda text: code_statements(text, text[:300], text[:600]),
         "comment": comment_text,
         "comment of a header": lambda text: comment_text(text, is_header=True),
         "marks of comments": each_line(without_mark),
@@ -335,7 +338,6 @@ def readers() -> dict[str, Operation]:
         "query": understand,
         "report": lambda text: read_report(text[:10_000]),
         "trace": lambda text: read_trace(text[:10_000]),
-        "assignments": each_line(evidence_lines.assigns),
         "options": each_line(evidence_lines.reads_option),
         "tests": each_line(evidence_lines.begins_test),
         "definitions": each_line(evidence_lines.defines_or_imports),
@@ -356,9 +358,6 @@ def readers() -> dict[str, Operation]:
         "words to mark": lambda text: code_lines(text, "text", "a.txt", text.split()[:32]),
     }
     found |= {
-        f"code passages, {each}": partial(_code_statements, each) for each in ("python", "javascript", "c")
-    }
-    found |= {
         f"manifest {name}": written(
             folder / name, partial(lambda name, _: find_projects(folder, [name]), name)
         )
@@ -368,12 +367,6 @@ def readers() -> dict[str, Operation]:
     names.update(*(each.imports.manifests for each in LANGUAGES.values() if each.imports is not None))
     found |= {f"imports, {name}": partial(_imports, name) for name in names}
     return found
-
-
-def _code_statements(language: str, text: str) -> object:
-    from cairn.discovery.code_evidence import code_statements
-
-    return code_statements(text, language)
 
 
 def _imports(name: str, text: str) -> object:

@@ -76,7 +76,6 @@ def test_bullets_have_a_limited_number_of_words(words, kept):
         "Do you know how to start the server in the background?",
         "To start the server in the background, run the following command:",
         "You can change the time after which the server stops...",
-        "Given that you have added several interceptors to the list\n- one\n- two",
         (
             "[![Build](https://x.y/z.svg)](https://x.y) [![Docs](https://x.y/d.svg)](https://x.y) all of "
             "the badges"

@@ -47,7 +47,8 @@ CHUNKS = [
         collection="vectorizer-source",
         chunk_type="code",
         language="python",
-        signature="def search(self, query: str) -> list[Hit]:",
+        signature="def search(self, query: str) -> list[Hit]",
+        comment="Find the passages that answer the query best.",
     ),
 ]
 COLLECTIONS = [collection("vectorizer-docs"), collection("vectorizer-source"), collection("vectorizer-test")]

@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 from tests.discovery.discovery_builders import chunk
 
 from cairn.chunking.chunker import chunk_text
-from cairn.discovery.code_evidence import code_statements
 from cairn.discovery.compression import compress_evidence
-from cairn.discovery.statements import prose_statements
 from cairn.settings.discovery import CompressionConfig
 from cairn.text.verbatim import lines_of, stands_in
 
@@ -45,7 +43,18 @@ TEXTS = st.tuples(st.lists(LINES, max_size=18), st.sampled_from(["\n", "\r\n", "
     lambda t: t[1].join(t[0])
 )
 ANYTHING = st.text(alphabet=st.characters(codec="utf-8"), max_size=300)
-SIGNATURES = st.sampled_from(["", "def f(a, b):", "def f(a, b)", "The parser", "reads files."])
+DOCUMENTED = [
+    ("a.py", 'def moor(a, b):\n    """{0}"""\n    return a\n', "\n    ", "def moor(a, b)"),
+    (
+        "a.go",
+        "// {0}\nfunc Moor(a int, b int) int {{\n\treturn a\n}}\n",
+        "\n// ",
+        "func Moor(a int, b int) int",
+    ),
+    ("a.js", "/**\n * {0}\n */\nfunction moor(a, b) {{\n  return a;\n}}\n", "\n * ", "function moor(a, b)"),
+    ("a.rs", "/// {0}\nfn moor(a: u32) -> u32 {{\n    a\n}}\n", "\n/// ", "fn moor(a: u32) -> u32"),
+]
+"""Paths, code with a comment, what separates the lines of the comment, and the head that has it."""
 WINDOW = CompressionConfig(min_sentence_words=2, max_sentence_words=40)
 
 NUMBERS = st.integers(1, 9999).map(str)
@@ -78,11 +87,9 @@ def markup(draw):
     return "\n\n".join(separator.join(f"Rule {next(numbers)}: {text}" for text in part) for part in texts)
 
 
-def check(content, path, language, signature):
-    kind = "prose" if path.endswith(("md", "rst")) else "code"
+def check(content, path, kind, **fields):
     lines = re.split(r"\r\n|\r|\n", content)
-    place = {"path": path, "chunk_type": kind, "language": language, "signature": signature}
-    given_chunk = chunk(content, **place, line_range=(100, 100 + len(lines)))
+    given_chunk = chunk(content, path=path, chunk_type=kind, line_range=(100, 100 + len(lines)), **fields)
     bullets = compress_evidence([given_chunk], 50, 3, WINDOW, query="parser files")
     for bullet in bullets:
         start, end = bullet.lines
@@ -90,46 +97,40 @@ def check(content, path, language, signature):
         assert stands_in(bullet.text, lines[start - 100 : end - 100])
         assert 2 <= len(bullet.text.split()) <= 40
         assert bullet.text == " ".join(bullet.text.split())
+    return bullets
 
 
 @settings(max_examples=120)
-@given(st.one_of(TEXTS, ANYTHING), st.sampled_from(["a.md", "a.rst"]))
+@given(st.one_of(TEXTS, ANYTHING), st.sampled_from(["a.md", "a.rst", "a.txt"]))
 def test_bullets_of_documents_are_on_their_lines(content, path):
-    check(content, path, "", "")
+    check(content, path, "prose")
 
 
-@settings(max_examples=120)
-@given(
-    st.one_of(TEXTS, ANYTHING),
-    st.sampled_from(
-        [("a.py", "python"), ("a.go", "go"), ("a.js", "javascript"), ("a.tex", "latex"), ("a.sql", "sql")]
-    ),
-    SIGNATURES,
-)
-def test_bullets_of_code_are_on_their_lines(content, place, signature):
-    check(content, *place, signature)
+@settings(max_examples=60)
+@given(st.one_of(TEXTS, ANYTHING).filter(str.strip), st.sampled_from(["a.py", "a.go", "a.js", "a.sql"]))
+def test_bullets_of_any_code_are_on_their_lines(content, path):
+    for each in chunk_text(path, content):
+        check(each.text, path, "code", signature=each.signature, comment=each.comment)
 
 
-@settings(max_examples=100)
-@given(TEXTS)
-def test_every_passage_is_on_its_lines(content):
-    """`compress_evidence` drops unverified passages; the extraction should leave none to drop."""
-    lines = re.split(r"\r\n|\r|\n", content)
-    passages = prose_statements(content, markdown=True) + prose_statements(content, markdown=False)
-    passages += code_statements(content, "python", "def f(a, b):")
-    for passage in passages:
-        assert stands_in(passage.text, lines[passage.first : passage.last]), passage
+@settings(max_examples=60)
+@given(st.sampled_from(DOCUMENTED), st.lists(PROSE, min_size=1, max_size=3))
+def test_head_is_quoted_whatever_its_comment_says(documented, comment):
+    path, code, line, head = documented
+    [each] = chunk_text(path, code.format(line.join(comment)))
+    bullets = check(each.text, path, "code", signature=each.signature, comment=each.comment)
+    assert any(head in bullet.text for bullet in bullets)
 
 
 @settings(max_examples=20)
-@given(markup(), st.booleans())
-def test_sentences_without_markup_are_on_their_lines_only(content, markdown):
+@given(markup(), st.sampled_from(["a.md", "a.rst"]))
+def test_sentences_without_markup_are_on_their_lines_only(content, path):
     lines = content.split("\n")
-    passages = prose_statements(content, markdown)
-    for passage in passages:
-        assert stands_in(passage.text, lines[passage.first : passage.last]), passage
-        elsewhere = lines[: passage.first] + lines[passage.last :]
-        assert not stands_in(passage.text, elsewhere), passage
+    given_chunk = chunk(content, path=path, line_range=(0, len(lines)))
+    for bullet in compress_evidence([given_chunk], 50, 3, WINDOW):
+        first, last = bullet.lines
+        assert stands_in(bullet.text, lines[first:last])
+        assert not stands_in(bullet.text, lines[:first] + lines[last:])
 
 
 @pytest.mark.parametrize("pattern", ["README.md", "docs/*.md", "server/cairn/discovery/*.py"])
@@ -138,7 +139,7 @@ def test_bullets_of_this_project_are_on_their_lines(pattern):
         text = file.read_text(encoding="utf-8")
         for each in chunk_text(file.name, text):
             place = {"path": file.name, "line_range": (each.start_line, each.end_line)}
-            kind = {"chunk_type": each.type.value, "language": each.language, "signature": each.signature}
+            kind = {"chunk_type": each.type.value, "signature": each.signature, "comment": each.comment}
             for bullet in compress_evidence(
                 [chunk(each.text, **place, **kind)], 50, 3, WINDOW, query="evidence"
             ):

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 
 from attrs import evolve, frozen
 
+from cairn.chunking.paragraphs import Paragraph, read_paragraphs
 from cairn.context.builder import Item, as_code, one_line
 from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.languages.registry import prose_language
 from cairn.protocol import Diagnostic, Range, citation
-from cairn.text.paragraphs import Paragraph, read_paragraphs
+from cairn.text.inline_markup import strip_inline
 from cairn.text.verbatim import lines_with_ends
 
 _CURSOR, _FIRST_OPEN, _SHOWN, _OPEN = 1.0, 0.9, 0.8, 0.4
@@ -128,7 +130,6 @@ _FEWEST_WORDS = 4
 
 _IMAGE = re.compile(r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])")
 _LINK = re.compile(r"\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])|`[^`]*<[^>]*>`_+|<?https?://\S+")
-_MARKDOWN = (".md", ".markdown", ".mdx")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -177,23 +178,22 @@ def _project(reader: OverlaidReader, collection: str) -> Item | None:
 
 def _introduction(reader: OverlaidReader, path: str) -> Item | None:
     """Return the lines of a README's first paragraph of running text, if any."""
-    lines = lines_with_ends("".join(stored.chunk.text for stored in reader.page(path)))
-    markdown = path.lower().endswith(_MARKDOWN)
-    found = next(filter(_is_text, read_paragraphs(enumerate(lines), markdown)), None)
+    text = "".join(stored.chunk.text for stored in reader.page(path))
+    language = prose_language(path)
+    found = next(filter(_is_text, read_paragraphs(language, text)), None)
     if found is None:
         return None
-    first, last = found.numbers[0], found.numbers[-1] + 1
     return Item(
-        "".join(lines[first:last]),
+        "".join(lines_with_ends(text)[found.first : found.last]),
         title="",
         score=_README,
         path=path,
-        lines=(first, last),
+        lines=(found.first, found.last),
         quoted=True,
-        language="markdown" if markdown else "",
+        language="markdown" if language == "markdown" else "",
     )
 
 
 def _is_text(found: Paragraph) -> bool:
-    without_links = _LINK.sub(" ", _IMAGE.sub(" ", found.text))
-    return not found.item and len(_WORD.findall(without_links)) >= _FEWEST_WORDS
+    without_links = _LINK.sub(" ", _IMAGE.sub(" ", strip_inline(found.source).text))
+    return not found.is_item and len(_WORD.findall(without_links)) >= _FEWEST_WORDS

@@ -8,16 +8,14 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from pathlib import PurePosixPath
+from itertools import chain, islice
 
 from attrs import evolve, frozen
 
 from cairn.discovery.categories import categorize
-from cairn.discovery.code_evidence import code_statements
 from cairn.discovery.preparation import QueryTerms
-from cairn.discovery.statements import Statement, prose_statements
-from cairn.languages.registry import language_of_fence
+from cairn.discovery.statements import Statement, code_statements, prose_statements
+from cairn.languages.registry import PROSE_LANGUAGES, detect_language, prose_language
 from cairn.protocol.discovery_messages import Bullet, ScoredChunk
 from cairn.protocol.search_messages import citation, whole_lines
 from cairn.retrieval.introductions import (
@@ -29,7 +27,7 @@ from cairn.retrieval.introductions import (
 )
 from cairn.settings.discovery import BulletCategory, CompressionConfig
 from cairn.text.uris import file_uri
-from cairn.text.verbatim import lines_of, stands_in
+from cairn.text.verbatim import lines_of
 from cairn.workspace.collections import FileKind, file_kind
 
 MAX_BULLETS_PER_CHUNK = 3
@@ -58,18 +56,12 @@ LEANING_FIT = 0.7
 """The factor for the score of a sentence that depends on its context (`Statement.leaning`)."""
 SUBJECT_WORDS = 4
 """The number of words at the start of a sentence that must contain its subject."""
-_MOST_READ = 1_000
-_read_code = lru_cache(maxsize=_MOST_READ)(code_statements)
-_read_prose = lru_cache(maxsize=_MOST_READ)(prose_statements)
-"""Caches of what was read, 2.7 MB in total. The next question often finds the same chunks."""
-_SPARE = 2.0
-"""The number of candidates per requested bullet after which weaker chunks are not read."""
+MAX_CHUNKS = 20
+"""The number of chunks with candidates after which weaker chunks are not read."""
 
 _WORD = re.compile(r"\w+")
 _CODE_TYPES = frozenset({"code", "config", "cmd", "api"})
 """The chunk types of code. In a document, such a chunk is a fence, which is not evidence, or prose."""
-_PROSE_EXTENSIONS = frozenset({"md", "markdown", "mdx", "mkd", "rst", "txt", "adoc", "asciidoc", "org"})
-_MARKDOWN_EXTENSIONS = frozenset({"", "md", "markdown", "mdx", "mkd", "ipynb"})
 
 
 def compress_evidence(
@@ -103,20 +95,6 @@ def compress_evidence(
     return [_bullet(candidate, scale, sources, config.include_citations) for candidate in chosen]
 
 
-def _candidates(
-    chunks: Sequence[ScoredChunk], terms: QueryTerms, config: CompressionConfig, max_bullets: int
-) -> list[_Candidate]:
-    """Return the statements that may become bullets, best first. Chunks without better ones are not read."""
-    bounds = [(_most(terms, chunk), chunk) for chunk in chunks if _may_answer(terms.about, chunk)]
-    bounds.sort(key=lambda pair: -pair[0])
-    found: list[_Candidate] = []
-    for bound, chunk in bounds:
-        if sum(candidate.score >= bound for candidate in found) >= _SPARE * max_bullets:
-            break
-        found.extend(_best_of(chunk, terms, config))
-    return sorted(found, key=_Candidate.order)
-
-
 def _chosen(
     chunks: Sequence[ScoredChunk],
     terms: QueryTerms,
@@ -124,24 +102,33 @@ def _chosen(
     max_per_doc: int,
     config: CompressionConfig,
 ) -> list[_Candidate]:
-    candidates = _candidates(chunks, terms, config, max_bullets)
+    candidates = _candidates(chunks, terms, config)
     least = LEAST_SHARE * candidates[0].score if terms.about and candidates else 0.0
     chosen: list[_Candidate] = []
     word_sets: list[frozenset[str]] = []
-    contributing: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
+    used: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
     for candidate in candidates:
         if len(chosen) == max_bullets:
             break
         if candidate.score < least and not _owns(terms.about, candidate.chunk, candidate.statement):
             continue
-        documents = contributing[_document(candidate.chunk)]
+        document, doc_id = _document(candidate.chunk), candidate.chunk.doc_id
         words = frozenset(_WORD.findall(candidate.statement.text.lower()))
-        has_place = candidate.chunk.doc_id in documents or len(documents) < max_per_doc
+        has_place = doc_id in used[document] or len(used[document]) < max_per_doc
         if has_place and not any(len(words & other) > SAME_TEXT * len(words | other) for other in word_sets):
-            documents.add(candidate.chunk.doc_id)
+            used[document].add(doc_id)
             chosen.append(candidate)
             word_sets.append(words)
     return chosen
+
+
+def _candidates(
+    chunks: Sequence[ScoredChunk], terms: QueryTerms, config: CompressionConfig
+) -> list[_Candidate]:
+    """Return the statements that may become bullets, best first. The weakest chunks are not read."""
+    ordered = sorted(chunks, key=lambda chunk: (-chunk.score, chunk.doc_id))
+    read = (_best_of(chunk, terms, config) for chunk in ordered if _may_answer(terms.about, chunk))
+    return sorted(chain.from_iterable(islice(filter(None, read), MAX_CHUNKS)), key=_Candidate.order)
 
 
 def _score(
@@ -172,27 +159,25 @@ def _introduction(about: OverviewSubject, chunk: ScoredChunk, statement: Stateme
 
 def _adds(about: OverviewSubject, chunk: ScoredChunk, statement: Statement) -> bool:
     """Return whether an overview may use the statement though it does not name the subject."""
-    is_placed = _category(chunk, statement) not in (BulletCategory.OTHER, BulletCategory.DEFINITION)
-    return is_placed and _owns(about, chunk, statement)
-
-
-def _most(terms: QueryTerms, chunk: ScoredChunk) -> float:
-    """Return an upper bound of the scores of the statements in the chunk."""
-    if not terms.groups:
-        return chunk.score
-    covered = 1.0 if terms.about else terms.coverage(chunk.content)
-    return CHUNK_SHARE * chunk.score + (1 - CHUNK_SHARE) * (START_SHARE + (1 - START_SHARE) * covered)
+    if not _owns(about, chunk, statement):
+        return False
+    return _category(chunk, statement) not in (BulletCategory.OTHER, BulletCategory.DEFINITION)
 
 
 def _may_answer(about: OverviewSubject | None, chunk: ScoredChunk) -> bool:
-    """Return whether the chunk may give evidence. Overviews use no tests or lists of maintainers."""
+    """Return whether the chunk may give evidence. An overview uses its subject's documents and other chunks
+    that name it, but no tests or lists of maintainers."""
     if about is None:
         return True
     path, headings = chunk.metadata.file_path, chunk.metadata.header_path.split(" > ")
     kind = file_kind(path)
     if kind is not FileKind.DOCS and not _is_code(chunk):  # For example, a script without a grammar.
         return False
-    return kind not in (FileKind.TESTS, FileKind.EXAMPLES) and not is_project_upkeep(headings, path)
+    if kind in (FileKind.TESTS, FileKind.EXAMPLES) or is_project_upkeep(headings, path):
+        return False
+    line = _first_line(chunk)
+    is_own = about.owns(path, chunk.collection, line) or _opens(about, chunk, line)
+    return is_own or about.names(chunk.content)
 
 
 def _first_line(chunk: ScoredChunk) -> int:
@@ -257,31 +242,24 @@ def _best_of(chunk: ScoredChunk, terms: QueryTerms, config: CompressionConfig) -
     lines = lines_of(chunk.content)
     best: list[_Candidate] = []
     for candidate in sorted(candidates, key=_Candidate.order):
-        statement = candidate.statement
         if len(best) == MAX_BULLETS_PER_CHUNK:
             break
-        if not any(statement.text in other.statement.text for other in best) and stands_in(
-            statement.text, lines[statement.first : statement.last]
-        ):
-            best.append(candidate)
+        is_part = any(candidate.statement.text in other.statement.text for other in best)
+        if not is_part and (verified := candidate.statement.verified(lines)):
+            best.append(evolve(candidate, statement=verified))
     return best
 
 
 def _statements(chunk: ScoredChunk, min_words: int) -> list[Statement]:
-    metadata = chunk.metadata
+    place = chunk.metadata
     if _is_code(chunk):
-        language = language_of_fence(metadata.language or metadata.file_extension)
-        return _read_code(chunk.content, language, metadata.signature, min_words)
-    return _read_prose(chunk.content, _extension_of(chunk) in _MARKDOWN_EXTENSIONS, min_words)
+        return code_statements(chunk.content, place.signature, place.comment)
+    return prose_statements(chunk.content, prose_language(place.file_path), min_words)
 
 
 def _is_code(chunk: ScoredChunk) -> bool:
-    return chunk.metadata.chunk_type in _CODE_TYPES and _extension_of(chunk) not in _PROSE_EXTENSIONS
-
-
-def _extension_of(chunk: ScoredChunk) -> str:
     place = chunk.metadata
-    return (place.file_extension or PurePosixPath(place.file_path).suffix.removeprefix(".")).lower()
+    return place.chunk_type in _CODE_TYPES and detect_language(place.file_path) not in PROSE_LANGUAGES
 
 
 def _source_ids(chunks: Iterable[ScoredChunk]) -> dict[str, str]:

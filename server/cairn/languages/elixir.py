@@ -121,6 +121,4 @@ ELIXIR = Language(
     queries=(_QUERIES,),
     imports=Imports(_modules, _names, resolvers={"ex": _resolve}, namespaced=frozenset({"ex"})),
     scoping=Scoping(selves="__MODULE__", supers="", bare_members=True, runs_by_name=True),
-    heads_end="line",
-    has_docstrings=True,
 )

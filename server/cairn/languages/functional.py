@@ -93,7 +93,6 @@ ERLANG = Language(
         clauses=True,
     ),
     imports=Imports(pattern("file", r"-include(?:_lib)?\([ \t]*\"([^\"\n]+)\""), resolvers=FILES),
-    percent_comments=True,
 )
 HASKELL = Language(
     "haskell",
@@ -104,7 +103,6 @@ HASKELL = Language(
         pattern("hs", r"import[ \t]+(?:safe[ \t]+)?(?:qualified[ \t]+)?([A-Z][\w.]*)", "."),
         resolvers={"hs": by_path((".hs", ".lhs", ".hsc"))},
     ),
-    heads_end="line",
 )
 NIX = Language(
     "nix",

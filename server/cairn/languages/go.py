@@ -132,5 +132,4 @@ GO = Language(
         manifests={"go.mod": pattern("=go", r"module[ \t]+\"?([^\s\"]+)")},
     ),
     scoping=Scoping(Visibility.FOLDER, selves="", passes_functions=True),
-    heads_end="line",
 )

@@ -269,7 +269,6 @@ KOTLIN = Language(
     imports=_IMPORTS,
     scoping=_SCOPING,
     family="jvm",
-    heads_end="line",
 )
 SCALA = Language(
     "scala",
@@ -280,5 +279,4 @@ SCALA = Language(
     imports=_IMPORTS,
     scoping=evolve(_SCOPING, runs_by_name=True),
     family="jvm",
-    heads_end="line",
 )

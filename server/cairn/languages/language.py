@@ -107,12 +107,6 @@ class Language:
     """The family, whose languages can call each other; by default the language alone."""
     sigil: str = ""
     """A mark before variables that is not part of their names."""
-    heads_end: frozenset[str] = field(default="", converter=_words)
-    """What else than a bracket or `;` ends the head of a definition: `:`, or `line` for the end of a line."""
-    has_docstrings: bool = False
-    """Whether a string in triple quotes at the start of a line is documentation."""
-    percent_comments: bool = False
-    """Whether `%` starts a comment."""
 
     @family.default
     def _own_family(self) -> str:

@@ -188,8 +188,6 @@ PYTHON = Language(
     queries=(_QUERIES,),
     imports=Imports(_modules, _names, resolvers={"py": _resolve}),
     scoping=Scoping(selves="self cls", constructors="__init__ __new__"),
-    heads_end=":",
-    has_docstrings=True,
 )
 STARLARK = Language(
     "starlark",

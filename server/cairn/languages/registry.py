@@ -105,6 +105,13 @@ def category(name: str) -> Category:
     return facts_of(name).category
 
 
+def prose_language(path: str) -> str:
+    """Return the prose language of the document at `path`. Cells of notebooks and unknown files have the most
+    common one, Markdown."""
+    found = detect_language(path)
+    return found if found in PROSE_LANGUAGES else "markdown"
+
+
 def nearest_language(name: str) -> str:
     """Return the known language most similar to `name`, "" if none is similar: `pyton` → `python`."""
     return nearest(name.lower(), sorted(KNOWN_LANGUAGES))

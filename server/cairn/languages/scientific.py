@@ -64,8 +64,6 @@ JULIA = Language(
     interpreters="julia",
     syntax=_JULIA,
     imports=Imports(pattern("file", r"[ \t]*include\([ \t]*\"([^\"\n]+)\"", relative=True), resolvers=FILES),
-    heads_end="line",
-    has_docstrings=True,
 )
 R = Language(
     "r",

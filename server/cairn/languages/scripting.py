@@ -51,7 +51,6 @@ LUA = Language(
         ),
         resolvers={"lua": by_path((".lua", "/init.lua", ".luau"))},
     ),
-    heads_end="line",
 )
 
 PERL = Language(

@@ -69,5 +69,4 @@ SWIFT = Language(
     syntax=_SYNTAX,
     queries=(_QUERIES,),
     scoping=Scoping(Visibility.WORKSPACE, selves="self Self", constructors="init", bare_members=True),
-    heads_end="line",
 )

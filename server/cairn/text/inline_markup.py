@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import html
 import re
-from bisect import bisect_left
 from collections import Counter
 
 from attrs import define, field, frozen
@@ -68,12 +67,6 @@ class Stripped:
     text: str
     places: tuple[int, ...] | range
     """The position in the source of each character of `text`."""
-    constructs: tuple[tuple[int, int], ...] = ()
-    """The constructs that span several lines of the source, as ranges `[start, end)`."""
-
-    def position(self, place: int) -> int:
-        """Return the offset in `text` of the source's character at `place`, or of the next remaining one."""
-        return bisect_left(self.places, place)
 
 
 def strip_inline(source: str) -> Stripped:
@@ -102,7 +95,6 @@ class _Edits:
     source: str
     _replaced: list[tuple[int, int, str]] = field(factory=list)
     _opaque: list[tuple[int, int]] = field(factory=list)
-    _constructs: list[tuple[int, int]] = field(factory=list)
     _open_marks: Counter[str] = field(factory=Counter)
     """How many marks of each kind are open. Searching for one in vain would take quadratic time."""
 
@@ -119,7 +111,7 @@ class _Edits:
             position = end
         pieces.append(self.source[position:])
         places.extend(range(position, len(self.source)))
-        return Stripped(*_collapsed("".join(pieces), places), tuple(self._constructs))
+        return Stripped(*_collapsed("".join(pieces), places))
 
     def read_constructs(self) -> None:
         position = 0
@@ -137,8 +129,6 @@ class _Edits:
             else:
                 self._read(found)
                 position = found.end()
-            if "\n" in found[0]:
-                self._constructs.append(found.span())
 
     def _read(self, found: re.Match[str]) -> None:
         replacement = _replacement(found)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import functools
 import io
 import re
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from cairn.text.inline_markup import strip_inline
 
@@ -54,7 +56,7 @@ def stands_in(text: str, lines: Iterable[str]) -> bool:
     """
     readings = _readings(tuple(lines))
     parts = [_folded(without_mark(part)) for part in text.split(OMISSION)]
-    return all(parts) and any(_in_order(parts, reading) for reading in readings)
+    return any(_span(parts, reading) for reading in readings)
 
 
 @functools.lru_cache(16)  # A long line contains many sentences.
@@ -68,14 +70,35 @@ def _folded(text: str) -> str:
     return " ".join(_PASSED_OVER.sub("", text).split())
 
 
-def _in_order(parts: Iterable[str], reading: str) -> bool:
-    position = 0
+def find_lines(text: str, lines: Sequence[str]) -> tuple[int, int] | None:
+    """Return the first lines `[first, last)` that contain `text` with its markup; None if none do."""
+    reading, starts, numbers = _numbered_reading(tuple(lines))
+    span = _span(list(map(_folded, text.split(OMISSION))), reading)
+    if span is None:
+        return None
+    first, last = (numbers[bisect_right(starts, place) - 1] for place in (span[0], span[1] - 1))
+    return first, last + 1
+
+
+@functools.lru_cache(1)
+def _numbered_reading(lines: tuple[str, ...]) -> tuple[str, list[int], list[int]]:
+    """Return the lines with text, joined, and for each its offset there and its number."""
+    folded = {number: bare for number, line in enumerate(lines) if (bare := _folded(without_mark(line)))}
+    starts = accumulate((len(bare) + 1 for bare in folded.values()), initial=0)
+    return " ".join(folded.values()), list(starts), list(folded)
+
+
+def _span(parts: Sequence[str], reading: str) -> tuple[int, int] | None:
+    """Return the range of `reading` that contains all parts, in order; None if it does not contain them."""
+    if not all(parts):
+        return None
+    first = position = find_words(parts[0], reading)
     for part in parts:
-        start = find_words(part, reading, position)
+        start = find_words(part, reading, max(position, 0))
         if start < 0:
-            return False
+            return None
         position = start + len(part)
-    return True
+    return first, position
 
 
 def find_words(part: str, reading: str, position: int = 0) -> int:
