@@ -31,6 +31,7 @@ from cairn.cli.main import question_of
 from cairn.cli.output import display
 from cairn.cli.query_commands import DIRECTIONS
 from cairn.cli.question import Question
+from cairn.discovery.layout import MARK, OMITTED
 from cairn.engine.engine import Engine
 from cairn.paths import workspace_dir
 from cairn.text.verbatim import lines_of
@@ -181,34 +182,46 @@ def terminal_results(text: str, _: str) -> Facts:
     return found
 
 
-_EXCERPT = re.compile(r"=== (?P<path>.+?):(?P<first>\d+)(?:-(?P<last>\d+))?(?:  (?P<name>.+))?")
-_CITED = re.compile(r" *\d+  (?P<path>.+?)#L(?P<first>\d+)-L(?P<last>\d+)(?:  (?P<about>.+))?")
+_PLACES = "More on request"
+_NAMED = re.compile(r"  (?P<lines>\d+(?:-\d+)?) (?P<about>.+)")
+_LINKED = re.compile(r"(?P<path>\S.*?):(?P<lines>\d+(?:-\d+)?)  (?P<about>.+)")
+_NUMBER = re.compile(r" *(?P<number>\d+)(?: (?P<line>.*))?")
 
 
 def compact_excerpts(text: str, _: str) -> Facts:
-    found, path, number = Facts(), "", 0
+    """Return the named places as facts, and the quoted lines without their indentation."""
+    found, path, number, is_place = Facts(), "", 0, False
     for line in text.split("\n"):
-        if match := _EXCERPT.fullmatch(line):
-            path, number = match["path"], int(match["first"])
-            lines = f"{number}-{match['last'] or number}"
-            found.facts.add((path, lines, match["name"] or ""))
+        if line == f"{_PLACES}:":
+            is_place = True
+        elif line.startswith(MARK):
+            path, is_place = line.removeprefix(MARK), False
         elif line.startswith("more: "):
             path = ""
-        elif path:
-            found.lines.add((path, number, line))
-            number += 1
+        elif is_place and (match := _NAMED.fullmatch(line)):
+            found.facts.add((path, match["lines"], match["about"]))
+        elif is_place:
+            path = line
+        elif path and not line.startswith(OMITTED):
+            numbered = _NUMBER.fullmatch(line)
+            number = int(numbered["number"]) if numbered else number + 1
+            quoted = (numbered["line"] or "") if numbered else line
+            found.lines.add((path, number, quoted.strip()))
     return found
 
 
 def terminal_excerpts(text: str, _: str) -> Facts:
-    found, path = Facts(), ""
+    """Return the same of a terminal."""
+    found, path, is_place = Facts(), "", False
     for line in text.split("\n"):
-        if match := _CITED.fullmatch(line):
-            path = match["path"]
-            lines = f"{match['first']}-{match['last']}"
-            found.facts.add((path, lines, match["about"] or ""))
+        if line.strip("─ ") == _PLACES:
+            is_place = True
+        elif is_place and (match := _LINKED.fullmatch(line.strip())):
+            found.facts.add((match["path"], match["lines"], match["about"]))
         elif path and (match := _SHOWN.fullmatch(line)):
-            found.lines.add((path, int(match[1]), match[2]))
+            found.lines.add((path, int(match[1]), match[2].strip()))
+        elif line and not line.startswith((" ", ":")):
+            path = line
     return found
 
 
@@ -247,9 +260,11 @@ def differences(engine: Engine, folder: Path, *command: str) -> tuple[Difference
     compact = read_compact("\n".join(_pages(question, engine)), command[0])
     terminal = read_terminal(_printed(question, engine), command[0])
     only = [[*compact.facts - terminal.facts], [*terminal.facts - compact.facts]]
-    if command[0] == "discover":  # The budget of the prompt decides about the excerpts.
+    is_discovery = command[0] == "discover"
+    if is_discovery:  # The budget of the prompt decides about the places.
         only = _named_otherwise(compact, terminal)
-    untrue = [each for each in (*compact.lines, *terminal.lines) if not _is_true(folder, *each)]
+    shown = (*compact.lines, *terminal.lines)
+    untrue = [each for each in shown if not _is_true(folder, *each, is_dedented=is_discovery)]
     return Difference(command, *only, untrue), compact
 
 
@@ -275,17 +290,19 @@ def _printed(question: Question, engine: Engine) -> str:
 
 
 def _named_otherwise(compact: Facts, terminal: Facts) -> list[list[Fact]]:
-    """Return the excerpts of the same lines that have another name."""
+    """Return the places of the same lines that have another name."""
     named = {(path, lines): about for path, lines, about in terminal.facts}
     both = [(path, lines, name) for path, lines, name in compact.facts if (path, lines) in named]
     differ = [each for each in both if not named[each[0], each[1]].startswith(each[2])]
     return [differ, [(path, lines, named[path, lines]) for path, lines, _ in differ]]
 
 
-def _is_true(folder: Path, path: str, number: int, text: str) -> bool:
+def _is_true(folder: Path, path: str, number: int, text: str, *, is_dedented: bool) -> bool:
     lines = lines_of(read_text(folder / path) or "")
-    is_cut = text.startswith(" (a line of ")
-    return number <= len(lines) and (is_cut or lines[number - 1].expandtabs(4) == text.expandtabs(4))
+    if number > len(lines):
+        return False
+    line = lines[number - 1].strip() if is_dedented else lines[number - 1]
+    return text.startswith(" (a line of ") or line.expandtabs(4) == text.expandtabs(4)
 
 
 def main() -> None:

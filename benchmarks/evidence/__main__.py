@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from attrs import evolve, field, frozen
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -36,13 +35,13 @@ from cairn import protocol
 from cairn.engine.host import Host
 from cairn.engine.runner import answer
 from cairn.retrieval import window_ranking
-from cairn.retrieval.candidates import Floats
-from cairn.retrieval.window_columns import Windows
 from cairn.settings.tree import Settings
 
 QUESTIONS = Path(__file__).with_name("questions.json")
 _BUDGETS = (1_000, 2_000, 4_000)
 _LEAST_LETTERS = 4
+_ALMOST_NOTHING = 1e-9
+"""The weight of a signal that is left out. The verdict still needs its value."""
 
 Line = tuple[str, int]
 """A path and a 0-based number."""
@@ -155,7 +154,7 @@ def without_each_signal(ask: Callable[[], Sequence[Counted]], before: Sequence[C
     try:
         for left_out in every:
             window_ranking.SIGNALS = tuple(
-                evolve(signal, value=_nothing) if signal is left_out else signal for signal in every
+                evolve(signal, weight=_ALMOST_NOTHING) if signal is left_out else signal for signal in every
             )
             now = figures(ask())
             changes[left_out.title] = {
@@ -166,10 +165,6 @@ def without_each_signal(ask: Callable[[], Sequence[Counted]], before: Sequence[C
     finally:
         window_ranking.SIGNALS = every
     return changes
-
-
-def _nothing(windows: Windows) -> Floats:
-    return np.zeros(len(windows.texts))
 
 
 def main() -> None:

@@ -326,9 +326,9 @@ def test_shared_indentation_is_cut_and_the_definition_around_is_named(folder_of:
     assert excerpt.text.startswith("        self.berth")
     first, *others = file_text([excerpt], PLAIN).splitlines()[1:]
     assert first == "… moor_ship"
+    berth = last.first - 2
     assert (
-        others[0]
-        == f"{excerpt.range.start.line + 1} self.berth_{last.first - 2}.moor(ship, margin={last.first - 2})"
+        others[0].strip() == f"{excerpt.range.start.line + 1} self.berth_{berth}.moor(ship, margin={berth})"
     )
     numbers = [line[:4].strip() for line in others if line[:4].strip()]
     assert all(int(number) % 5 == 0 for number in numbers[1:])

@@ -247,3 +247,13 @@ def test_best_chunks_may_be_in_one_file(folder_of: FolderOf) -> None:
     found = folder.best_chunks("how is the load of a crane lowered and raised from the quay")
     assert [each.stored.path for each in found[:2]] == ["port/cranes.py", "port/cranes.py"]
     assert len({each.stored.id for each in found}) == len(found)
+
+
+def test_terms_in_several_windows_of_a_definition_count_together(folder_of: FolderOf) -> None:
+    lines = [f"    crane.lift(crate_{n})\n" for n in range(30)]
+    lines[1], lines[-1] = "    paint(anchor)\n", "    paint(buoy)\n"
+    found = folder_of({"port/yard.py": f"def tidy(crane):\n{''.join(lines)}"}).strength(
+        "how are anchor and buoy tidied"
+    )
+    assert found is not None
+    assert max(map(len, found.terms_by_definition)) == 3
