@@ -1,5 +1,6 @@
-"""Make two code bases that no language model has read: this project's code without its documents, and a
-public library whose words are replaced by others.
+"""Make two code bases that no language model has read.
+
+They are this project's code without its documents, and a public library whose words are replaced by others.
 
     python benchmarks/evidence/unpublished.py own COMMIT DEST
     python benchmarks/evidence/unpublished.py renamed CHECKOUT DEST

@@ -196,11 +196,11 @@ def test_passages_and_thresholds_decide_long_questions(
 def test_evidence_with_the_words_in_one_definition_is_not_weak() -> None:
     words = frozenset(range(len(understand(LONG).terms)))
     assert len(words) > 4
-    held = evolve(BETWEEN, terms_by_definition=(frozenset({0}), words - {0}))
-    assert judged_by(held).message == ""
+    together = evolve(BETWEEN, terms_by_definition=(frozenset({0}), words - {0}))
+    assert judged_by(together).message == ""
     scattered = evolve(BETWEEN, terms_by_definition=tuple(frozenset({term}) for term in words))
     assert judged_by(scattered).message == WEAK
-    assert judged_by(evolve(held, similarity=0.1, terms_by_file=())).action == "noMatch"
+    assert judged_by(evolve(together, similarity=0.1, terms_by_file=())).action == "noMatch"
 
 
 def test_near_passages_answer_without_a_word_of_the_question() -> None:

@@ -52,7 +52,7 @@ the share of the query in one file's passages, the number of names that no passa
 question asks if something exists. The weights are fitted and rounded (`benchmarks/answers/verdicts.py
 --fit`)."""
 BIAS = -9.4
-_HELD = 0.7
+_CONTAINED = 0.7
 """The share of a query's words, weighted by inverse document frequency, from which evidence that has them in
 one definition is never weak."""
 _ASKS_WHICH = re.compile(
@@ -132,11 +132,11 @@ def judge(
     # A name is meant literally, and translations word by word have lower similarities.
     likely = None if query.is_symbol or query.language else likelihood(query, shares, strength)
     introduction = _introduction(judged, strength)
-    is_held = strength is not None and _covered(shares, strength.terms_by_definition) >= _HELD
+    has_words = strength is not None and _covered(shares, strength.terms_by_definition) >= _CONTAINED
     decision = (
         introduction
         or _several(query, found, settings)
-        or _decide(query, judged, settings, coverage, likely, is_held)
+        or _decide(query, judged, settings, coverage, likely, has_words)
     )
     return _verdict(query, decision, _lead(found), coverage)
 
@@ -182,7 +182,7 @@ def _decide(
     settings: VerdictSettings,
     coverage: float,
     likely: float | None,
-    is_held: bool,
+    has_words: bool,
 ) -> _Decision:
     if judged and judged[0].is_exact:
         rival = _namesake(query, judged[0], judged, settings) if judged[0].defined else None
@@ -201,7 +201,7 @@ def _decide(
         return _NOTHING
     top = _explained(query, judged) or judged[0]
     if likely is not None and not is_short:
-        is_sure = is_held or likely >= settings.sure_evidence
+        is_sure = has_words or likely >= settings.sure_evidence
         return Action.ANSWER, "" if is_sure else WEAK, (top,)
     if rival := _namesake(query, top, judged, settings):
         return _between(top, rival)

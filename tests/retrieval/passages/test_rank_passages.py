@@ -169,7 +169,7 @@ def test_a_call_uses_a_name_but_its_definition_does_not(port: FolderWithPassages
 
 
 def test_a_flow_shows_its_steps(port: FolderWithPassages) -> None:
-    passages = port.passages("What happens when a ship arrives, step by step?")[:4]
+    passages = port.passages("What happens when a ship arrives, step by step?")[:5]
     assert {(passage.stored.path, passage.reason) for passage in passages} >= {
         ("harbour/arrival.py", "calls `moor_ship`"),
         ("harbour/mooring.py", "called by `receive`"),
