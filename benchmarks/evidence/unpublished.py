@@ -4,6 +4,8 @@ They are this project's code without its documents, and a public library whose w
 
     python benchmarks/evidence/unpublished.py own COMMIT DEST
     python benchmarks/evidence/unpublished.py renamed CHECKOUT DEST
+
+The library is rq, at the commit that `questions.json` names.
 """
 
 from __future__ import annotations
