@@ -5,23 +5,25 @@ ranking does."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from attrs import define, field, frozen
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.references.edges import Edge
 from cairn.index.references.edges import Place as Definition
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.places import TOP, Outline, outlines
 from cairn.retrieval.windows import Passage
+from cairn.workspace.collections import FileKind, file_kind
 
 _RANKED = 100
 """How many of the best passages are grouped by definition."""
 _BY_THREE = 0.5
 """The weight of the mean of a definition's three best passages in its worth. The best alone has the rest."""
-_USED, _CALLING = 0.5, 0.1
+_USED, _CALLING = 0.5, 0.5
 """What a definition gains if the shown lines use it, or if it calls one that they show."""
 _MOST_REFERENCES = 100
 """How many references of the shown lines are followed."""
@@ -32,7 +34,9 @@ _LONGEST, _LONGEST_CONTAINER = 200, 100
 """The maximum number of lines of a place, and of a type, of which the members are named if it is longer."""
 _SHOWN = 0.6
 """The share of a place's lines that, if shown, leave nothing to name."""
-_LEAST_CONFIDENCE = 0.5
+_LEAST_CONFIDENCE = 0.3
+_BESIDE = 0.5
+"""The factor for references from tests and examples."""
 _MOST_OF_A_FILE = 15
 _SECTION = 0.7
 """The factor for the worth of a section of a document: those of a long manual would fill the list."""
@@ -133,10 +137,11 @@ class Elsewhere:
                 if edge.target is not None and edge.confidence >= _LEAST_CONFIDENCE:
                     by = edge.enclosing.name if edge.enclosing else lines.path.rpartition("/")[2]
                     how = "called" if edge.target.kind in CALLABLE else "used"
-                    self._add(folder, edge.target, _USED * edge.confidence, f"{how} by {by}")
+                    self._add(folder, edge.target, _USED * _trust(edge), f"{how} by {by}")
         for called in sorted(heights, key=lambda each: -heights[each])[:_FOLLOWED]:
-            for definition, confidence in _callers(graph, called):
-                self._add(folder, definition, _CALLING * confidence, f"calls {called.name}")
+            for edge in _calls_of(graph, called):
+                if edge.enclosing is not None:
+                    self._add(folder, edge.enclosing, _CALLING * _trust(edge), f"calls {called.name}")
 
     def _add(self, folder: int, found: Definition, worth: float, relation: str) -> None:
         lines = Lines(folder, found.path, found.start_line, found.end_line)
@@ -148,8 +153,15 @@ class Elsewhere:
             self._worth[lines] += worth
 
 
-def _callers(graph: ReferenceGraph, called: Definition) -> Iterator[tuple[Definition, float]]:
-    if graph.is_mentioned_in(called.name, _MOST_CALLING_FILES):
-        for edge in graph.callers([called], _MOST_CALLERS).found:
-            if edge.enclosing is not None and edge.confidence >= _LEAST_CONFIDENCE:
-                yield edge.enclosing, edge.confidence
+def _calls_of(graph: ReferenceGraph, called: Definition) -> Sequence[Edge]:
+    return (
+        graph.callers([called], _MOST_CALLERS).found
+        if graph.is_mentioned_in(called.name, _MOST_CALLING_FILES)
+        else ()
+    )
+
+
+def _trust(edge: Edge) -> float:
+    """Return how much a reference counts, 0 to 1. An unsure one still gives a name to choose."""
+    beside = file_kind(edge.path) in (FileKind.TESTS, FileKind.EXAMPLES)
+    return (0.5 + edge.confidence / 2) * (_BESIDE if beside else 1.0)
