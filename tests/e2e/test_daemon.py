@@ -192,8 +192,8 @@ async def test_discover_cites_the_lines_of_its_evidence(harbour: Daemon) -> None
             assert stands_in(evidence["text"], lines[start:end])
         else:
             assert evidence["text"] == "\n".join(lines[start:end])
-            assert evidence["citation"] in answer["answerPrompt"]
-            assert evidence["text"] in answer["answerPrompt"]
+            assert f"### {evidence['path']}\n" in answer["answerPrompt"]
+            assert all(line.strip() in answer["answerPrompt"] for line in lines[start:end])
     assert set(answer["metrics"]["stages"]) == {
         "filter_collections", "score_collections", "expand_queries_baseline", "broad_discovery",
         "semantic_focus", "promote_readme", "compress_evidence", "build_answer_plan", "render_llm_prompt",

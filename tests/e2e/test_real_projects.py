@@ -84,10 +84,10 @@ def test_the_script_of_the_readme_answers_a_question(projects: dict[str, Path]) 
     question = "how does digest authentication work"
     seen = _script(str(projects["httpx"]), question, "--color", "always")
     assert seen.returncode == 0
-    assert "httpx/_auth.py#L" in seen.stdout
+    assert "httpx/_auth.py" in seen.stdout
     assert "DigestAuth" in seen.stdout
     compact = _script(str(projects["httpx"]), question)
-    assert compact.stdout.startswith("=== httpx/_auth.py:")
+    assert compact.stdout.startswith("=== httpx/_auth.py\n")
     prompt = _script(str(projects["httpx"]), question, "--prompt")
     assert f"## Question\n{question}" in prompt.stdout
 

@@ -73,7 +73,8 @@ async def test_the_stages_in_a_row_give_what_discover_gives(both: Daemon, query:
     plan = parts["buildAnswerPlan"]["plan"]
     sections = [{**section, "bullets": rounded(section["bullets"])} for section in plan["sections"]]
     assert {**plan, "sections": sections} == whole["plan"]
-    params = {"plan": plan, "bullets": whole["bullets"], "query": query, "excerpts": whole["excerpts"]}
+    params = {"plan": plan, "bullets": whole["bullets"], "query": query}
+    params |= {name: whole[name] for name in ("excerpts", "elsewhere")}
     prompt = await both.request("cairn/renderPrompt", params)
     verdict = whole["verdict"]
     if verdict["action"] == "noMatch":  # a single stage has no verdict, and asks no question in return

@@ -45,7 +45,7 @@ async def test_partial_results_add_up_to_the_answer(harbour: Daemon) -> None:
         "broad_discovery": {"chunks"},
         "semantic_focus": {"chunks"},
         "promote_readme": {"chunks"},
-        "compress_evidence": {"bullets", "excerpts"},
+        "compress_evidence": {"bullets", "excerpts", "elsewhere"},
         "build_answer_plan": {"plan"},
         "render_llm_prompt": {"answerPrompt"},
     }
@@ -53,7 +53,7 @@ async def test_partial_results_add_up_to_the_answer(harbour: Daemon) -> None:
     latest: dict[str, Any] = {}
     for value in values:
         latest |= value
-    parts = ("answerPrompt", "plan", "bullets", "chunks", "excerpts", "metrics")
+    parts = ("answerPrompt", "plan", "bullets", "chunks", "excerpts", "elsewhere", "metrics")
     assert {part: latest[part] for part in parts} == {part: answer[part] for part in parts}
     assert answer["answerPrompt"]
     assert latest["chunks"] != next(value["chunks"] for value in values if "chunks" in value)

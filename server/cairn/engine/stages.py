@@ -150,6 +150,7 @@ def render(request: Request, params: protocol.RenderPromptParams) -> protocol.Pr
         count_tokens,
         query.text if query.terms else "",
         excerpts=params.excerpts,
+        elsewhere=params.elsewhere,
     )
     return protocol.PromptAnswer(prompt, count_tokens(prompt) if prompt else 0)
 

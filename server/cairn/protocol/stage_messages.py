@@ -24,6 +24,7 @@ from cairn.protocol.discovery_messages import (
     CollectionRef,
     DiscoverFilter,
     Excerpt,
+    NamedPlace,
     ScoredChunk,
 )
 from cairn.schema.bounds import MAX_NUMBER, Bounds, at_most, within
@@ -207,6 +208,8 @@ class RenderPromptParams:
     excerpts: tuple[Excerpt, ...] = field(default=(), metadata=at_most(items=MAX_BULLETS))
     """The excerpts of `cairn/discover`, in their order. With excerpts, the plan comes first only if the query
     asks what something is."""
+    elsewhere: tuple[NamedPlace, ...] = field(default=(), metadata=at_most(items=MAX_BULLETS))
+    """The places that `cairn/discover` names, in their order."""
     config: dict[str, Any] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
