@@ -323,7 +323,7 @@ async def test_a_prompt_without_evidence_asks_the_user(cairn: Daemon, style: str
 
 
 async def test_a_prompt_of_weak_evidence_says_so(cairn: Daemon, vectorizer: Path) -> None:
-    question = "how are vectors inserted while the disk of the harbour master is full"
+    question = "how are vectors kept and inserted when documents change"
     async with run_daemon(vectorizer, options={"search": {"verdict": {"sureEvidence": 1.0}}}) as doubtful:
         await doubtful.ready()
         weak = await doubtful.discover(question)
