@@ -21,6 +21,8 @@ from cairn.text.verbatim import lines_of
 
 _OPENS = re.compile(r"(?:\s+do|[\s{:;,(=])+\Z")
 """Matches what begins a body, a list of parameters or a value on the next lines."""
+_SAYS = re.compile(r"[\w(]")
+"""Matches what follows a name and tells something: not the bracket that closes the head of a table."""
 _MOST_CHARACTERS = 60
 """The length of the signature or comment of a place."""
 
@@ -89,8 +91,8 @@ def _about(named: NamedLines, head: str, stored: StoredChunk) -> str:
     chunk = stored.chunk
     if chunk.symbol == named.name and chunk.comment:
         return _cut(f": {' '.join(chunk.comment.split())}")
-    _, found, rest = head.partition(named.name)
-    return _cut(_OPENS.sub("", rest)) if found else ""
+    rest = _OPENS.sub("", head.partition(named.name)[2])
+    return _cut(rest) if _SAYS.search(rest) else ""
 
 
 def _cut(text: str) -> str:

@@ -170,7 +170,7 @@ def _history(windows: Windows) -> Floats:
 
 
 SIGNALS: tuple[Signal[Windows], ...] = (
-    Signal("words", "words of the question", 1.3, _bm25, reason="has {terms}"),
+    Signal("words", "words of the question", 0.8, _bm25, reason="has {terms}"),
     Signal("meaning", "meaning", 3.5, _meaning, reason="close in meaning"),
     Signal("chunk_keywords", "keywords of the chunk", 0.3, _of_chunk("keyword")),
     Signal("chunk_meaning", "meaning of the chunk", 0.7, _of_chunk("similarity")),
