@@ -5,15 +5,15 @@ unsaved changes. Neighbouring passages become one excerpt, and no line is shown 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from attrs import define, field
 
-from cairn.chunking.definition_place import definition_at
 from cairn.discovery.layout import file_text, head_text
 from cairn.embedding.shared import TokenCounter
 from cairn.protocol.discovery_messages import Bullet, Excerpt
 from cairn.protocol.search_messages import citation, whole_lines
+from cairn.retrieval.places import Outline
 from cairn.retrieval.windows import Passage
 from cairn.settings.discovery import PromptRenderConfig
 from cairn.text.uris import file_uri
@@ -50,8 +50,10 @@ def _found(bullet: Bullet, lines: Sequence[str] | None) -> Bullet | None:
     return None
 
 
-_GAP = 3
-"""The maximum number of lines between two passages that become one excerpt. Another heading takes more."""
+_NEARLY = 12
+"""The number of lines up to which those between two passages, and those left of a definition before or after
+a passage, are shown too. With 3 between and none left, judges found answers that end just before the point,
+and of the lines that experts cite for 89 questions, 0.46 were shown instead of 0.47."""
 _LEAST_SHARE = 0.45
 """The minimum score, as a share of the best. Of the 379 facts that 153 questions need, 98 % score more."""
 _KNOWN_SHARE = 0.8
@@ -73,6 +75,8 @@ class _Quoted:
     """The best of the excerpt's passages."""
     first: int
     last: int
+    moved: int
+    """How many lines further down the excerpt is than in the index."""
     cost: int = 0
     """The number of tokens that the excerpt takes in the prompt."""
 
@@ -81,13 +85,24 @@ class _Quoted:
 class _File:
     uri: str
     lines: Sequence[str]
+    outline: Outline
     quoted: list[_Quoted] = field(factory=list)
     head_cost: int = 0
     """The number of tokens of the path and what else stands once for all excerpts."""
 
     def near(self, first: int, last: int) -> list[_Quoted]:
         """Return the excerpts next to these lines."""
-        return [each for each in self.quoted if first <= each.last + _GAP and each.first - _GAP <= last]
+        return [each for each in self.quoted if first <= each.last + _NEARLY and each.first - _NEARLY <= last]
+
+    def completed(self, first: int, last: int, moved: int) -> tuple[int, int, int]:
+        """Return lines with the few that are left of their definitions. `moved` is that of `_Quoted`."""
+        begun = self.outline.around(first - moved, first - moved + 1)
+        ended = self.outline.around(last - moved - 1, last - moved)
+        if begun.kind and first - moved - begun.start <= _NEARLY:
+            first = min(first, max(0, begun.start + moved))
+        if ended.kind and ended.end + moved - last <= _NEARLY:
+            last = max(last, min(len(self.lines), ended.end + moved))
+        return first, last, moved
 
 
 @define
@@ -96,6 +111,8 @@ class Quoter:
 
     folders: Sequence[str]
     """The URIs of the folders, by the folder number of a passage."""
+    outlines: Mapping[tuple[int, str], Outline]
+    """The outlines of the files of all passages, by folder and path."""
     lines_now: LinesNow
     count_tokens: TokenCounter
     config: PromptRenderConfig = field(factory=PromptRenderConfig)
@@ -120,10 +137,11 @@ class Quoter:
 
     def _add(self, passage: Passage, left: int) -> int:
         """Quote the passage if it fits into `left` tokens and has new lines. Return the tokens used."""
-        file = self._file(file_uri(self.folders[passage.folder], passage.stored.path))
-        place = _place_now(passage, file.lines) if file else None
-        if file is None or place is None:
+        file = self._file(passage)
+        found = _place_now(passage, file.lines) if file else None
+        if file is None or found is None:
             return 0
+        *place, moved = file.completed(*found)
         bare = (_WAITS.sub("", line).strip() for line in file.lines[slice(*place)])
         distinctive = {line for line in bare if len(line) >= _DISTINCTIVE_CHARACTERS}
         if not distinctive or len(distinctive & self._shown) >= _KNOWN_SHARE * len(distinctive):
@@ -133,6 +151,7 @@ class Quoter:
             max([each.passage for each in near] or [passage], key=lambda each: each.score),
             min([place[0], *(each.first for each in near)]),
             max([place[1], *(each.last for each in near)]),
+            moved,
         )
         excerpt = self._excerpt(file, merged, 1.0)
         file.head_cost = file.head_cost or self.count_tokens(head_text(excerpt, self.config))
@@ -147,15 +166,17 @@ class Quoter:
         self._shown |= distinctive
         return added
 
-    def _file(self, uri: str) -> _File | None:
+    def _file(self, passage: Passage) -> _File | None:
+        uri = file_uri(self.folders[passage.folder], passage.stored.path)
         if uri not in self._files:
-            lines = self.lines_now(uri)
-            self._files[uri] = None if lines is None else _File(uri, lines)
+            lines, outline = self.lines_now(uri), self.outlines[passage.folder, passage.stored.path]
+            self._files[uri] = None if lines is None else _File(uri, lines, outline)
         return self._files[uri]
 
     def _excerpt(self, file: _File, quoted: _Quoted, best: float) -> Excerpt:
-        passage = quoted.passage
-        stored, chunk = passage.stored, passage.stored.chunk
+        passage, stored = quoted.passage, quoted.passage.stored
+        place = file.outline.around(quoted.first - quoted.moved, quoted.last - quoted.moved)
+        names = (*place.around, place.name) if place is not file.outline.file else ()
         return Excerpt(
             path=stored.path,
             uri=file.uri,
@@ -163,16 +184,17 @@ class Quoter:
             range=whole_lines(quoted.first, quoted.last),
             text="\n".join(file.lines[quoted.first : quoted.last]),
             citation=citation(stored.path, (quoted.first, quoted.last)),
-            symbol=definition_at(chunk, passage.first, passage.last),
-            header_path=chunk.header_path,
-            language=chunk.language,
+            symbol=place.name if place.kind else "",
+            header_path=" > ".join(names),
+            language=stored.chunk.language,
             reason=passage.reason,
             score=min(1.0, passage.score / best),
         )
 
 
-def _place_now(passage: Passage, lines: Sequence[str]) -> tuple[int, int] | None:
-    """Return the passage's current lines nearest to its old place, without blank ends; None if it is gone."""
+def _place_now(passage: Passage, lines: Sequence[str]) -> tuple[int, int, int] | None:
+    """Return the passage's current lines nearest to its old place, without blank ends, and by how much they
+    have moved; None if they are gone."""
     chunk = passage.stored.chunk
     own = lines_of(chunk.text)[passage.first - chunk.start_line : passage.last - chunk.start_line]
     bare = [line.strip() for line in own]
@@ -181,13 +203,17 @@ def _place_now(passage: Passage, lines: Sequence[str]) -> tuple[int, int] | None
     above = next(place for place, line in enumerate(bare) if line)
     below = next(place for place, line in enumerate(reversed(bare)) if line)
     wanted = bare[above : len(bare) - below]
-    first, height = passage.first + above, len(wanted)
+    first = nearest(wanted, passage.first + above, lines)
+    return None if first is None else (first, first + len(wanted), first - passage.first - above)
+
+
+def nearest(wanted: Sequence[str], first: int, lines: Sequence[str]) -> int | None:
+    """Return where these lines, stripped, begin now, nearest to `first`; None if they are gone."""
 
     def stands_at(start: int) -> bool:
-        return [line.strip() for line in lines[start : start + height]] == wanted
+        return [line.strip() for line in lines[start : start + len(wanted)]] == wanted
 
     if stands_at(first):
-        return first, first + height
+        return first
     starts = (place for place, line in enumerate(lines) if line.strip() == wanted[0] and stands_at(place))
-    nearest = min(starts, key=lambda start: abs(start - first), default=None)
-    return None if nearest is None else (nearest, nearest + height)
+    return min(starts, key=lambda start: abs(start - first), default=None)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from cairn.discovery.excerpts import LinesNow
+from cairn.discovery.excerpts import LinesNow, nearest
 from cairn.discovery.layout import place_line
 from cairn.embedding.shared import TokenCounter
 from cairn.index.reader.index_reader import IndexReader
@@ -63,7 +63,7 @@ class PlaceNamer:
         if current is None or chunk is None:
             return None
         head = lines_of(chunk.chunk.text)[max(0, named.line - chunk.chunk.start_line)].strip()
-        at = _nearest(head, named.line, current)
+        at = nearest([head], named.line, current)
         if at is None:
             return None
         first, last = (line + at - named.line for line in (where.first, where.last))
@@ -76,14 +76,6 @@ class PlaceNamer:
             about=_about(named, head, chunk),
             relation=named.relation,
         )
-
-
-def _nearest(head: str, line: int, lines: Sequence[str]) -> int | None:
-    """Return the line with the text `head` that is nearest to its old place; None if it is gone."""
-    if line < len(lines) and lines[line].strip() == head:
-        return line
-    alike = (number for number, text in enumerate(lines) if text.strip() == head)
-    return min(alike, key=lambda number: abs(number - line), default=None)
 
 
 def _about(named: NamedLines, head: str, stored: StoredChunk) -> str:

@@ -16,6 +16,7 @@ from cairn.retrieval.elsewhere import Elsewhere, Lines, NamedLines
 from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.meaning import Meaning, table_of
 from cairn.retrieval.packages import package_relevance
+from cairn.retrieval.places import Outline, outlines
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import EVERYTHING, Ranking, neighbours, rank
 from cairn.retrieval.scores import Ranked
@@ -173,6 +174,18 @@ class IndexedSearcher:
     def passages(self) -> Sequence[Passage]:
         return self._passages[0]
 
+    @cached_property
+    def outlines(self) -> Mapping[tuple[int, str], Outline]:
+        """The outlines of the files with passages, by folder and path."""
+        chunks = {(each.folder, each.stored.id): each.stored for each in self.passages()}
+        return {
+            (folder, path): outline
+            for folder, reader in enumerate(self.readers)
+            for path, outline in outlines(
+                reader, [c for (of, _), c in chunks.items() if of == folder]
+            ).items()
+        }
+
     def elsewhere(self, shown: Sequence[Excerpt]) -> list[NamedLines]:
         """Return further places, best first, if these excerpts are shown."""
         number = {uri: folder for folder, uri in enumerate(self._folders)}
@@ -180,7 +193,7 @@ class IndexedSearcher:
             Lines(number[each.folder], each.path, each.range.start.line, each.range.end.line)
             for each in shown
         ]
-        return Elsewhere(self.readers, self._cancelled).places(self.passages(), lines)
+        return Elsewhere(self.readers, self.outlines, self._cancelled).places(self.passages(), lines)
 
     @property
     def strength(self) -> Strength | None:

@@ -88,7 +88,7 @@ def place_line(place: NamedPlace) -> str:
 
 def _data(excerpt: Excerpt, config: PromptRenderConfig) -> dict[str, Any]:
     data: dict[str, Any] = {"citation": excerpt.citation}
-    if within := _within(excerpt):
+    if within := excerpt_name(excerpt):
         data["within"] = within
     if config.include_metadata:
         data |= {"reason": excerpt.reason, "score": round(excerpt.score, 2)}
@@ -98,7 +98,8 @@ def _data(excerpt: Excerpt, config: PromptRenderConfig) -> dict[str, Any]:
 def _body(excerpts: Sequence[Excerpt], config: PromptRenderConfig) -> Iterator[str]:
     width = max(_LEAST_WIDTH, len(str(excerpts[-1].range.end.line)))
     for place, excerpt in enumerate(excerpts):
-        about = _within(excerpt)
+        # The first one follows the path, but another would seem to be in the definition above it.
+        about = excerpt_name(excerpt) if place or excerpt.symbol not in excerpt.text else ""
         if config.include_metadata:
             about = f"{about} ({excerpt.reason}, score {excerpt.score:.2f})".lstrip()
         if place or about:
@@ -109,16 +110,9 @@ def _body(excerpts: Sequence[Excerpt], config: PromptRenderConfig) -> Iterator[s
             yield f"{number if is_numbered else '':>{width}} {line}".rstrip()
 
 
-def _within(excerpt: Excerpt) -> str:
-    """Return the name of the definition around an excerpt that does not show it, such as `Berth.leave`."""
-    name = excerpt_name(excerpt)
-    return "" if excerpt.symbol in excerpt.text else name
-
-
 def excerpt_name(excerpt: Excerpt) -> str:
     """Return the name of the definition that contains the excerpt, such as `Berth.leave`; "" if none does."""
-    name = excerpt.header_path.replace(" > ", ".") if excerpt.symbol else ""
-    return name if name.endswith(excerpt.symbol) else excerpt.symbol
+    return excerpt.header_path.replace(" > ", ".") if excerpt.symbol else ""
 
 
 def fence_for(text: str) -> str:

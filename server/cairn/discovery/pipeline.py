@@ -202,7 +202,8 @@ class Discovery:
     def _quotations(self, budget: int) -> list[Excerpt]:
         if self.lines_now is None or not budget:
             return []
-        quoter = Quoter(self.folders, self.lines_now, self.count_tokens, self.config.render)
+        outlines = self.searcher.outlines
+        quoter = Quoter(self.folders, outlines, self.lines_now, self.count_tokens, self.config.render)
         return quoter.quote(self.searcher.passages(), budget)
 
     def _elsewhere(self, budget: int) -> list[NamedPlace]:

@@ -15,14 +15,12 @@ from cairn.index.references.edges import Edge
 from cairn.index.references.edges import Place as Definition
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import Cancelled
-from cairn.retrieval.places import TOP, Outline, outlines
-from cairn.retrieval.windows import Passage
+from cairn.retrieval.places import Outline
+from cairn.retrieval.windows import Passage, definition_worth
 from cairn.workspace.collections import FileKind, file_kind
 
 _RANKED = 100
 """How many of the best passages are grouped by definition."""
-_BY_THREE = 0.5
-"""The weight of the mean of a definition's three best passages in its worth. The best alone has the rest."""
 _USED, _CALLING = 0.5, 0.5
 """What a definition gains if the shown lines use it, or if it calls one that they show."""
 _MOST_REFERENCES = 100
@@ -71,6 +69,8 @@ class Elsewhere:
     """Finds the places for one question."""
 
     readers: Sequence[IndexReader]
+    outlines: Mapping[tuple[int, str], Outline]
+    """The outlines of the files with passages, by folder and path."""
     cancelled: Cancelled
     _worth: defaultdict[Lines, float] = field(factory=lambda: defaultdict(float), init=False)
     _named: dict[Lines, NamedLines] = field(factory=dict, init=False)
@@ -103,26 +103,17 @@ class Elsewhere:
 
     def _by_rank(self, passages: Sequence[Passage]) -> None:
         """Add the definitions and sections of the best passages, with a worth of 0 to 1."""
-        passages = [each for each in passages[:_RANKED] if each.score > 0]
-        outline = self._outlines(passages)
         scores: defaultdict[Lines, list[float]] = defaultdict(list)
-        for each in passages:
-            of_file = outline[each.folder][each.stored.path]
-            owners = [owner for owner in of_file.owners_of(each.first, each.last) if owner != TOP]
-            place = of_file.places[max(dict.fromkeys(owners), key=owners.count)] if owners else of_file.file
-            if place.line is not None:
-                lines = Lines(each.folder, of_file.path, place.start, place.end)
+        for each in passages[:_RANKED]:
+            path = each.stored.path
+            place = self.outlines[each.folder, path].around(each.first, each.last)
+            if place.line is not None and each.score > 0:
+                lines = Lines(each.folder, path, place.start, place.end)
                 scores[lines].append(each.score / passages[0].score)
-                self._named[lines] = NamedLines(lines, place.line, place.name, place.title, place.kind)
+                title = ".".join((*place.around, place.name)) if place.kind else place.name
+                self._named[lines] = NamedLines(lines, place.line, place.name, title, place.kind)
         for lines, found in scores.items():
-            worth = (1 - _BY_THREE) * found[0] + _BY_THREE * sum(found[:3]) / len(found[:3])
-            self._worth[lines] = worth * (1.0 if self._named[lines].kind else _SECTION)
-
-    def _outlines(self, passages: Sequence[Passage]) -> list[Mapping[str, Outline]]:
-        return [
-            outlines(reader, [each.stored for each in passages if each.folder == folder])
-            for folder, reader in enumerate(self.readers)
-        ]
+            self._worth[lines] = definition_worth(found) * (1.0 if self._named[lines].kind else _SECTION)
 
     def _by_reference(self, folder: int, shown: Sequence[Lines]) -> None:
         graph = ReferenceGraph(self.readers[folder], self.cancelled)

@@ -82,6 +82,11 @@ class Outline:
         known: list[int] = self.owners[first:last].tolist()
         return known + [TOP] * (last - first - len(known))
 
+    def around(self, first: int, last: int) -> Place:
+        """Return the innermost place that has most of the lines `[first, last)`, or else the file."""
+        owners = [owner for owner in self.owners_of(first, last) if owner != TOP]
+        return self.places[max(dict.fromkeys(owners), key=owners.count)] if owners else self.file
+
     def place_in(self, chunk: Chunk, name: str) -> Place | None:
         """Return the place of this name whose line is in the chunk. The symbol table may lack a name that the
         chunk defines, such as that of a typedef."""

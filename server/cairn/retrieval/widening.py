@@ -20,7 +20,7 @@ from cairn.index.references.edges import Edge, Place
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.candidates import Floats
-from cairn.retrieval.windows import Passage
+from cairn.retrieval.windows import Passage, definition_worth
 from cairn.text.identifiers import identifier_words
 from cairn.workspace.collections import FileKind, file_kind
 
@@ -34,8 +34,6 @@ _LINK = 0.5
 """The share of a function's worth that it passes on to its callees and callers."""
 _BY_NAME = 0.7
 """The part of this share that depends on how near a neighbour's name is to the question."""
-_BY_THREE = 0.6
-"""The weight of the mean of a function's three best windows in its worth. The best alone has the rest."""
 
 _LEAST_CONFIDENCE = 0.5
 _MOST_CALLS, _MOST_CALLERS = 200, 20
@@ -107,10 +105,7 @@ class Walk:
                 if place is not None and place.kind in CALLABLE:
                     scores[each.folder, place].append(max(0.0, each.score))
         best = max((values[0] for values in scores.values()), default=0.0) or 1.0
-        return {
-            function: ((1 - _BY_THREE) * values[0] + _BY_THREE * sum(values[:3]) / 3) / best
-            for function, values in scores.items()
-        }
+        return {function: definition_worth(values) / best for function, values in scores.items()}
 
     def _follow(self, function: _Function, worth: float) -> None:
         folder, place = function

@@ -22,7 +22,7 @@ from cairn.retrieval.scores import Ranked, by_key
 from cairn.retrieval.widening import Family, Walk, families
 from cairn.retrieval.window_columns import Windows, gather_windows
 from cairn.retrieval.window_signals import SIGNALS
-from cairn.retrieval.windows import Passage
+from cairn.retrieval.windows import Passage, definition_worth
 from cairn.text.identifiers import identifier_words
 from cairn.text.verbatim import lines_of
 from cairn.workspace.collections import FileKind
@@ -116,8 +116,7 @@ _WIDENED = {QuestionKind.FLOW, QuestionKind.CHANGE}
 _SEARCHED = 60
 """How many of the best code windows are searched for lists, and for functions that call each other."""
 (_WORDS,) = by_key(SIGNALS, "words")
-_USUAL = by_key(SIGNALS, "meaning", "headings")
-_DISTINCTIVE = [n for n, signal in enumerate(SIGNALS) if signal.reason and n not in (_WORDS, *_USUAL)]
+_DISTINCTIVE = [n for n, signal in enumerate(SIGNALS) if signal.reason and n not in (_WORDS, _MEANING)]
 """The signals that explain a window well, because most windows lack them."""
 _LEAST_DISTINCTIVE = 0.2
 """The least that a signal must add to a window's score to be its reason."""
@@ -236,18 +235,16 @@ def _best_definitions(windows: Windows, scores: Floats) -> list[list[int]]:
         within = stored.chunk.header_path or stored.chunk.symbol or stored.id
         places[windows.folders[number], stored.path, within].append(place)
 
-    def worth(each: list[int]) -> float:
-        best = -np.sort(-scores[each])[:3]
-        return float(best[0] + best.mean()) / 2
-
-    return sorted(places.values(), key=worth, reverse=True)[:_DEFINITIONS]
+    return sorted(places.values(), key=lambda each: definition_worth(scores[each]), reverse=True)[
+        :_DEFINITIONS
+    ]
 
 
 def _reasons(windows: Windows, parts: Floats) -> list[str]:
     """Return the reason for each window; `parts` are float64[signals, windows]. A distinctive signal is the
     best reason, then words of the question, then similarity in meaning, which most windows have."""
     distinctive = _strongest(parts, _DISTINCTIVE)
-    usual = _strongest(parts - parts.mean(axis=1, keepdims=True), _USUAL)
+    usual = _strongest(parts - parts.mean(axis=1, keepdims=True), [_MEANING])
     contained = windows.counts > 0
     rarest = np.argsort(-windows.idf, kind="stable")
     reasons = []

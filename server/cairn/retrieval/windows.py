@@ -4,7 +4,7 @@ comparison. The results are cached for later queries."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
 
@@ -141,3 +141,10 @@ class Passage:
     score: float
     reason: str = ""
     """A few words on the strongest signal of the passage."""
+
+
+def definition_worth(scores: Iterable[float]) -> float:
+    """Return the worth of a definition by the scores of its windows: half the best, half the mean of the best
+    three. A single window may be good by chance."""
+    best = sorted(scores, reverse=True)[:3]
+    return (best[0] + sum(best) / len(best)) / 2
