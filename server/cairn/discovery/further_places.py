@@ -79,10 +79,15 @@ class PlaceNamer:
 
 
 def _about(named: NamedLines, head: str, stored: StoredChunk) -> str:
-    """Return the first words of the comment, else what follows the name in its line, such as parameters."""
+    """Return the first words of the comment, or else what follows the name in its line."""
     chunk = stored.chunk
+    if named.line < named.lines.first:
+        return ", the rest"
     if chunk.symbol == named.name and chunk.comment:
-        return _cut(f": {' '.join(chunk.comment.split())}")
+        comment = " ".join(chunk.comment.split())
+        # In Go, the name is the first word of the comment.
+        repeated = comment.startswith(f"{named.name} ")
+        return _cut(comment.removeprefix(named.name) if repeated else f": {comment}")
     rest = _OPENS.sub("", head.partition(named.name)[2])
     return _cut(rest) if _SAYS.search(rest) else ""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.index.reader.index_reader import IndexReader
@@ -30,8 +30,10 @@ _FOLLOWED = 3
 _MOST_CALLERS, _MOST_CALLING_FILES = 20, 15
 _LONGEST, _LONGEST_CONTAINER = 200, 100
 """The maximum number of lines of a place, and of a type, of which the members are named if it is longer."""
-_SHOWN = 0.6
-"""The share of a place's lines that, if shown, leave nothing to name."""
+_LEAST_LEFT = 8
+"""The number of lines of a partly shown place that are worth naming."""
+_LEAST_LINES = 4
+"""The same of a place that nothing shown refers to. Shorter ones, such as a flag, would fill the list."""
 _LEAST_CONFIDENCE = 0.3
 _BESIDE = 0.5
 """The factor for references from tests and examples."""
@@ -52,7 +54,7 @@ class Lines:
 
 @frozen
 class NamedLines:
-    """The lines of a definition or section, its name, and how it belongs to what is shown."""
+    """The lines of a definition or section that are not shown, its name, and how it belongs to what is."""
 
     lines: Lines
     line: int
@@ -89,16 +91,18 @@ class Elsewhere:
         for lines in sorted(self._worth, key=lambda each: -self._worth[each]):
             named, own = self._named[lines], range(lines.first, lines.last)
             here = seen[lines.folder, lines.path]
-            longest = _LONGEST_CONTAINER if named.kind in CONTAINERS else _LONGEST
             file = lines.folder, lines.path
             # Copies of a file, such as built ones, have the same names.
             if named.title in names or in_file[file] == _MOST_OF_A_FILE:
                 continue
-            if len(own) <= longest and len(here.intersection(own)) < _SHOWN * len(own):
+            left = [line for line in own if line not in here]
+            least = _LEAST_LEFT if len(left) < len(own) else 1 if named.relation else _LEAST_LINES
+            longest = _LONGEST_CONTAINER if named.kind in CONTAINERS else _LONGEST
+            if len(own) <= longest and len(left) >= least:
                 here.update(own)
                 names.add(named.title)
                 in_file[file] += 1
-                found.append(named)
+                found.append(evolve(named, lines=evolve(lines, first=left[0], last=left[-1] + 1)))
         return found
 
     def _by_rank(self, passages: Sequence[Passage]) -> None:
