@@ -50,10 +50,10 @@ def _found(bullet: Bullet, lines: Sequence[str] | None) -> Bullet | None:
     return None
 
 
-_NEARLY = 12
+_NEARLY = 8
 """The number of lines up to which those between two passages, and those left of a definition before or after
-a passage, are shown too. With 3 between and none left, judges found answers that end just before the point,
-and of the lines that experts cite for 89 questions, 0.46 were shown instead of 0.47."""
+a passage, are shown too. With 3 and 0, judges found answers that end just before the point. With 12, the
+share of vital facts found within 1,000 tokens for 35 questions fell from 0.71 to 0.64."""
 _LEAST_SHARE = 0.45
 """The minimum score, as a share of the best. Of the 379 facts that 153 questions need, 98 % score more."""
 _KNOWN_SHARE = 0.8
@@ -96,12 +96,11 @@ class _File:
 
     def completed(self, first: int, last: int, moved: int) -> tuple[int, int, int]:
         """Return lines with the few that are left of their definitions. `moved` is that of `_Quoted`."""
-        begun = self.outline.around(first - moved, first - moved + 1)
-        ended = self.outline.around(last - moved - 1, last - moved)
-        if begun.kind and first - moved - begun.start <= _NEARLY:
-            first = min(first, max(0, begun.start + moved))
-        if ended.kind and ended.end + moved - last <= _NEARLY:
-            last = max(last, min(len(self.lines), ended.end + moved))
+        begun, ended = (self.outline.around(line, line + 1) for line in (first - moved, last - 1 - moved))
+        if begun.kind and 0 < first - (begun.start + moved) <= _NEARLY:
+            first = max(0, begun.start + moved)
+        if ended.kind and 0 < ended.end + moved - last <= _NEARLY:
+            last = min(len(self.lines), ended.end + moved)
         return first, last, moved
 
 
