@@ -114,6 +114,33 @@ def test_neighbouring_passages_become_one_excerpt(folder_of: FolderOf) -> None:
         assert excerpt.text.strip() == LONG.strip()
 
 
+@pytest.mark.parametrize("above", [0, 5])
+@pytest.mark.parametrize(("height", "is_whole"), [(18, True), (40, False)])
+def test_definition_is_not_cut_just_before_its_end(
+    folder_of: FolderOf, height: int, is_whole: bool, above: int
+) -> None:
+    body = "".join(f"    berth_{n} = moor(ship, {n})\n" for n in range(height))
+    text = f"LIGHTS = 3\n\n\ndef moor_ship(ship):\n{body}\n\ndef leave(ship):\n    ship.go()\n"
+    folder = folder_of({"port/mooring.py": text})
+    passages = [each for each in folder.passages(QUESTION) if 3 <= each.first < 3 + height]
+    first = min(passages, key=lambda each: each.first)
+    folder.root.joinpath("port/mooring.py").write_text("# A port.\n" * above + text)
+    (excerpt,) = folder.quote([evolve(first, score=1.0)])
+    assert excerpt.header_path == "moor_ship"
+    assert excerpt.range.end.line - excerpt.range.start.line <= height + 4
+    assert (f"berth_{height - 1} =" in excerpt.text) is is_whole
+    assert "def leave" not in excerpt.text
+
+
+def test_excerpt_of_imports_is_not_named_after_a_definition(folder_of: FolderOf) -> None:
+    imports = "".join(f"from port.mooring import moor_ship_at_berth_{n}\n" for n in range(20))
+    folder = folder_of({"port/ships.py": f"{imports}\n\ndef leave(ship):\n    ship.go()\n"})
+    first = min(folder.passages(QUESTION), key=lambda each: each.first)
+    (excerpt,) = folder.quote([evolve(first, score=1.0)])
+    assert "def leave" not in excerpt.text
+    assert (excerpt.symbol, excerpt.header_path) == ("", "")
+
+
 def test_joined_excerpt_has_the_place_and_reason_of_its_best_passage(
     port: FolderWithPassages, every: Sequence[Passage]
 ) -> None:
@@ -325,7 +352,7 @@ def test_shared_indentation_is_cut_and_the_definition_around_is_named(folder_of:
     (excerpt,) = folder.quote([evolve(last, score=1.0)])
     assert excerpt.text.startswith("        self.berth")
     first, *others = file_text([excerpt], PLAIN).splitlines()[1:]
-    assert first == "… moor_ship"
+    assert first == "… Harbour.moor_ship"
     berth = last.first - 2
     assert (
         others[0].strip() == f"{excerpt.range.start.line + 1} self.berth_{berth}.moor(ship, margin={berth})"

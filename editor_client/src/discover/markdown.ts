@@ -112,7 +112,6 @@ function excerptParts(excerpt: Excerpt, root: string): string[] {
 
 /** The definition around an excerpt, such as `Berth.leave`, or else the headings. */
 function excerptName({ symbol, headerPath }: Excerpt): string {
-  if (!headerPath.endsWith(symbol)) return symbol;
   return symbol ? headerPath.replaceAll(" > ", ".") : headerPath;
 }
 

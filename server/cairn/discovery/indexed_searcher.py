@@ -16,7 +16,7 @@ from cairn.retrieval.elsewhere import Elsewhere, Lines, NamedLines
 from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.meaning import Meaning, table_of
 from cairn.retrieval.packages import package_relevance
-from cairn.retrieval.places import Outline, outlines
+from cairn.retrieval.places import Outline, outlines_of_folders
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import EVERYTHING, Ranking, neighbours, rank
 from cairn.retrieval.scores import Ranked
@@ -177,14 +177,7 @@ class IndexedSearcher:
     @cached_property
     def outlines(self) -> Mapping[tuple[int, str], Outline]:
         """The outlines of the files with passages, by folder and path."""
-        chunks = {(each.folder, each.stored.id): each.stored for each in self.passages()}
-        return {
-            (folder, path): outline
-            for folder, reader in enumerate(self.readers)
-            for path, outline in outlines(
-                reader, [c for (of, _), c in chunks.items() if of == folder]
-            ).items()
-        }
+        return outlines_of_folders(self.readers, ((each.folder, each.stored) for each in self.passages()))
 
     def elsewhere(self, shown: Sequence[Excerpt]) -> list[NamedLines]:
         """Return further places, best first, if these excerpts are shown."""

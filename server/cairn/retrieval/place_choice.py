@@ -13,7 +13,7 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.languages.registry import CONFIG_LANGUAGES
 from cairn.retrieval.place_ranking import Candidate, Candidates, leads
-from cairn.retrieval.places import TOP, Place, outlines
+from cairn.retrieval.places import TOP, Place, outlines_of_folders
 from cairn.retrieval.query_words import QueryWords
 from cairn.retrieval.ranking import Ranking
 from cairn.retrieval.scores import Ranked
@@ -215,13 +215,10 @@ def _with_heading(reader: IndexReader, stored: StoredChunk, place: Place) -> Pla
 def whole_chunks(readers: Sequence[IndexReader], every: Sequence[Ranked]) -> list[Shown]:
     """Return a row for each result that shows all of its chunk, under the name of the definition around the
     lines that it selects, or else of the chunk's main definition."""
-    of_folder = {
-        folder: outlines(readers[folder], [each.stored for each in every if each.folder == folder])
-        for folder in {each.folder for each in every}
-    }
+    known = outlines_of_folders(readers, ((each.folder, each.stored) for each in every))
     rows = []
     for each in every:
-        chunk, outline = each.stored.chunk, of_folder[each.folder][each.stored.path]
+        chunk, outline = each.stored.chunk, known[each.folder, each.stored.path]
         line = chunk.start_line if each.lines is None else each.lines[0]
         number = outline.owners_of(line, line + 1)[0]
         place = Place(chunk.title, end=0) if number == TOP else outline.places[number]

@@ -17,7 +17,7 @@ from attrs import define, evolve, field, frozen
 from cairn.index.reader.records import StoredChunk
 from cairn.languages.syntax import PROTOTYPE
 from cairn.retrieval.evidence_lines import is_comment
-from cairn.retrieval.places import TOP, Outline, Place, outlines
+from cairn.retrieval.places import TOP, Outline, Place, outlines_of_folders
 from cairn.retrieval.query_words import QueryWords
 from cairn.retrieval.ranking import Ranking
 from cairn.retrieval.scores import Ranked
@@ -142,12 +142,9 @@ class Candidates:
             if (file := (each.folder, each.stored.path)) not in cut:
                 chunk = each.stored.chunk
                 windows[file].append(Passage(each.folder, each.stored, chunk.start_line, chunk.end_line, 0.0))
-        known = {}
-        for folder, reader in enumerate(ranking.readers):
-            chunks = {w.stored.id: w.stored for key in files if key[0] == folder for w in windows[key]}
-            chunks |= {each.stored.id: each.stored for each in found if each.folder == folder}
-            for path, outline in outlines(reader, chunks.values()).items():
-                known[folder, path] = outline
+        chunks = [(each.folder, each.stored) for each in found]
+        chunks += [(each.folder, each.stored) for file in files for each in windows[file]]
+        known = outlines_of_folders(ranking.readers, chunks)
         best_file = max((each.score for each in files.values()), default=0.0) or 1.0
         best_window = max((passage.score for passage in passages), default=0.0) or 1.0
         return cls(words, best_file, best_window, files, windows, known)

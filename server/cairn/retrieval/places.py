@@ -130,6 +130,20 @@ def outlines(reader: IndexReader, chunks: Iterable[StoredChunk]) -> dict[str, Ou
     }
 
 
+def outlines_of_folders(
+    readers: Sequence[IndexReader], chunks: Iterable[tuple[int, StoredChunk]]
+) -> dict[tuple[int, str], Outline]:
+    """Return the outlines of the files of these chunks, each given after its folder, by folder and path."""
+    of_folder: defaultdict[int, dict[int, StoredChunk]] = defaultdict(dict)
+    for folder, stored in chunks:
+        of_folder[folder][stored.id] = stored
+    return {
+        (folder, path): outline
+        for folder, here in of_folder.items()
+        for path, outline in outlines(readers[folder], here.values()).items()
+    }
+
+
 def _tables(reader: IndexReader, paths: Sequence[str]) -> dict[str, PackedTable]:
     """Return the symbol tables of these files, without files that have none."""
     by_id: defaultdict[int, list[str]] = defaultdict(list)

@@ -17,6 +17,7 @@ from cairn.embedding.static import StaticTable
 from cairn.protocol.discovery_messages import Excerpt
 from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.place_choice import whole_chunks
+from cairn.retrieval.places import Outline, outlines_of_folders
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.scores import Ranked
@@ -97,11 +98,14 @@ class FolderWithPassages(IndexedFolder):
                 return lines_of(file.read_bytes().decode() if text is None else text)
         return None
 
+    def outlines(self, passages: Sequence[Passage]) -> Mapping[tuple[int, str], Outline]:
+        return outlines_of_folders([self.reader], ((each.folder, each.stored) for each in passages))
+
     def quote(
         self, passages: Sequence[Passage], budget: int = 4_000, config: PromptRenderConfig | None = None
     ) -> list[Excerpt]:
-        quoter = Quoter([self.uri], self.lines_now, estimate_tokens, config or PromptRenderConfig())
-        return quoter.quote(passages, budget)
+        render, outlines = config or PromptRenderConfig(), self.outlines(passages)
+        return Quoter([self.uri], outlines, self.lines_now, estimate_tokens, render).quote(passages, budget)
 
     def excerpts(self, question: str, **how: Any) -> list[Excerpt]:
         return self.quote(self.passages(question), **how)

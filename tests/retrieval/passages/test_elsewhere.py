@@ -62,7 +62,8 @@ def port(folder_of: FolderOf) -> FolderWithPassages:
 def elsewhere(
     folder: FolderWithPassages, shown: Sequence[Lines] = SHOWN, question: str = QUESTION
 ) -> dict[str, NamedLines]:
-    found = Elsewhere([folder.reader], lambda: False).places(folder.passages(question), shown)
+    passages = folder.passages(question)
+    found = Elsewhere([folder.reader], folder.outlines(passages), lambda: False).places(passages, shown)
     assert len({each.lines for each in found}) == len(found)
     return {each.title: each for each in found}
 
@@ -83,13 +84,46 @@ def test_what_the_shown_lines_use_and_are_called_by_is_named(port: FolderWithPas
 
 def test_what_is_shown_is_not_named(port: FolderWithPassages) -> None:
     assert "moor_ship" not in elsewhere(port)
-    assert "moor_ship" in elsewhere(port, [Lines(0, "port/mooring.py", 4, 5)]), "most of it is not shown"
     assert "deep_enough" not in elsewhere(port, [*SHOWN, Lines(0, "port/depth.py", 3, 6)])
+
+
+def test_the_rest_of_a_partly_shown_definition_is_named(folder_of: FolderOf) -> None:
+    body = "".join(f"    berth_{n} = moor(ship, {n})\n" for n in range(30))
+    folder = folder_of({**PORT, "port/long.py": f"def moor_long_ship(ship):\n{body}"})
+    shown = [*SHOWN, Lines(0, "port/long.py", 0, 12)]
+    found = elsewhere(folder, shown)
+    assert found["moor_long_ship"].lines == Lines(0, "port/long.py", 12, 31)
+    namer = PlaceNamer([folder.uri], [folder.reader], folder.lines_now, estimate_tokens)
+    texts = "\n".join(places_text(namer.name(list(found.values()), 1_000)))
+    assert "\n  13-31 moor_long_ship, the rest" in texts
+    assert "moor_long_ship" not in elsewhere(folder, [*SHOWN, Lines(0, "port/long.py", 0, 28)]), "3 lines"
+
+
+def test_short_definition_is_named_only_if_the_shown_lines_refer_to_it(folder_of: FolderOf) -> None:
+    flag = "def moored_ship_at_berth():\n    return True\n"
+    folder = folder_of({**PORT, "port/flags.py": flag})
+    found = elsewhere(folder)
+    assert "MARGIN" in found
+    assert "moored_ship_at_berth" not in found
+
+
+def test_comment_that_begins_with_the_name_does_not_repeat_it(folder_of: FolderOf) -> None:
+    body = "(ship Ship) Berth {\n\tberth := Berth{}\n\tberth.Take(ship)\n\treturn berth\n}\n"
+    comment = "moors ships at a berth that is long enough.\n"
+    folder = folder_of(
+        {
+            "port/moor.go": f"package port\n\n// It {comment}func MoorShip{body}",
+            "port/other.go": f"package port\n\n// Moor {comment}func Moor{body}",
+        }
+    )
+    texts = "\n".join(places_text(named(folder)))
+    assert "MoorShip: It moors ships at a berth" in texts
+    assert "Moor moors ships at a berth" in texts
 
 
 def test_members_of_a_long_type_are_named_instead_of_it(folder_of: FolderOf) -> None:
     members = "".join(
-        f"    def moor_ship_{n}(self, ship):\n        berth = self.berth_{n}\n        return ship\n\n"
+        f"    def moor_ship_{n}(self, ship):\n        berth = self.berth_{n}\n\n\n        return ship\n\n"
         for n in range(40)
     )
     found = elsewhere(folder_of({**PORT, "port/fleet.py": f"class Fleet:\n{members}"}))
