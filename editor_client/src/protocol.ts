@@ -625,7 +625,7 @@ export interface Excerpt {
   readonly text: string;
   /** `path#L10-L14`, 1-based and inclusive. */
   readonly citation: string;
-  /** The definition that contains the lines; "" if none does. */
+  /** The definition in which the lines begin; "" if none. */
   readonly symbol: string;
   /** The headings or definitions around the lines, outermost first, joined by " > ". */
   readonly headerPath: string;

@@ -62,7 +62,8 @@ def discovery(*excerpts: Excerpt, prompt: str = "# Context\n") -> Any:
 
 
 def test_discovery_shows_numbered_lines_below_their_file(capsys: pytest.CaptureFixture[str]) -> None:
-    last = evolve(EXCERPT, text="    return ship", range=whole_lines(119, 120), symbol="leave", reason="")
+    last = evolve(EXCERPT, text="    return ship", range=whole_lines(119, 120), reason="")
+    last = evolve(last, symbol="leave", header_path="leave")
     other = evolve(EXCERPT, path="src/tides.py", uri=f"{EXCERPT.folder}/src/tides.py", text="x = 1")
     answer_text.print_discovery(discovery(EXCERPT, last, other), limit=3)
     assert capsys.readouterr().out.splitlines() == [

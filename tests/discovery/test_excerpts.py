@@ -141,6 +141,15 @@ def test_excerpt_of_imports_is_not_named_after_a_definition(folder_of: FolderOf)
     assert (excerpt.symbol, excerpt.header_path) == ("", "")
 
 
+def test_excerpt_has_the_name_of_the_definition_in_which_it_begins(folder_of: FolderOf) -> None:
+    short = "def moor_ship(ship):\n    berth = find(ship)\n    return berth\n"
+    longer = "def moor_ship_in_rain(ship):\n" + "".join(f"    rain_{n} = ship.rain()\n" for n in range(5))
+    folder = folder_of({"port/mooring.py": f"# Mooring.\n{short}\n{longer}"})
+    (excerpt,) = folder.quote(folder.passages(QUESTION))
+    assert "def moor_ship_in_rain" in excerpt.text
+    assert excerpt.symbol == "moor_ship"
+
+
 def test_joined_excerpt_has_the_place_and_reason_of_its_best_passage(
     port: FolderWithPassages, every: Sequence[Passage]
 ) -> None:

@@ -25,13 +25,8 @@ UNMEASURED = {
 }
 """The signals of files without a measurement: the questions of the benchmark are short and about one folder.
 This list must only become shorter."""
-UNMEASURED_WINDOWS = (
-    "words meaning chunk_keywords chunk_meaning file file_place package definition"
-    " introduction message trace option use test list members step document comment off_topic"
-    " release_notes"
-).split()
-"""The keys of the signals of windows without a measurement of each alone (`benchmarks/answers/in_process.py
---without KEY` makes one). This list must only become shorter."""
+WINDOWS = ROOT / "benchmarks" / "results" / "evidence-tuned.json"
+"""The committed effects of leaving out a signal of windows."""
 
 
 @pytest.mark.parametrize(
@@ -66,12 +61,18 @@ def test_each_signal_is_measured_with_its_present_weight() -> None:
     assert measured == {s.title: s.weight for s in SIGNALS if s.title not in UNMEASURED}
 
 
-def test_the_list_of_unmeasured_windows_has_no_former_signals() -> None:
-    assert set(UNMEASURED_WINDOWS) <= {signal.key for signal in window_signals.SIGNALS}
+def test_the_table_of_windows_has_the_measured_effects() -> None:
+    effects = json.loads(WINDOWS.read_text(encoding="utf-8"))["without"]
+    signals = window_signals.SIGNALS
+    assert {title: effect["weight"] for title, effect in effects.items()} == {
+        signal.title: signal.weight for signal in signals
+    }
+    shown = {row[0]: row[2] for row in _table("## Passages\n")[: len(signals)]}
+    assert shown == {title: _signed(effect["shown"]) for title, effect in effects.items()}
 
 
 def test_the_table_of_files_has_the_measured_effects() -> None:
-    effects = {title: f"{effect['change']:+.4f}".replace("-", "−") for title, effect in _effects().items()}
+    effects = {title: _signed(effect["change"]) for title, effect in _effects().items()}
     shown = {row[0]: row[2] for row in _table("# Ranking\n")[: len(SIGNALS)]}
     assert shown == {s.title: effects.get(s.title, "–") for s in SIGNALS}
 
@@ -94,6 +95,10 @@ def _table(heading: str) -> list[list[str]]:
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in section.splitlines() if "|" in line]
     first = next(place for place, row in enumerate(rows) if row[:2] == ["signal", "weight"])
     return rows[first + 2 :]
+
+
+def _signed(change: float) -> str:
+    return f"{change:+.4f}".replace("-", "−")
 
 
 def _number(text: str) -> float:

@@ -174,7 +174,7 @@ class Quoter:
 
     def _excerpt(self, file: _File, quoted: _Quoted, best: float) -> Excerpt:
         passage, stored = quoted.passage, quoted.passage.stored
-        place = file.outline.around(quoted.first - quoted.moved, quoted.last - quoted.moved)
+        place = file.outline.first_in(quoted.first - quoted.moved, quoted.last - quoted.moved)
         names = (*place.around, place.name) if place is not file.outline.file else ()
         return Excerpt(
             path=stored.path,

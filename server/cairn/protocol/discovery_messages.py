@@ -133,7 +133,7 @@ class Excerpt:
     citation: str
     """`path#L10-L14`, 1-based and inclusive."""
     symbol: str
-    """The definition that contains the lines; "" if none does."""
+    """The definition in which the lines begin; "" if none."""
     header_path: str
     """The headings or definitions around the lines, outermost first, joined by " > "."""
     language: str

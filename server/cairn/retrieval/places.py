@@ -87,6 +87,12 @@ class Outline:
         owners = [owner for owner in self.owners_of(first, last) if owner != TOP]
         return self.places[max(dict.fromkeys(owners), key=owners.count)] if owners else self.file
 
+    def first_in(self, first: int, last: int) -> Place:
+        """Return the innermost place of the first of the lines `[first, last)` that is in any, or else the
+        file."""
+        owner = next((owner for owner in self.owners_of(first, last) if owner != TOP), TOP)
+        return self.file if owner == TOP else self.places[owner]
+
     def place_in(self, chunk: Chunk, name: str) -> Place | None:
         """Return the place of this name whose line is in the chunk. The symbol table may lack a name that the
         chunk defines, such as that of a typedef."""
