@@ -75,12 +75,12 @@ class QueryTerms:
 
     def counts(self, text: str) -> Counter[int]:
         """Return the number of occurrences in `text` of each term that occurs, by the term's index."""
-        return Counter(
-            place
-            for word in _WORD.findall(text)
-            for each in ((stem(word),) if _is_plain(word) else stems(word))
-            if (place := self._term_of.get(each)) is not None
-        )
+        counts = Counter[int]()
+        for word, count in Counter(_WORD.findall(text)).items():
+            for each in (stem(word),) if _is_plain(word) else stems(word):
+                if (place := self._term_of.get(each)) is not None:
+                    counts[place] += count
+        return counts
 
     def coverage(self, text: str) -> float:
         """Return the share of the question that `text` covers, 0 to 1; 0 without terms."""

@@ -91,7 +91,7 @@ def search_result(
 def _matched_line(row: Shown, words: QueryWords) -> protocol.MatchedLine | None:
     """Return the shown line with the rarest words of the query. Of equal lines, the first below the name."""
     lines = lines_of(row.text)
-    shares = [words.share(words.in_text(line)) for line in lines]
+    shares = list(map(words.share, words.in_lines(lines)))
     named = -1 if row.line is None else row.line - row.first
     if 0 <= named < len(shares):
         shares[named] -= _OF_NAME

@@ -186,7 +186,7 @@ class Candidates:
                 of_place[number].append(line)
             for number, own in of_place.items():
                 each = found.setdefault(number, _Seen())
-                each.terms |= self.words.in_text("\n".join(own))
+                each.terms |= set().union(*self.words.in_lines(own))
                 if each.chunk is None or window.score > each.best:
                     each.best, each.chunk = window.score, window.stored
                 named = 0 if number == TOP else outline.places[number].line

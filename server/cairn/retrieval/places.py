@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from operator import attrgetter
 from weakref import WeakKeyDictionary
 
@@ -197,7 +197,8 @@ def _by_text(chunk: Chunk, name: str) -> Place:
     return Place(name, kind, (), line, line + 1, line, separator=".")
 
 
-def _of_chunk(chunk: Chunk) -> list[Place]:
+@lru_cache(maxsize=2_000)
+def _of_chunk(chunk: Chunk) -> Sequence[Place]:
     """Return the sections or definitions in the chunk. The first may begin above the chunk."""
     start, end = chunk.start_line, chunk.end_line
     above = tuple(filter(None, chunk.header_path.split(" > ")))[:-1]

@@ -59,12 +59,17 @@ class QueryWords:
         """Return the share of the query that these terms are, 0 to 1."""
         return float(sum(self.shares[place] for place in terms))
 
-    def in_text(self, text: str) -> frozenset[int]:
-        """Return the terms of which the text contains a beginning."""
-        lowered = text.lower()
-        return frozenset(
-            place for place, term in enumerate(self._beginnings) if any(each in lowered for each in term)
-        )
+    def in_lines(self, lines: Sequence[str]) -> list[set[int]]:
+        """Return for each line the terms of which it contains a beginning."""
+        text, found = "\n".join(lines).lower(), [set[int]() for _ in lines]
+        for place, term in enumerate(self._beginnings):
+            for each in term:
+                at = text.find(each)
+                while at >= 0:
+                    found[text.count("\n", 0, at)].add(place)
+                    end = text.find("\n", at)
+                    at = text.find(each, end) if end >= 0 else -1
+        return found
 
     def in_words(self, words: Sequence[str]) -> dict[int, float]:
         """Return how well each term is among these words in lower case: 1, or less for a beginning."""
