@@ -57,7 +57,7 @@ void test("a file has one heading above its excerpts", () => {
 void test("an excerpt is called after its own definition, or after its headings", () => {
   const name = (given: Parameters<typeof excerpt>[0]) =>
     /\*\*(.*)\*\*/.exec(shown("q", discoverAnswer([], { excerpts: [excerpt(given)] })))?.[1];
-  assert.equal(name({ symbol: "leave" }), "leave");
+  assert.equal(name({ symbol: "leave", headerPath: "Berth > leave" }), "Berth\\.leave");
   assert.equal(name({ symbol: "", headerPath: "Guide > Tides" }), "Guide \\> Tides");
 });
 
