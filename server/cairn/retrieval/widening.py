@@ -37,6 +37,9 @@ _BY_NAME = 0.7
 
 _LEAST_CONFIDENCE = 0.5
 _MOST_CALLS, _MOST_CALLERS = 200, 20
+_MOST_CALLING_FILES = 40
+"""The number of files with its name up to which a function's callers are found. A name in more, such as
+`get`, can take a second, and tells little about a flow."""
 _MOST_CHUNKS = 40
 _NAMES_SHOWN = 3
 
@@ -117,6 +120,8 @@ class Walk:
 
     def _enter(self, function: _Function, worth: float) -> None:
         folder, place = function
+        if not self._graphs[folder].is_mentioned_in(place.name, _MOST_CALLING_FILES):
+            return
         edges = self._graphs[folder].callers([place], _MOST_CALLERS).found
         calling = {
             each.enclosing: each.confidence
