@@ -53,15 +53,6 @@ def definition_lines(chunk: Chunk, name: str) -> tuple[int, int]:
     return start, (chunk.end_line if is_main else start + 1)
 
 
-def definition_at(chunk: Chunk, first: int, last: int) -> str:
-    """Return the name of the first definition that begins in the file's lines `[first, last)`, or else of the
-    nearest definition above. The chunk's main definition may be another one."""
-    places = sorted((definition_lines(chunk, name)[0], name) for name in chunk.defines)
-    within = [name for line, name in places if first <= line < last]
-    above = [name for line, name in places if line < first]
-    return within[0] if within else above[-1] if above else chunk.symbol
-
-
 def _unlike_definition(name: str, line: str) -> int:
     """Return how unlikely a line is to define the name, from 0 (after a keyword) to 4 (in a comment)."""
     head = _NAMED.match(line)

@@ -68,7 +68,7 @@ class QueryWords:
                 while at >= 0:
                     found[text.count("\n", 0, at)].add(place)
                     end = text.find("\n", at)
-                    at = text.find(each, end) if end >= 0 else -1
+                    at = text.find(each, end + 1) if end >= 0 else -1
         return found
 
     def in_words(self, words: Sequence[str]) -> dict[int, float]:
