@@ -38,8 +38,8 @@ _BY_NAME = 0.7
 _LEAST_CONFIDENCE = 0.5
 _MOST_CALLS, _MOST_CALLERS = 200, 20
 _MOST_CALLING_FILES = 40
-"""The number of files with its name up to which a function's callers are found. A name in more, such as
-`get`, can take a second, and tells little about a flow."""
+"""The number of files with its name up to which a function's callers are found. A name in more tells
+little about a flow; one took half a second."""
 _MOST_CHUNKS = 40
 _NAMES_SHOWN = 3
 
