@@ -155,7 +155,8 @@ def test_joined_excerpt_has_the_place_and_reason_of_its_best_passage(
 ) -> None:
     long = sorted((p for p in every if p.stored.path == "port/long.py"), key=lambda each: each.first)
     (other,) = [each for each in every if each.stored.path == "port/leaving.py"]
-    first, second = evolve(long[0], score=1.0, reason="best"), evolve(long[1], score=0.8, reason="next")
+    first = evolve(long[0], score=1.0, explain=lambda: "best")
+    second = evolve(long[1], score=0.8, explain=lambda: "next")
     excerpts = port.quote([first, evolve(other, score=0.9), second])
     assert [(each.path, each.reason, each.score) for each in excerpts] == [
         ("port/long.py", "best", 1.0),

@@ -7,10 +7,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 
 from attrs import field, frozen
@@ -66,6 +66,7 @@ class QueryTerms:
         return dict(reversed([(stem(text), place) for text, place in words if _WORD.fullmatch(text)]))
 
     @classmethod
+    @lru_cache(maxsize=4)  # Each collection's search asks again.
     def of(cls, query: str) -> QueryTerms:
         """Return the terms of `query` by the rules of English, without alternatives and function words."""
         english = in_english(query).text
@@ -77,10 +78,18 @@ class QueryTerms:
         """Return the number of occurrences in `text` of each term that occurs, by the term's index."""
         counts = Counter[int]()
         for word, count in Counter(_WORD.findall(text)).items():
-            for each in (stem(word),) if _is_plain(word) else stems(word):
-                if (place := self._term_of.get(each)) is not None:
-                    counts[place] += count
+            for place in self._terms_in(word):
+                counts[place] += count
         return counts
+
+    @cached_property
+    def _terms_in(self) -> Callable[[str], tuple[int, ...]]:
+        @lru_cache(maxsize=None)  # Found chunks share most of their words.
+        def terms_in(word: str) -> tuple[int, ...]:
+            parts = (stem(word),) if _is_plain(word) else stems(word)
+            return tuple(self._term_of[each] for each in parts if each in self._term_of)
+
+        return terms_in
 
     def coverage(self, text: str) -> float:
         """Return the share of the question that `text` covers, 0 to 1; 0 without terms."""

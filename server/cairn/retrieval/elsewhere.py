@@ -15,7 +15,7 @@ from cairn.index.references.edges import Edge
 from cairn.index.references.edges import Place as Definition
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import Cancelled
-from cairn.retrieval.places import Outline
+from cairn.retrieval.places import TOP, Outline
 from cairn.retrieval.windows import Passage, definition_worth
 from cairn.workspace.collections import FileKind, file_kind
 
@@ -24,9 +24,9 @@ _RANKED = 100
 _USED, _CALLING = 0.5, 0.5
 """What a definition gains if the shown lines use it, or if it calls one that they show."""
 _MOST_REFERENCES = 60
-"""How many references of the shown lines are followed. With 100, 0.003 more of the lines that experts cite
-are shown or named."""
-_FOLLOWED = 3
+"""How many references of the shown lines are followed. Of the lines that experts cite for 89 questions, 0.690
+are shown or named within 2,000 tokens; with 40 references 0.688, with 100 0.694."""
+_FOLLOWED = 2
 """The number of shown functions, those with the most lines, whose callers are found."""
 _MOST_CALLERS, _MOST_CALLING_FILES = 20, 15
 _LONGEST, _LONGEST_CONTAINER = 200, 100
@@ -122,11 +122,11 @@ class Elsewhere:
 
     def _by_reference(self, folder: int, shown: Sequence[Lines]) -> None:
         graph = ReferenceGraph(self.readers[folder], self.cancelled)
-        left, heights = _MOST_REFERENCES, defaultdict[Definition, int](int)
+        left, heights = _MOST_REFERENCES, Counter[tuple[str, int]]()
         for lines in shown:
-            for line in range(lines.first, lines.last):
-                if (around := graph.around(lines.path, line)) is not None and around.kind in CALLABLE:
-                    heights[around] += 1
+            outline = self.outlines[folder, lines.path]
+            owners = [outline.places[n] for n in outline.owners_of(lines.first, lines.last) if n != TOP]
+            heights.update((lines.path, each.line or 0) for each in owners if each.kind in CALLABLE)
             edges = graph.meant(lines.path, lines.first, lines.last, left).found
             left -= len(edges)
             for edge in edges:
@@ -134,8 +134,11 @@ class Elsewhere:
                     by = edge.enclosing.name if edge.enclosing else lines.path.rpartition("/")[2]
                     how = "called" if edge.target.kind in CALLABLE else "used"
                     self._add(folder, edge.target, _USED * _trust(edge), f"{how} by {by}")
-        for called in sorted(heights, key=lambda each: -heights[each])[:_FOLLOWED]:
-            for edge in _calls_of(graph, called):
+        for (path, line), _ in heights.most_common(_FOLLOWED):
+            called = graph.around(path, line)
+            if called is None or not graph.is_mentioned_in(called.name, _MOST_CALLING_FILES):
+                continue
+            for edge in graph.callers([called], _MOST_CALLERS).found:
                 if edge.enclosing is not None:
                     self._add(folder, edge.enclosing, _CALLING * _trust(edge), f"calls {called.name}")
 
@@ -147,14 +150,6 @@ class Elsewhere:
                 lines, found.line, found.name, found.qualified, found.kind, relation
             )
             self._worth[lines] += worth
-
-
-def _calls_of(graph: ReferenceGraph, called: Definition) -> Sequence[Edge]:
-    return (
-        graph.callers([called], _MOST_CALLERS).found
-        if graph.is_mentioned_in(called.name, _MOST_CALLING_FILES)
-        else ()
-    )
 
 
 def _trust(edge: Edge) -> float:

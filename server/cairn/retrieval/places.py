@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache, partial
 from operator import attrgetter
 from weakref import WeakKeyDictionary
 
@@ -70,12 +70,22 @@ class Outline:
     """The places of one file. An enclosing place comes before those that it encloses."""
 
     path: str
-    places: Sequence[Place]
-    owners: NDArray[np.int32]
-    """int32[lines]: the number of the innermost place of each line; TOP for a line outside of all."""
-    _names: str
-    """The names of all places in lower case, one on each line."""
     is_code: bool
+    _list: Callable[[], _Known]
+    """Lists the places when they are first needed: most found files are not shown."""
+
+    @cached_property
+    def _known(self) -> _Known:
+        return self._list()
+
+    @property
+    def places(self) -> Sequence[Place]:
+        return self._known[0]
+
+    @property
+    def owners(self) -> NDArray[np.int32]:
+        """int32[lines]: the number of the innermost place of each line; TOP for a line outside of all."""
+        return self._known[1]
 
     def owners_of(self, first: int, last: int) -> list[int]:
         """Return the numbers of the innermost places of the lines `[first, last)`."""
@@ -103,8 +113,9 @@ class Outline:
     def named(self, pattern: re.Pattern[str]) -> Iterator[int]:
         """Yield the number of each place whose name in lower case the pattern finds."""
         number = at = 0
-        for found in pattern.finditer(self._names):
-            if newlines := self._names.count("\n", at, found.start()):
+        names = self._known[2]
+        for found in pattern.finditer(names):
+            if newlines := names.count("\n", at, found.start()):
                 number += newlines
             elif at:
                 continue
@@ -117,6 +128,7 @@ class Outline:
 
 
 _Known = tuple[Sequence[Place], NDArray[np.int32], str]
+"""The places of a file, their `Outline.owners`, and their names in lower case, one on each line."""
 _known: WeakKeyDictionary[PackedTable, _Known] = WeakKeyDictionary()
 """The places in each symbol table, as long as this is in memory: consecutive queries find the same files."""
 
@@ -129,9 +141,9 @@ def outlines(reader: IndexReader, chunks: Iterable[StoredChunk]) -> dict[str, Ou
         of_file[stored.path].append(stored)
     tables = _tables(reader, list(of_file))
     return {
-        path: Outline(path, *_of_table(tables[path]), is_code=True)
+        path: Outline(path, True, partial(_of_table, tables[path]))
         if path in tables
-        else Outline(path, *_of_chunks(stored), is_code=False)
+        else Outline(path, False, partial(_of_chunks, stored))
         for path, stored in of_file.items()
     }
 

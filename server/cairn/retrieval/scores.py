@@ -202,6 +202,7 @@ class Scores:
     """float64[files]: the scores of the files, 0 to 1."""
     _signals: Mapping[str, tuple[float, Floats]]
     """The weight and values, float64[files], of each signal that has values other than 0."""
+    _reasons: dict[int, tuple[Contribution, ...]] = field(factory=dict, init=False)
 
     def penalties(self) -> Floats:
         """Return float64[files]: how much signals of negative weight reduced each file's sum, at least 0."""
@@ -211,12 +212,15 @@ class Scores:
         return taken
 
     def reasons(self, place: int) -> tuple[Contribution, ...]:
-        parts = (
-            Contribution(name, float(values[place]), weight)
-            for name, (weight, values) in self._signals.items()
-            if values[place]
-        )
-        return tuple(sorted(parts, key=lambda part: -abs(part.value * part.weight)))
+        """Return what each signal adds to the score of a file, the strongest first."""
+        if place not in self._reasons:
+            parts = (
+                Contribution(name, float(values[place]), weight)
+                for name, (weight, values) in self._signals.items()
+                if values[place]
+            )
+            self._reasons[place] = tuple(sorted(parts, key=lambda part: -abs(part.value * part.weight)))
+        return self._reasons[place]
 
 
 def score_files(inputs: SignalInputs, signals: Sequence[FileSignal]) -> Scores:

@@ -21,7 +21,7 @@ from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.windows import Passage, definition_worth
-from cairn.text.identifiers import identifier_words
+from cairn.text.identifiers import words_in
 from cairn.workspace.collections import FileKind, file_kind
 
 _BESIDE = frozenset({FileKind.TESTS, FileKind.EXAMPLES})
@@ -219,7 +219,7 @@ def _members(run: Sequence[str]) -> Family:
     for names in zip(*rows, strict=False):
         if len({name.lower() for name in names}) < len(names):
             continue
-        words = [identifier_words(name) for name in names]
+        words = [words_in(name) for name in names]
         common = set(words[0]).intersection(*words[1:])
         members = dict.fromkeys("".join(word for word in each if word not in common) for each in words)
         known = [each for each in members if len(each) >= _LEAST_LETTERS and not each.isdigit()]
@@ -242,5 +242,5 @@ def mentioning(
 def most_members_in(found: Sequence[Family], text: str) -> int:
     names = set(_NAME.findall(text))
     known = {name.lower().replace("_", "") for name in names}
-    known.update(word for name in names for word in identifier_words(name))
+    known.update(word for name in names for word in words_in(name))
     return max((len(known.intersection(family)) for family in found), default=0)

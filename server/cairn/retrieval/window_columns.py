@@ -86,17 +86,24 @@ class Windows:
     @cached_property
     def step_of(self) -> list[Step | None]:
         """The likeliest step that overlaps each window, or None."""
+        if not self.steps:
+            return [None] * len(self.texts)
         found: list[Step | None] = []
         for place, number in enumerate(self.chunk_of.tolist()):
             lines = self.folders[number], self.chunks[number].path, *self.at(place)
             found.append(next((step for step in self.steps if step.overlaps(*lines)), None))
         return found
 
+    @cached_property
+    def in_file(self) -> NDArray[np.intp]:
+        """intp[windows, 2]: the lines `[first, last)` of each window in its file."""
+        starts = np.array([stored.chunk.start_line for stored in self.chunks], np.intp)
+        return np.array(self.spans, np.intp) + starts[self.chunk_of][:, None]
+
     def at(self, place: int) -> tuple[int, int]:
         """Return a window's lines `[first, last)` in its file."""
-        first, last = self.spans[place]
-        start = self.chunks[int(self.chunk_of[place])].chunk.start_line
-        return start + first, start + last
+        first, last = self.in_file[place].tolist()
+        return first, last
 
     @cached_property
     def keys(self) -> list[tuple[int, ...]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence, Set
+from functools import cached_property, partial
 
 import numpy as np
 from attrs import define, evolve, frozen
@@ -141,8 +142,7 @@ def rank_passages(
     files: Set[tuple[int, str]] | None = None,
 ) -> tuple[list[Passage], Strength | None]:
     """Return the windows of the `most` most promising chunks, best first, and their strength, None without
-    windows. With `files` (folder and path), only found chunks of these files are cut, and reasons are empty.
-    """
+    windows. With `files` (folder and path), only found chunks of these files are cut."""
     windows = gather_windows(ranking, table, most, files)
     if not windows.texts:
         return [], None
@@ -158,12 +158,12 @@ def rank_passages(
         if steps := walk.steps(_best_code(windows, scores)):
             windows = gather_windows(ranking, table, most, listed=listed, steps=steps)
             parts, scores = _scored(windows)
-    reasons = _reasons(windows, parts) if files is None else [""] * len(scores)
+    reasons = _Reasons(windows, parts)
     found = []
     for place in np.argsort(-scores, kind="stable").tolist():
         chunk, lines = int(windows.chunk_of[place]), windows.at(place)
         where = windows.folders[chunk], windows.chunks[chunk]
-        found.append(Passage(*where, *lines, float(scores[place]), reasons[place]))
+        found.append(Passage(*where, *lines, float(scores[place]), partial(reasons.of, place)))
     return found, strength(windows, scores, parts[_MEANING] / SIGNALS[_MEANING].weight)
 
 
@@ -205,12 +205,10 @@ def _scored(windows: Windows) -> tuple[Floats, Floats]:
 def _neighbours(windows: Windows, scores: Floats) -> Floats:
     """Return the better score of the windows directly before and after each one in its file; 0 without any.
     An answer seldom skips lines of a definition."""
-    number = np.unique(
-        [(folder, stored.path) for folder, stored in zip(windows.folders, windows.chunks, strict=True)],
-        axis=0,
-        return_inverse=True,
-    )[1].ravel()[windows.chunk_of]
-    first, last = np.array([windows.at(place) for place in range(len(scores))], np.intp).T
+    numbers: dict[tuple[int, str], int] = {}
+    every = ((folder, stored.path) for folder, stored in zip(windows.folders, windows.chunks, strict=True))
+    number = windows.of_chunks([numbers.setdefault(file, len(numbers)) for file in every])
+    first, last = windows.in_file.T
     gaps = first[1:] - last[:-1]
     touch = (number[1:] == number[:-1]) & (gaps >= 0) & (gaps <= _MOST_BETWEEN)
     before, after = np.zeros((2, len(scores)))
@@ -240,33 +238,38 @@ def _best_definitions(windows: Windows, scores: Floats) -> list[list[int]]:
     ]
 
 
-def _reasons(windows: Windows, parts: Floats) -> list[str]:
-    """Return the reason for each window; `parts` are float64[signals, windows]. A distinctive signal is the
-    best reason, then words of the question, then similarity in meaning, which most windows have."""
-    distinctive = _strongest(parts, _DISTINCTIVE)
-    usual = _strongest(parts - parts.mean(axis=1, keepdims=True), [_MEANING])
-    contained = windows.counts > 0
-    rarest = np.argsort(-windows.idf, kind="stable")
-    reasons = []
-    for place, (strongest, other) in enumerate(zip(distinctive, usual, strict=True)):
-        text = windows.texts[place]
+@define(eq=False)
+class _Reasons:
+    """The reasons of windows. A distinctive signal is the best reason, then words of the question, then
+    similarity in meaning, which most windows have."""
+
+    windows: Windows
+    parts: Floats
+    """float64[signals, windows]"""
+
+    @cached_property
+    def _distinctive(self) -> list[int]:
+        return _strongest(self.parts, _DISTINCTIVE)
+
+    @cached_property
+    def _usual(self) -> list[int]:
+        return _strongest(self.parts - self.parts.mean(axis=1, keepdims=True), [_MEANING])
+
+    def of(self, place: int) -> str:
+        windows, text = self.windows, self.windows.texts[place]
         named = [name for name in windows.names if name in text]
         defines = windows.chunks[int(windows.chunk_of[place])].chunk.defines
-        terms = (named or [windows.query.terms[term] for term in rarest if contained[place, term]])[
-            :_TERMS_SHOWN
-        ]
-        number = strongest if strongest >= 0 else _WORDS if terms else other
-        reason = SIGNALS[number].reason if number >= 0 else ""
+        rarest = sorted(np.flatnonzero(windows.counts[place]), key=lambda term: -windows.idf[term])
+        terms = (named or [windows.query.terms[term] for term in rarest])[:_TERMS_SHOWN]
+        strongest = self._distinctive[place]
+        number = strongest if strongest >= 0 else _WORDS if terms else self._usual[place]
         step = windows.step_of[place]
-        reasons.append(
-            reason.format(
-                terms=", ".join(terms),
-                names=", ".join(named[:_TERMS_SHOWN]),
-                defined=", ".join([name for name in named if name in defines][:_TERMS_SHOWN]),
-                step=step.reason if step else "",
-            )
+        return (SIGNALS[number].reason if number >= 0 else "").format(
+            terms=", ".join(terms),
+            names=", ".join(named[:_TERMS_SHOWN]),
+            defined=", ".join([name for name in named if name in defines][:_TERMS_SHOWN]),
+            step=step.reason if step else "",
         )
-    return reasons
 
 
 def _strongest(parts: Floats, which: Sequence[int]) -> list[int]:

@@ -4,12 +4,12 @@ comparison. The results are cached for later queries."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from cairn.embedding.static import StaticTable
@@ -139,8 +139,12 @@ class Passage:
     first: int
     last: int
     score: float
-    reason: str = ""
-    """A few words on the strongest signal of the passage."""
+    _explain: Callable[[], str] = field(default=str, eq=False)
+
+    @property
+    def reason(self) -> str:
+        """A few words on the strongest signal of the passage, worked out only for those that are shown."""
+        return self._explain()
 
 
 def definition_worth(scores: Iterable[float]) -> float:

@@ -28,7 +28,7 @@ _WORD = re.compile(r"\w")
 
 def lines_of(text: str) -> list[str]:
     """Return the lines of `text` as editors count them: only `\\n`, `\\r\\n` and `\\r` end a line."""
-    return _LINE_END.split(text)
+    return _LINE_END.split(text) if "\r" in text else text.split("\n")
 
 
 def lines_with_ends(text: str) -> list[str]:

@@ -174,9 +174,11 @@ class ReferenceGraph:
         file = self._tables.top(path)
         if file is None:
             return Edges()
-        every = [each for line in range(first, last) for each in file.table.references_on(line)]
-        here = list({(each.enclosing, each.receiver, each.name): each for each in reversed(every)}.values())
-        found = tuple(self._edge_from(file, each) for each in reversed(here[-limit:]))
+        here: dict[tuple[int, str, str], Reference] = {}
+        for line in range(first, last):
+            for each in file.table.references_on(line):
+                here.setdefault((each.enclosing, each.receiver, each.name), each)
+        found = tuple(self._edge_from(file, each) for each in itertools.islice(here.values(), limit))
         return Edges(found, self._tables.complete and len(here) <= limit)
 
     def _edge_from(self, file: Symbol, reference: Reference) -> Edge:
