@@ -103,6 +103,26 @@ def test_similar_code_is_not_a_copy(folder_of: FolderOf) -> None:
     assert shown == ["port/cheap.py", "port/mooring.py"]
 
 
+IMPORTS = """from port.berth import (
+    Berth,
+    free_berths_of_a_ship,
+)
+import port.ship_moored_at_berth
+"""
+
+
+def test_imports_above_a_definition_are_not_shown(folder_of: FolderOf) -> None:
+    folder = folder_of({"port/mooring.py": f"# The port.\n{IMPORTS}\n\n{MOORING}"})
+    (excerpt,) = folder.excerpts(QUESTION)
+    assert excerpt.text == MOORING.rstrip("\n")
+
+
+def test_passage_of_imports_alone_is_not_shown(folder_of: FolderOf) -> None:
+    folder = folder_of({"port/all.py": f"{IMPORTS * 4}\ndef go():\n    pass\n", "port/mooring.py": MOORING})
+    assert "port/all.py" in {each.stored.path for each in folder.passages(QUESTION)}
+    assert {each.path for each in folder.excerpts(QUESTION)} == {"port/mooring.py"}
+
+
 def test_neighbouring_passages_become_one_excerpt(folder_of: FolderOf) -> None:
     folder = folder_of({"port/long.py": LONG, "port/leaving.py": OTHER})
     passages = [each for each in folder.passages(QUESTION) if each.stored.path == "port/long.py"]
@@ -132,9 +152,9 @@ def test_definition_is_not_cut_just_before_its_end(
     assert "def leave" not in excerpt.text
 
 
-def test_excerpt_of_imports_is_not_named_after_a_definition(folder_of: FolderOf) -> None:
-    imports = "".join(f"from port.mooring import moor_ship_at_berth_{n}\n" for n in range(20))
-    folder = folder_of({"port/ships.py": f"{imports}\n\ndef leave(ship):\n    ship.go()\n"})
+def test_excerpt_before_a_definition_is_not_named_after_it(folder_of: FolderOf) -> None:
+    calls = "".join(f"moor_ship_at_berth({n})\n" for n in range(20))
+    folder = folder_of({"port/ships.py": f"{calls}\n\ndef leave(ship):\n    ship.go()\n"})
     first = min(folder.passages(QUESTION), key=lambda each: each.first)
     (excerpt,) = folder.quote([evolve(first, score=1.0)])
     assert "def leave" not in excerpt.text

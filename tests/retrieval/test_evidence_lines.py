@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from cairn.retrieval.evidence_lines import (
     begins_test,
     defines_or_imports,
+    import_lines,
     is_comment,
     message_match,
     prose_match,
@@ -130,6 +131,21 @@ def test_a_test_begins_with_its_head(line: str) -> None:
 def test_a_line_reads_an_option(line: str) -> None:
     assert reads_option(line)
     assert not reads_option("moor(ship)")
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("import os\nfrom port import (\n    Ship,\n    Berth,\n)\nx = 1", {0, 1, 2, 3, 4}),
+        ('package port\n\nimport (\n\t"fmt"\n)\n\nfunc main() {\n}', {2, 3, 4}),
+        ("import Port, {\n  moor,\n} from './port'\nuse(Port, () => {\n  moor()\n})", {0, 1, 2}),
+        ("use port::{\n    Ship,\n};\npub use ship::Berth;\nfn moor() {}", {0, 1, 2, 3}),
+        ("const { moor } = require('./port')\nconst port = moor()", {0}),
+        ("#include <port.h>\nusing namespace port;\nusing (var ship = Moor()) {", {0, 1}),
+    ],
+)
+def test_imports_have_the_lines_within_their_brackets(code: str, expected: set[int]) -> None:
+    assert import_lines(code.split("\n")) == expected
 
 
 @pytest.mark.parametrize(

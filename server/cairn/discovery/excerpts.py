@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 
 from attrs import define, field
 
@@ -13,7 +14,8 @@ from cairn.discovery.layout import file_text, head_text
 from cairn.embedding.shared import TokenCounter
 from cairn.protocol.discovery_messages import Bullet, Excerpt
 from cairn.protocol.search_messages import citation, whole_lines
-from cairn.retrieval.places import Outline
+from cairn.retrieval.evidence_lines import import_lines, is_comment
+from cairn.retrieval.places import TOP, Outline
 from cairn.retrieval.windows import Passage
 from cairn.settings.discovery import PromptRenderConfig
 from cairn.text.uris import file_uri
@@ -90,18 +92,34 @@ class _File:
     head_cost: int = 0
     """The number of tokens of the path and what else stands once for all excerpts."""
 
+    @cached_property
+    def _imports(self) -> frozenset[int]:
+        if not self.outline.is_code:
+            return frozenset()
+        owners = self.outline.owners_of(0, len(self.lines))
+        # In Ruby, a method may call `use`.
+        return frozenset(line for line in import_lines(self.lines) if owners[line] == TOP)
+
+    def without_imports(self, first: int, last: int) -> tuple[int, int] | None:
+        """Return lines without the imports at their ends; None if at most comments are left."""
+        here = range(first, last)
+        if self._imports.isdisjoint(here):
+            return first, last
+        left = [n for n in here if n not in self._imports and self.lines[n].strip()]
+        return None if all(is_comment(self.lines[n]) for n in left) else (left[0], left[-1] + 1)
+
     def near(self, first: int, last: int) -> list[_Quoted]:
         """Return the excerpts next to these lines."""
         return [each for each in self.quoted if first <= each.last + _NEARLY and each.first - _NEARLY <= last]
 
-    def completed(self, first: int, last: int, moved: int) -> tuple[int, int, int]:
+    def completed(self, first: int, last: int, moved: int) -> tuple[int, int]:
         """Return lines with the few that are left of their definitions. `moved` is that of `_Quoted`."""
         begun, ended = (self.outline.around(line, line + 1) for line in (first - moved, last - 1 - moved))
         if begun.kind and 0 < first - (begun.start + moved) <= _NEARLY:
             first = max(0, begun.start + moved)
         if ended.kind and 0 < ended.end + moved - last <= _NEARLY:
             last = min(len(self.lines), ended.end + moved)
-        return first, last, moved
+        return first, last
 
 
 @define
@@ -140,7 +158,10 @@ class Quoter:
         found = _place_now(passage, file.lines) if file else None
         if file is None or found is None:
             return 0
-        *place, moved = file.completed(*found)
+        first, last, moved = found
+        if (lines := file.without_imports(first, last)) is None:
+            return 0
+        place = file.completed(*lines, moved)
         bare = (_WAITS.sub("", line).strip() for line in file.lines[slice(*place)])
         distinctive = {line for line in bare if len(line) >= _DISTINCTIVE_CHARACTERS}
         if not distinctive or len(distinctive & self._shown) >= _KNOWN_SHARE * len(distinctive):

@@ -16,6 +16,7 @@ from cairn.index.references.edges import Place as Definition
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.places import TOP, Outline
+from cairn.retrieval.widening import MOST_FILES
 from cairn.retrieval.windows import Passage, definition_worth
 from cairn.workspace.collections import FileKind, file_kind
 
@@ -28,7 +29,7 @@ _MOST_REFERENCES = 60
 are shown or named within 2,000 tokens; with 40 references 0.688, with 100 0.694."""
 _FOLLOWED = 2
 """The number of shown functions, those with the most lines, whose callers are found."""
-_MOST_CALLERS, _MOST_CALLING_FILES = 20, 15
+_MOST_CALLERS = 20
 _LONGEST, _LONGEST_CONTAINER = 200, 100
 """The maximum number of lines of a place, and of a type, of which the members are named if it is longer."""
 _LEAST_LEFT = 8
@@ -121,7 +122,7 @@ class Elsewhere:
             self._worth[lines] = definition_worth(found) * (1.0 if self._named[lines].kind else _SECTION)
 
     def _by_reference(self, folder: int, shown: Sequence[Lines]) -> None:
-        graph = ReferenceGraph(self.readers[folder], self.cancelled)
+        graph = ReferenceGraph(self.readers[folder], self.cancelled, MOST_FILES)
         left, heights = _MOST_REFERENCES, Counter[tuple[str, int]]()
         for lines in shown:
             outline = self.outlines[folder, lines.path]
@@ -136,10 +137,8 @@ class Elsewhere:
                     self._add(folder, edge.target, _USED * _trust(edge), f"{how} by {by}")
         for (path, line), _ in heights.most_common(_FOLLOWED):
             called = graph.around(path, line)
-            if called is None or not graph.is_mentioned_in(called.name, _MOST_CALLING_FILES):
-                continue
-            for edge in graph.callers([called], _MOST_CALLERS).found:
-                if edge.enclosing is not None:
+            for edge in graph.callers([called], _MOST_CALLERS).found if called else ():
+                if called and edge.enclosing is not None:
                     self._add(folder, edge.enclosing, _CALLING * _trust(edge), f"calls {called.name}")
 
     def _add(self, folder: int, found: Definition, worth: float, relation: str) -> None:

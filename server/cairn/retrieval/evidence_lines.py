@@ -52,7 +52,11 @@ def uses(names: Sequence[str]) -> re.Pattern[str] | None:
 
 
 _IMPORTS = re.compile(
-    r"\s*(?:from\b.*\bimport\b|(?:pub(?:\(\w+\))?\s+)?(?:import|use|require)\b|#\s*include\b|export\s*\{)"
+    r"\s*(?:from\b.*\bimport\b|(?:pub(?:\(\w+\))?\s+)?(?:import|use(?!\()|require)\b|#\s*include\b|export\s*\{"
+    r"|using\s+[\w.= ]+;|(?:const|let|var)\s[^=]*=\s*require\()"
+)
+_OPENS_IMPORTS = re.compile(
+    r"\s*(?:(?:from\s+\S+\s+)?import\s*\(|(?:import|use|pub(?:\(\w+\))?\s+use)\s[^();]*\{|export\s*\{)\s*$"
 )
 _DEFINES = re.compile(
     r"(?:[\w$@*&<>()\[\],.:]+\s+)*(?:(?:def(?:p|macrop?|module|delegate|impl)?|func|fun|fn|class|interface|trait|type|macro_rules!|#\s*define)\s+[\w(<&]"
@@ -68,6 +72,16 @@ def defines_or_imports(line: str) -> bool:
 
 def imports(line: str) -> bool:
     return bool(_IMPORTS.match(line))
+
+
+def import_lines(lines: Sequence[str]) -> frozenset[int]:
+    """Return the indices of the lines that import something, with those in brackets that an import opens."""
+    found, is_within = set[int](), False
+    for number, line in enumerate(lines):
+        if is_within or imports(line):
+            found.add(number)
+            is_within = not set(line) & set(")}") if is_within else bool(_OPENS_IMPORTS.match(line))
+    return frozenset(found)
 
 
 def is_comment(line: str) -> bool:

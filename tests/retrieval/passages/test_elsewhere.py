@@ -68,9 +68,11 @@ def elsewhere(
     return {each.title: each for each in found}
 
 
-def named(folder: FolderWithPassages, budget: int = 1_000) -> list[NamedPlace]:
+def named(
+    folder: FolderWithPassages, budget: int = 1_000, shown: Sequence[Lines] = SHOWN
+) -> list[NamedPlace]:
     namer = PlaceNamer([folder.uri], [folder.reader], folder.lines_now, estimate_tokens)
-    return namer.name(list(elsewhere(folder).values()), budget)
+    return namer.name(list(elsewhere(folder, shown).values()), budget)
 
 
 def test_what_the_shown_lines_use_and_are_called_by_is_named(port: FolderWithPassages) -> None:
@@ -116,7 +118,7 @@ def test_comment_that_begins_with_the_name_does_not_repeat_it(folder_of: FolderO
             "port/other.go": f"package port\n\n// Moor {comment}func Moor{body}",
         }
     )
-    texts = "\n".join(places_text(named(folder)))
+    texts = "\n".join(places_text(named(folder, shown=())))
     assert "MoorShip: It moors ships at a berth" in texts
     assert "Moor moors ships at a berth" in texts
 

@@ -56,11 +56,13 @@ class ReferenceGraph:
 
     _reader: IndexReader
     _cancelled: Cancelled
+    _most_files: int | None = None
+    """The argument `most_files` of `SymbolTables`."""
     _tables: SymbolTables = field(init=False)
     _resolver: Resolver = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._tables = SymbolTables(self._reader, self._cancelled)
+        self._tables = SymbolTables(self._reader, self._cancelled, self._most_files)
         self._resolver = Resolver(self._tables)
 
     # --- definitions --------------------------------------------------------------------------------
@@ -188,10 +190,6 @@ class ReferenceGraph:
         for best in (defined or meanings)[:1]:
             return _edge(file, reference, place_of(best.symbol), best.confidence, best.via)
         return _edge(file, reference, None, 0.0, "not defined in the workspace")
-
-    def is_mentioned_in(self, name: str, most: int) -> bool:
-        """Return whether at most `most` files mention the name."""
-        return len(self._tables.files_mentioning(name)) <= most
 
     def implementations(self, targets: Sequence[Place], limit: int) -> Edges:
         """Return the types that extend or implement a target, and the members that override a target."""

@@ -84,8 +84,10 @@ class SymbolTables:
 
     reader: IndexReader
     cancelled: Cancelled
-    complete: bool = True
-    """False once a name occurred in more than `_MOST_FILES` files."""
+    most_files: int | None = None
+    """A name in more files is not looked up; None looks it up in the first `_MOST_FILES` of them."""
+    complete: bool = field(default=True, init=False)
+    """False once a name occurred in more files than are read."""
     _by_path: dict[str, PackedTable | None] = field(factory=dict, init=False)
     _written: dict[str, list[str]] = field(factory=dict, init=False)
     _defining: dict[str, tuple[Symbol, ...]] = field(factory=dict, init=False)
@@ -140,10 +142,12 @@ class SymbolTables:
         key = f"{mark}{' '.join(words)}"
         if key not in self._written:
             marked = [f"{mark}{word}" for word in words]
-            paths = self._read(self.reader.symbols_with_words(marked, _MOST_FILES + 1, self.cancelled))
-            if len(paths) > _MOST_FILES:
+            most = self.most_files or _MOST_FILES
+            rows = list(self.reader.symbols_with_words(marked, most + 1, self.cancelled))
+            if len(rows) > most:
                 self.complete = False
-            self._written[key] = sorted(paths[:_MOST_FILES])
+                rows = [] if self.most_files else rows[:most]
+            self._written[key] = sorted(self._read(rows))
         return self._written[key]
 
     def _read(self, rows: Iterable[tuple[int, str]]) -> list[str]:
