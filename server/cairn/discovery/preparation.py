@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from types import MappingProxyType
 
 from attrs import field, frozen
@@ -84,7 +84,7 @@ class QueryTerms:
 
     @cached_property
     def _terms_in(self) -> Callable[[str], tuple[int, ...]]:
-        @lru_cache(maxsize=None)  # Found chunks share most of their words.
+        @cache  # Found chunks share most of their words.
         def terms_in(word: str) -> tuple[int, ...]:
             parts = (stem(word),) if _is_plain(word) else stems(word)
             return tuple(self._term_of[each] for each in parts if each in self._term_of)

@@ -245,7 +245,7 @@ class _Reasons:
 
     windows: Windows
     parts: Floats
-    """float64[signals, windows]"""
+    """float64[signals, windows]: what each signal adds."""
 
     @cached_property
     def _distinctive(self) -> list[int]:
