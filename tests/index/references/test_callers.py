@@ -305,6 +305,24 @@ def test_very_common_macros_are_not_followed(opened: Open, monkeypatch: pytest.M
     assert (functions_of(edges), edges.complete) == ({"rope.h knot"}, False)
 
 
+def test_a_name_in_too_many_files_is_not_looked_up(opened: Open) -> None:
+    one = "def moor(ship):\n    return tie(ship)\n\n\ndef tie(ship):\n    return ship\n"
+    folder = opened({f"port_{n}.py": one.replace("tie", f"tie_{n}") for n in range(3)})
+    for most, found in ((3, 3), (2, 0)):
+        references = ReferenceGraph(folder.reader, lambda: False, most)
+        assert functions_of(references.callers(references.named("tie_0"), 100)) == {"port_0.py moor"}
+        assert len(references.named("moor")) == found
+
+
+def test_references_on_lines_are_limited(opened: Open) -> None:
+    calls = "".join(f"    tie_{n}(ship)\n" for n in range(5))
+    ties = "".join(f"def tie_{n}(ship):\n    pass\n" for n in range(5))
+    references = graph(opened({"port.py": f"def moor(ship):\n{calls}    tie_0(ship)\n{ties}"}))
+    for limit, expected in ((0, []), (2, ["tie_0", "tie_1"]), (9, [f"tie_{n}" for n in range(5)])):
+        edges = references.meant("port.py", 0, 7, limit)
+        assert [each.name for each in edges.found if each.target is not None] == expected
+
+
 def test_edges_give_reasons_and_descending_confidence(opened: Open) -> None:
     files = WORKSPACES["python: an alias, a re-export and a method by the type of its receiver"].files
     edges = callers(opened(files), "Harbour.moor")
