@@ -39,8 +39,8 @@ _LEAST_CONFIDENCE = 0.5
 _MOST_CALLS, _MOST_CALLERS = 200, 20
 MOST_FILES = 20
 """The number of files with a name up to which its definitions and uses are followed. A name in more files
-tells little: with 40, as much is shown or named. With 400, half of a discovery's time in 100,000 chunks went
-into their symbol tables."""
+tells little: with 40, as much is shown or named. With 400, a discovery in 113,547 chunks takes 1.6 times the
+processor time, for the symbol tables of these files."""
 _MOST_CHUNKS = 40
 _NAMES_SHOWN = 3
 
