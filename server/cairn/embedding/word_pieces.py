@@ -50,16 +50,15 @@ class WordPieces:
 
     def ids(self, text: str, limit: int) -> list[int]:
         """Return the first `limit` ids of the words of `text`. Text outside all pieces has none."""
-        text = text[: limit * _CHARACTERS_PER_TOKEN]
-        if not text.isascii():
-            return self.ids_of_words(words_of(text), limit)
-        # No word extends beyond a run, so the ids are the same.
-        ids = map(self._ids_of_run.__getitem__, ascii_runs(text))
-        return list(itertools.islice(itertools.chain.from_iterable(ids), limit))
+        return self.all_ids(text[: limit * _CHARACTERS_PER_TOKEN], limit)
 
-    def ids_of_words(self, words: Iterable[str], limit: int) -> list[int]:
-        """Return the first `limit` ids of words in lower case, as `words_of` returns them."""
-        ids = map(self._starting.__getitem__, words)
+    def all_ids(self, text: str, limit: int) -> list[int]:
+        """Return the first `limit` ids of the words of `text`, however long their words are."""
+        if text.isascii():
+            # No word extends beyond a run, so the ids are the same.
+            ids = map(self._ids_of_run.__getitem__, ascii_runs(text))
+        else:
+            ids = map(self._starting.__getitem__, words_of(text))
         return list(itertools.islice(itertools.chain.from_iterable(ids), limit))
 
     def count(self, text: str) -> int:

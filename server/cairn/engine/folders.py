@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import quote_from_bytes, urlsplit
 from urllib.request import url2pathname
 
 from attrs import Factory, field, frozen
@@ -90,6 +90,7 @@ class Folder:
     log: QueryLog = Factory(lambda self: QueryLog(self.data, lambda: self.settings().log), takes_self=True)
     override: OverrideReader = Factory(lambda self: OverrideReader(self.data), takes_self=True)
     """Reads the phase that was set by hand."""
+    uri: str = Factory(lambda self: self.shown.as_uri(), takes_self=True)
     revision: protocol.Revision | None = None
     """The indexed commit of a team's index; None for a local index."""
     sharing: TeamClone | None = None
@@ -179,10 +180,6 @@ class Folder:
             self.lease.opened(self.open_paths)
 
     @property
-    def uri(self) -> str:
-        return self.shown.as_uri()
-
-    @property
     def label(self) -> str:
         return str(self.shown)
 
@@ -234,7 +231,8 @@ class Folder:
             return False
 
     def uri_of(self, path: str) -> str:
-        return (self.shown / path).as_uri()
+        # `Path.as_uri` does the same for each path anew, in five times the time.
+        return f"{self.uri.rstrip('/')}/{quote_from_bytes(os.fsencode(path))}"
 
 
 def shown_lines(path: str, text: str) -> Sequence[str]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from attrs import evolve
-
 from cairn import protocol
 from cairn.engine.folders import Folder
 from cairn.engine.request import Request
@@ -16,7 +14,7 @@ from cairn.retrieval.query_words import QueryWords
 from cairn.retrieval.ranking import neighbours
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import matched_terms
-from cairn.retrieval.window_ranking import FurtherPassage
+from cairn.retrieval.window_ranking import NO_PASSAGES, FurtherPassage, Passages
 from cairn.text.unicode import utf16_length
 from cairn.text.verbatim import lines_of
 
@@ -35,20 +33,25 @@ def search_results(
     rows: Sequence[Shown],
     words: QueryWords,
     context: int = 0,
+    passages: Sequence[Passages] = (),
     *,
     explain: bool = False,
 ) -> tuple[protocol.SearchResult, ...]:
-    """Return the rows as results, each with up to `context` chunks before and after it."""
+    """Return the rows as results, each with up to `context` chunks before and after it, and with its
+    `passages`."""
     around = contexts([row.ranked for row in rows], request.readers, context)
-    results = []
-    for row, near in zip(rows, around, strict=True):
-        terms = matched_terms(words.query, row.ranked.stored)
-        best = _matched_line(row, words)
-        result = search_result(request.folders, row, terms, near, explain=explain)
-        if row.line is None and best is not None:
-            result = evolve(result, selection_range=protocol.whole_lines(best.line, best.line + 1))
-        results.append(evolve(result, matched_line=best))
-    return tuple(results)
+    return tuple(
+        search_result(
+            request.folders,
+            row,
+            matched_terms(words.query, row.ranked.stored),
+            near,
+            explain=explain,
+            best=_matched_line(row, words),
+            passages=of_row,
+        )
+        for row, near, of_row in zip(rows, around, passages or [NO_PASSAGES] * len(rows), strict=True)
+    )
 
 
 def search_result(
@@ -58,9 +61,14 @@ def search_result(
     context: protocol.Context,
     *,
     explain: bool = True,
+    best: protocol.MatchedLine | None = None,
+    passages: Passages = NO_PASSAGES,
 ) -> protocol.SearchResult:
     ranked = row.ranked
     line = row.first if row.line is None else row.line
+    selected = ranked.lines or (line, line + 1)
+    if row.line is None and best is not None:
+        selected = (best.line, best.line + 1)
     stored, chunk = ranked.stored, ranked.stored.chunk
     folder = folders[ranked.folder]
     return protocol.SearchResult(
@@ -68,7 +76,7 @@ def search_result(
         folder=folder.uri,
         uri=folder.uri_of(stored.path),
         range=protocol.whole_lines(row.first, row.last),
-        selection_range=protocol.whole_lines(*(ranked.lines or (line, line + 1))),
+        selection_range=protocol.whole_lines(*selected),
         collection=stored.collection,
         title=chunk.title,
         header_path=chunk.header_path,
@@ -85,13 +93,16 @@ def search_result(
         content_hash=stored.content_hash,
         match_explain=tuple(map(str, ranked.reasons)) if explain else None,
         head=row.head.strip(),
+        matched_line=best,
+        passages=tuple(map(_passage, passages.further)),
+        best_lines=passages.best and protocol.whole_lines(*passages.best),
     )
 
 
 def _matched_line(row: Shown, words: QueryWords) -> protocol.MatchedLine | None:
     """Return the shown line with the rarest words of the query. Of equal lines, the first below the name."""
     lines = lines_of(row.text)
-    shares = list(map(words.share, words.in_lines(lines)))
+    shares = [words.share(terms) if terms else 0.0 for terms in words.in_lines(lines)]
     named = -1 if row.line is None else row.line - row.first
     if 0 <= named < len(shares):
         shares[named] -= _OF_NAME
@@ -108,23 +119,14 @@ def _matched_line(row: Shown, words: QueryWords) -> protocol.MatchedLine | None:
     return protocol.MatchedLine(row.first + best, text, tuple(shown))
 
 
-def with_passages(result: protocol.SearchResult, further: Sequence[FurtherPassage]) -> protocol.SearchResult:
-    shown = (
-        protocol.FilePassage(
-            range=protocol.whole_lines(passage.first, passage.last),
-            text=passage.text,
-            symbol=passage.best.stored.chunk.symbol,
-            header_path=passage.best.stored.chunk.header_path,
-            score=round(passage.best.score, 4),
-        )
-        for passage in further
+def _passage(passage: FurtherPassage) -> protocol.FilePassage:
+    return protocol.FilePassage(
+        range=protocol.whole_lines(passage.first, passage.last),
+        text=passage.text,
+        symbol=passage.best.stored.chunk.symbol,
+        header_path=passage.best.stored.chunk.header_path,
+        score=round(passage.best.score, 4),
     )
-    return evolve(result, passages=tuple(shown))
-
-
-def with_best_lines(result: protocol.SearchResult, lines: tuple[int, int] | None) -> protocol.SearchResult:
-    """Return the result with its best lines, lines `[first, last)` of the file."""
-    return result if lines is None else evolve(result, best_lines=protocol.whole_lines(*lines))
 
 
 def contexts(ranked: Sequence[Ranked], readers: Sequence[IndexReader], window: int) -> list[protocol.Context]:

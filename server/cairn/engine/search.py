@@ -11,7 +11,7 @@ from cairn import protocol
 from cairn.engine.completeness import index_state
 from cairn.engine.few_letters import by_first_letters, is_few_letters
 from cairn.engine.request import CACHE, GENERIC, Attempt, Request
-from cairn.engine.results import characters_of, milliseconds, search_results, with_best_lines, with_passages
+from cairn.engine.results import characters_of, milliseconds, search_results
 from cairn.engine.scope import within
 from cairn.errors import InvalidRequestError
 from cairn.index.reader.filters import ChunkFilter
@@ -28,10 +28,9 @@ from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import JUDGED, judge
 from cairn.retrieval.window_ranking import (
     Strength,
-    best_lines,
     by_best_passage,
-    further_passages,
     passages_of_results,
+    shown_passages,
 )
 
 
@@ -68,10 +67,8 @@ def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.
     shares = term_shares(query, request.vocabulary)
     words = QueryWords(query, shares)
     choice = choose(words, ranking, found, passages, params.limit, params.best_only)
-    results = search_results(request, choice.rows, words, params.context, explain=params.explain)
-    further = further_passages(ranking, passages, choice.rows, params.passages - 1)
-    results = tuple(map(with_passages, results, further))
-    results = tuple(map(with_best_lines, results, best_lines(passages, choice.rows)))
+    beside = shown_passages(ranking, passages, choice.rows, params.passages - 1)
+    results = search_results(request, choice.rows, words, params.context, beside, explain=params.explain)
     answer = protocol.SearchAnswer(
         results=results,
         verdict=judged(request, query, found, shares, strength, ranking.legs.remark),

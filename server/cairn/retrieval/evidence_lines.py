@@ -25,6 +25,8 @@ _COMMENT = re.compile(
     r"\s*(?://|/\*|\*(?=[\s/*]|\Z)|--|\"{3}|#(?!\s*(?:define|undef|include|if|ifn?def|el(?:se|if)|endif|pragma|error)\b|!?\[))"
 )
 """Matches comments, but neither preprocessor lines nor attributes."""
+_BEGIN_COMMENTS = frozenset('/*-"#')
+"""The characters with which a match begins. Most lines begin with another one."""
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"|\'((?:[^\'\\\n]|\\.){6,})\'|`((?:[^`\\]|\\.)*)`|\\.')
 """Matches a string literal. An escaped quote outside of literals is matched too, as it does not begin one."""
 _PLACEHOLDER = re.compile(
@@ -86,7 +88,7 @@ def import_lines(lines: Sequence[str]) -> frozenset[int]:
 
 def is_comment(line: str) -> bool:
     """Return whether the line is a comment, or begins a docstring."""
-    return bool(_COMMENT.match(line))
+    return line.lstrip()[:1] in _BEGIN_COMMENTS and bool(_COMMENT.match(line))
 
 
 def words_of_message(text: str) -> list[str]:

@@ -4,8 +4,9 @@ compute how rare each term is in the searched indexes."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 
 from attrs import field, frozen
 
@@ -62,16 +63,10 @@ class TermMatcher:
 
 @lru_cache(maxsize=_CACHED_TEXTS)
 def _matches(wanted: TermMatcher, text: str) -> frozenset[int]:
-    lowered = text.lower()
-    beginnings = [each for each in wanted._beginnings if each in lowered]
-    if not beginnings:
+    words = _words_with(wanted._beginnings, text)
+    if not words:
         return frozenset()
-    words = list(set(_WORD.findall(text)))
-    lowered_words = "\n".join(words).lower().split("\n")
-    found: set[str] = set()
-    for beginning in beginnings:
-        for place in [place for place, word in enumerate(lowered_words) if beginning in word]:
-            found.update(_parts(words[place]))
+    found = set(chain.from_iterable(map(_parts, words)))
 
     def has(words: tuple[str, ...]) -> bool:
         if not words or any(part not in found for part in words):
@@ -82,6 +77,24 @@ def _matches(wanted: TermMatcher, text: str) -> frozenset[int]:
         return any(spoken[place : place + len(words)] == words for place in range(len(spoken)))
 
     return frozenset(place for place, alternatives in enumerate(wanted.terms) if any(map(has, alternatives)))
+
+
+def _words_with(beginnings: Iterable[str], text: str) -> set[str]:
+    """Return the words of a text that contain one of these beginnings in any case."""
+    lowered = text.lower()
+    if len(lowered) != len(text):  # A letter such as `İ` has a lower case of several.
+        return {word for word in _WORD.findall(text) if any(each in word.lower() for each in beginnings)}
+    found = set()
+    for beginning in beginnings:
+        at = lowered.find(beginning)
+        while at >= 0:
+            first, rest = at, _WORD.match(text, at)
+            last = rest.end() if rest else at + len(beginning)
+            while first and (text[first - 1].isalnum() or text[first - 1] == "_"):
+                first -= 1
+            found.add(text[first:last])
+            at = lowered.find(beginning, last)
+    return found
 
 
 @lru_cache(maxsize=64)

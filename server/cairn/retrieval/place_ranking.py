@@ -8,10 +8,10 @@ places of all found files compete, also by their names.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
 from attrs import define, evolve, field, frozen
 
 from cairn.index.reader.records import StoredChunk
@@ -122,7 +122,7 @@ class Candidates:
     """The best result of each file, by folder and path."""
     _windows: Mapping[tuple[int, str], Sequence[Passage]]
     _outlines: Mapping[tuple[int, str], Outline]
-    _around: dict[tuple[str, ...], dict[int, float]] = field(factory=dict, init=False)
+    _around: dict[tuple[str, ...], Mapping[int, float]] = field(factory=dict, init=False)
     """The terms in the names around places. Places of one class have the same names around them."""
 
     @classmethod
@@ -181,12 +181,13 @@ class Candidates:
             start = window.stored.chunk.start_line
             text = lines_of(window.stored.chunk.text.removesuffix("\n"))
             lines = text[window.first - start : window.last - start]
-            of_place: defaultdict[int, list[str]] = defaultdict(list)
-            for number, line in zip(_owners(outline, window.first, lines), lines, strict=True):
-                of_place[number].append(line)
+            of_place: defaultdict[int, set[int]] = defaultdict(set)
+            owners, in_lines = _owners(outline, window.first, lines), self.words.in_lines(lines)
+            for number, terms in zip(owners, in_lines, strict=True):
+                of_place[number] |= terms
             for number, own in of_place.items():
                 each = found.setdefault(number, _Seen())
-                each.terms |= set().union(*self.words.in_lines(own))
+                each.terms |= own
                 if each.chunk is None or window.score > each.best:
                     each.best, each.chunk = window.score, window.stored
                 named = 0 if number == TOP else outline.places[number].line
@@ -201,7 +202,7 @@ class Candidates:
         named = words.in_words(of_name)
         names_around = (*place.around, outline.file.name)
         if (around := self._around.get(names_around)) is None:
-            around = words.in_words([word for name in names_around for word in words_in(name)])
+            around = words.in_words(tuple(word for name in names_around for word in words_in(name)))
             self._around[names_around] = around
         further = words.further(of_name, named)
         tight = sum(words.shares[term] * value for term, value in named.items())
@@ -221,7 +222,7 @@ class Candidates:
             seen.head / self.best_window,
             seen.best / self.best_window,
             _KINDS.get(place.kind, 1.0),
-            min(1.0, float(np.log1p(place.end - place.start)) / _LONG),
+            min(1.0, math.log1p(place.end - place.start) / _LONG),
             tight,
             tight * is_whole,
             float(bool(named) and not further and len(named.keys() | around.keys()) == count),

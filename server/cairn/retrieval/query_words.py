@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from attrs import frozen
+from attrs import field, frozen
 
 from cairn.retrieval.query import Query
 from cairn.text.nearest import letters_of
@@ -31,6 +31,8 @@ class QueryWords:
     query: Query
     shares: Sequence[float]
     """The share of each term in the query's total inverse document frequency."""
+    _in_words: dict[tuple[str, ...], Mapping[int, float]] = field(factory=dict, init=False)
+    """What `in_words` returned. Places of one file share many words."""
 
     @cached_property
     def letters(self) -> str:
@@ -71,30 +73,41 @@ class QueryWords:
                     at = text.find(each, end + 1) if end >= 0 else -1
         return found
 
-    def in_words(self, words: Sequence[str]) -> dict[int, float]:
+    def in_words(self, words: tuple[str, ...]) -> Mapping[int, float]:
         """Return how well each term is among these words in lower case: 1, or less for a beginning."""
-        if not words:
-            return {}
-        known, joined = {stem(word) for word in words}, "".join(words)
+        found = self._in_words.get(words)
+        if found is None:
+            found = self._in_words[words] = self._found_in(words)
+        return found
+
+    def _found_in(self, words: tuple[str, ...]) -> dict[int, float]:
+        known, joined = set(map(stem, words)), "".join(words)
         found: dict[int, float] = {}
-        for place, term in enumerate(self._terms):
-            if any(each and known.issuperset(each) for each in term):
+        for place, (term, single, several) in enumerate(self._wanted):
+            if not known.isdisjoint(single) or any(map(known.issuperset, several)):
                 found[place] = 1.0
-            elif self._is_begun(self.query.terms[place], words, joined):
+            elif len(term) >= _SHORTEST and (
+                (len(term) > _SHORTEST and term in joined) or _is_begun(term, words)
+            ):
                 found[place] = _ABBREVIATION
         return found
 
-    def _is_begun(self, term: str, words: Sequence[str], joined: str) -> bool:
-        if len(term) < _SHORTEST:
-            return False
-        if len(term) > _SHORTEST and term in joined:
-            return True
-        return any(
-            word.startswith(term) or (len(word) >= _SHORTEST and term.startswith(word)) for word in words
-        )
+    @cached_property
+    def _wanted(self) -> list[tuple[str, frozenset[str], list[tuple[str, ...]]]]:
+        """Each term, the stems of its alternatives of one word, and those of alternatives of several."""
+        return [
+            (
+                self.query.terms[place],
+                frozenset(each[0] for each in term if len(each) == 1),
+                [each for each in term if len(each) > 1],
+            )
+            for place, term in enumerate(self._terms)
+        ]
 
     def further(self, words: Sequence[str], found: Mapping[int, float]) -> int:
         """Return how many of the words belong to none of the terms that were found in them."""
+        if not found:
+            return len(words)
         known = {part for place in found for each in self._terms[place] for part in each}
         texts = [self.query.terms[place] for place in found]
 
@@ -124,6 +137,14 @@ class QueryWords:
             if not marks or start >= marks[-1][1]:
                 marks.append((start, end))
         return [(utf16_length(text[:start]), utf16_length(text[:end])) for start, end in marks]
+
+
+def _is_begun(term: str, words: Sequence[str]) -> bool:
+    """Return whether a word begins with the term, or is a beginning of it."""
+    for word in words:  # noqa: SIM110 - a generator takes twice the time, and this runs for every name
+        if word.startswith(term) or (len(word) >= _SHORTEST and term.startswith(word)):
+            return True
+    return False
 
 
 def _beginning(part: str) -> str:

@@ -23,7 +23,7 @@ from cairn.retrieval.evidence_lines import imports, is_comment
 from cairn.retrieval.referrals import part_of
 from cairn.retrieval.related_chunks import DEFINES, USES, ChunkRange, Relations
 from cairn.retrieval.scores import Ranked
-from cairn.retrieval.windows import ReadChunk, read_chunk
+from cairn.retrieval.windows import ReadChunk, read_chunks
 from cairn.text.identifiers import identifier_words
 from cairn.text.verbatim import find_words, lines_of
 from cairn.workspace.collections import FileKind
@@ -180,7 +180,7 @@ def _nearest(
 ) -> list[tuple[int, int] | None]:
     """Return for each chunk the lines of the window nearest to the vector, or None if the definition is about
     as near. Windows are embedded without path and headings, which the whole chunk shares."""
-    read = [read_chunk(stored, table) for stored in chunks]
+    read = read_chunks(chunks, table)
     vectors = table.embed_pieces_int8([pieces for each in read for pieces in each.pieces])
     cosines = iter((vectors @ vector / STATIC_LENGTH).tolist())
     return [

@@ -9,7 +9,6 @@ passage's match relative to the best in the file, they contained 81 % (docs/rank
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import chain
 
 import numpy as np
 from attrs import frozen
@@ -22,7 +21,7 @@ from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import Query
 from cairn.retrieval.scores import CloserScores, Scores, Signal
 from cairn.retrieval.signals import definitions
-from cairn.retrieval.windows import read_chunk
+from cairn.retrieval.windows import read_chunks
 
 _PREAMBLE_SHARE = 0.5
 """The factor of a preamble's match, which must be twice as good as that of every definition below it."""
@@ -69,19 +68,18 @@ def look_closer(
     the text of each file's best chunk, and the sum of the vectors of all its chunks."""
     text = query.meant or query.text
     best = candidates.ordered(_matching(candidates, query))[candidates.places() == 0][files]
-    pieces: list[Sequence[int]] = [()] * len(files)
+    pieces = [np.empty(0, np.int32)] * len(files)
     cosines = np.zeros(len(files))
     vector = meaning.encoder.embed_queries([text])[0]
     for folder, reader in enumerate(readers):
         here = np.flatnonzero(candidates.folders[best] == folder).tolist()
         stored = reader.chunks(candidates.ids[best[here]].tolist())
+        read = dict(zip(stored, read_chunks(list(stored.values()), meaning.table), strict=True))
         sums = _sums(reader, [candidates.files[file].path for file in files[here]])
         for place in here:
             outline = candidates.outlines[best[place]]
-            if outline.id in stored:
-                pieces[place] = list(
-                    chain.from_iterable(read_chunk(stored[outline.id], meaning.table).pieces)
-                )
+            if outline.id in read:
+                pieces[place] = np.concatenate((pieces[place], *read[outline.id].pieces))
             if outline.path in sums:
                 total = sums[outline.path]
                 cosines[place] = total @ vector / (np.linalg.norm(total) or 1.0)

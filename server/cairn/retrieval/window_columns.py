@@ -22,7 +22,7 @@ from cairn.retrieval.query import Query
 from cairn.retrieval.question_kinds import QuestionKind, question_kinds
 from cairn.retrieval.ranking import Ranking
 from cairn.retrieval.widening import Family, Step, chunks_of, mentioning
-from cairn.retrieval.windows import TOKENS, ReadChunk, group_keys, read_chunk
+from cairn.retrieval.windows import TOKENS, ReadChunk, group_keys, read_chunks
 from cairn.workspace.collections import FileKind
 
 _TOP, _OPENING, _DEFINES = 0.8, 0.6, 0.4
@@ -33,8 +33,6 @@ _BY_WORDS, _BY_MEANING = 0.5, 0.7
 """The weights of common words and of cosine similarity in the nearness of a text."""
 _TESTS = frozenset({"tests", "test"})
 """The names of modules of tests inside a file, as in Rust."""
-_NO_WORD = np.array([-1], np.int64)
-"""The only key of a window without words. It equals no key of a word."""
 _WHOLE_FILES = 4
 """The number of best files of which all chunks are considered. With more, the results are the same."""
 _MOST_OF_A_FILE = 300
@@ -146,12 +144,11 @@ class Windows:
         """float64[windows, terms]: how often each window contains each term."""
         if not self.keys:
             return np.zeros((len(self.texts), 0))
-        words = np.concatenate(
-            [words if len(words) else _NO_WORD for read in self.read for words in read.words]
-        )
-        starts = np.cumsum(self.lengths) - self.lengths
-        among = (np.isin(words, np.array(keys, np.int64)).astype(np.float64) for keys in self.keys)
-        return np.stack([np.add.reduceat(each, starts) for each in among], axis=1)
+        words = np.concatenate([words for read in self.read for words in read.words])
+        ends = np.cumsum([len(words) for read in self.read for words in read.words])
+        found = (np.flatnonzero(_among(words, keys)) for keys in self.keys)
+        columns = [np.diff(np.searchsorted(each, ends), prepend=0) for each in found]
+        return np.stack(columns, axis=1).astype(np.float64)
 
     @cached_property
     def idf(self) -> Floats:
@@ -192,6 +189,14 @@ class Windows:
     def of_chunks(self, values: Sequence[float] | Floats) -> Floats:
         every: Floats = np.asarray(values, np.float64)[self.chunk_of]
         return every
+
+
+def _among(words: NDArray[np.int64], keys: Sequence[int]) -> NDArray[np.bool_]:
+    """Return bool[words]: whether each word has one of the keys. Few keys make this faster than `isin`."""
+    found = np.zeros(len(words), np.bool_)
+    for key in keys:
+        found |= words == key
+    return found
 
 
 @define
@@ -238,7 +243,7 @@ def gather_windows(
         found.update({(folder, chunk_id): each for chunk_id, each in stored.items()})
     chosen = [(chunk, found[chunk.folder, chunk.id]) for chunk in every if (chunk.folder, chunk.id) in found]
     chosen.sort(key=lambda pair: (pair[0].file, pair[1].chunk.position))
-    read = [read_chunk(stored, table) for _, stored in chosen]
+    read = read_chunks([stored for _, stored in chosen], table)
     # The last element stands for files that are not candidates, whose index is -1.
     totals = np.append(totals, 0.0)
     place = np.full(len(totals), len(order), np.intp)

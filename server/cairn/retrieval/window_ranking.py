@@ -307,6 +307,18 @@ class FurtherPassage:
     text: str = ""
 
 
+@frozen
+class Passages:
+    """The passages of a file that are shown with one of its results."""
+
+    further: Sequence[FurtherPassage] = ()
+    best: tuple[int, int] | None = None
+    """The lines `[first, last)` that the result shares with the file's best passage."""
+
+
+NO_PASSAGES = Passages()
+
+
 def passages_of_results(
     ranking: Ranking, found: Sequence[Ranked], table: StaticTable | None
 ) -> tuple[list[Passage], Strength | None]:
@@ -335,6 +347,14 @@ def by_best_passage(found: Sequence[Ranked], passages: Sequence[Passage]) -> lis
     return [evolve(found[place], score=score) for place, score in zip(order, scores, strict=True)]
 
 
+def shown_passages(
+    ranking: Ranking, ranked: Sequence[Passage], shown: Sequence[Shown], most: int
+) -> list[Passages]:
+    """Return the passages of each result: its best lines, and up to `most` further passages of its file."""
+    further = further_passages(ranking, ranked, shown, most)
+    return list(map(Passages, further, _best_lines(ranked, shown)))
+
+
 def further_passages(
     ranking: Ranking, ranked: Sequence[Passage], shown: Sequence[Shown], most: int
 ) -> list[Sequence[FurtherPassage]]:
@@ -355,16 +375,15 @@ def further_passages(
     return [found.pop((row.ranked.folder, row.ranked.stored.path), ()) for row in shown]
 
 
-def best_lines(ranked: Sequence[Passage], shown: Sequence[Shown]) -> list[tuple[int, int] | None]:
+def _best_lines(ranked: Sequence[Passage], shown: Sequence[Shown]) -> list[tuple[int, int] | None]:
     """Return for each row the lines `[first, last)` shared with its file's best passage, or None."""
+    of_file: defaultdict[tuple[int, str], list[Passage]] = defaultdict(list)
+    for each in ranked:
+        of_file[each.folder, each.stored.path].append(each)
     best: list[tuple[int, int] | None] = []
     for row in shown:
-        file = row.ranked.folder, row.ranked.stored.path
-        parts = (
-            (max(each.first, row.first), min(each.last, row.last))
-            for each in ranked
-            if (each.folder, each.stored.path) == file
-        )
+        every = of_file[row.ranked.folder, row.ranked.stored.path]
+        parts = ((max(each.first, row.first), min(each.last, row.last)) for each in every)
         best.append(next(((first, last) for first, last in parts if first < last), None))
     return best
 

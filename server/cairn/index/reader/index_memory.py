@@ -15,7 +15,7 @@ from attrs import define, field
 
 from cairn.errors import IndexUnavailableError, OutOfTimeError, QueryCancelledError
 from cairn.index.reader.bm25 import register
-from cairn.index.reader.records import Outline
+from cairn.index.reader.records import Outline, StoredChunk
 from cairn.index.reader.word_list import WordList
 from cairn.index.store.caches import ContentCache, GenerationCache
 from cairn.index.store.coordination import ask_for_check
@@ -35,6 +35,8 @@ _LOOK_SECONDS = 0.02
 reads the index about thirty times."""
 _MOST_OUTLINES = 20_000
 """The maximum number of outlines to cache. They take 11 MB."""
+_MOST_CHUNKS = 1_000
+"""The maximum number of chunks to cache. Each takes 2 to 4 KB."""
 _MOST_TABLES = 1_000
 """The maximum number of symbol tables to cache. Each takes 20 to 40 KB."""
 _MOST_NAMED = 20
@@ -65,6 +67,9 @@ class IndexMemory:
     words: WordList = field(factory=WordList, init=False)
     outlines: GenerationCache[int, Outline] = field(
         factory=partial(GenerationCache, _MOST_OUTLINES), init=False
+    )
+    chunks: GenerationCache[int, StoredChunk] = field(
+        factory=partial(GenerationCache, _MOST_CHUNKS), init=False
     )
     tables: GenerationCache[int, PackedTable] = field(
         factory=partial(GenerationCache, _MOST_TABLES), init=False

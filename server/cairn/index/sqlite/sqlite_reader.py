@@ -72,14 +72,15 @@ class SqliteReader(WordQueries, VectorQueries):
             return read_ids(db, HIDDEN_CHUNKS, [json.dumps(list(paths))])
 
     def chunks(self, ids: Iterable[int]) -> dict[int, StoredChunk]:
-        wanted = "c.id IN (SELECT value FROM json_each(?))"
-        rows = self.select(f"{_SELECT_CHUNKS} WHERE {wanted}", (json.dumps(list(ids)),))
-        return {chunk.id: chunk for chunk in map(stored_chunk, rows)}
+        with self.reading() as db:
+            return self.memory.chunks.get(self._version(db), ids, partial(_read_chunks, db))
 
     def outlines(self, ids: Iterable[int]) -> dict[int, Outline]:
         with self.reading() as db:
-            version = (self.memory.local.identity, read_facts(db).content)
-            return self.memory.outlines.get(version, ids, partial(_read_outlines, db))
+            return self.memory.outlines.get(self._version(db), ids, partial(_read_outlines, db))
+
+    def _version(self, db: apsw.Connection) -> tuple[object, int]:
+        return self.memory.local.identity, read_facts(db).content
 
     def leading_chunks(self, paths: Iterable[str], per_file: int, only: ChunkFilter) -> list[int]:
         condition, values = passes(self, "c.id", only)
@@ -112,8 +113,9 @@ class SqliteReader(WordQueries, VectorQueries):
 
     def between(self, path: str, first: int, last: int) -> list[StoredChunk]:
         condition = "f.path = ? AND c.end_line > ? AND c.start_line < ?"
-        rows = self.select(f"{_SELECT_CHUNKS} WHERE {condition} ORDER BY c.position", (path, first, last))
-        return list(map(stored_chunk, rows))
+        sql = f"""SELECT c.id FROM files f CROSS JOIN chunks c ON c.file_id = f.id
+            WHERE {condition} ORDER BY c.position"""
+        return list(self.chunks(chunk for (chunk,) in self.select(sql, (path, first, last))).values())
 
     def files_with_chunk(self, content_hash: str, path: str = "") -> list[str]:
         # Without a path, the query reads all chunks, which takes 5 ms for 16,000 chunks.
@@ -187,7 +189,15 @@ class SqliteReader(WordQueries, VectorQueries):
         return {each: PackedTable(packed) for each, packed in self.select(sql, (json.dumps(list(ids)),))}
 
 
-_SELECT_CHUNKS = f"SELECT {STORED_COLUMNS} FROM chunks c JOIN files f ON f.id = c.file_id"
+
+def _read_chunks(db: apsw.Connection, ids: Sequence[int]) -> dict[int, StoredChunk]:
+    rows = db.execute(
+        f"""SELECT {STORED_COLUMNS} FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value
+            JOIN files f ON f.id = c.file_id""",
+        (json.dumps(ids),),
+    )
+    return {chunk.id: chunk for chunk in map(stored_chunk, rows)}
+
 
 _SELECT_CHUNK_IDS = """
     SELECT c.id, f.path FROM json_each(?) p CROSS JOIN files f ON f.path = p.value

@@ -28,8 +28,8 @@ class GenerationCache(Generic[K, V]):
     def get(
         self, version: Hashable, keys: Iterable[K], read: Callable[[list[K]], Mapping[K, V]]
     ) -> dict[K, V]:
-        """Return the values of `keys` in `version` of the index or a later one. `read` reads the values that
-        are not cached. Keys without a value are left out, and are read again next time."""
+        """Return the values of `keys`, in their order, in `version` of the index or a later one. `read` reads
+        the values that are not cached. Keys without a value are left out, and are read again next time."""
         cached = self._known
         # Another thread may still fill the old dictionary, but none reads it any more.
         if cached[0] != version:
@@ -43,7 +43,7 @@ class GenerationCache(Generic[K, V]):
                 known = {}
                 self._known = (version, known)
             known.update(new)
-            found.update(new)
+            found = {key: value for key in wanted if (value := found.get(key) or new.get(key)) is not None}
         return found
 
 
