@@ -17,7 +17,7 @@ from attrs import field, frozen
 
 from cairn.protocol.discovery_messages import CollectionRef
 from cairn.retrieval.introductions import OverviewSubject
-from cairn.retrieval.matching import matcher
+from cairn.retrieval.matching import beginning_of, matcher, words_with
 from cairn.retrieval.natural_languages.translation import in_english
 from cairn.retrieval.question_kinds import is_name
 from cairn.settings.discovery import ExpansionConfig, FilterConfig, ScoringConfig
@@ -77,10 +77,14 @@ class QueryTerms:
     def counts(self, text: str) -> Counter[int]:
         """Return the number of occurrences in `text` of each term that occurs, by the term's index."""
         counts = Counter[int]()
-        for word, count in Counter(_WORD.findall(text)).items():
+        for word in words_with(self._beginnings, text):
             for place in self._terms_in(word):
-                counts[place] += count
+                counts[place] += 1
         return counts
+
+    @cached_property
+    def _beginnings(self) -> tuple[str, ...]:
+        return tuple(sorted({beginning_of(each) for each in self._term_of}))
 
     @cached_property
     def _terms_in(self) -> Callable[[str], tuple[int, ...]]:

@@ -7,7 +7,7 @@ and context. `packaged` finds and loads the table that comes with Cairn.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -78,9 +78,9 @@ class StaticTable:
     def count_tokens(self, text: str) -> int:
         return self._pieces.count(text)
 
-    def pieces(self, text: str, limit: int) -> list[int]:
-        """Return the ids of the first `limit` tokens of a text."""
-        return self._pieces.all_ids(text, limit)
+    def pieces(self, runs: Iterable[str], limit: int) -> list[int]:
+        """Return the ids of the first `limit` tokens of a text's words or runs (`WordPieces.ids_of_runs`)."""
+        return self._pieces.ids_of_runs(runs, limit)
 
     def embed_pieces_int8(self, rows: Sequence[Sequence[int]]) -> NDArray[np.int8]:
         """Return int8[n, dimension], like `embed_int8`, for texts given by their `pieces`."""

@@ -50,15 +50,14 @@ class WordPieces:
 
     def ids(self, text: str, limit: int) -> list[int]:
         """Return the first `limit` ids of the words of `text`. Text outside all pieces has none."""
-        return self.all_ids(text[: limit * _CHARACTERS_PER_TOKEN], limit)
+        text = text[: limit * _CHARACTERS_PER_TOKEN]
+        # No word extends beyond a run, so the ids are the same.
+        return self.ids_of_runs(ascii_runs(text) if text.isascii() else words_of(text), limit)
 
-    def all_ids(self, text: str, limit: int) -> list[int]:
-        """Return the first `limit` ids of the words of `text`, however long their words are."""
-        if text.isascii():
-            # No word extends beyond a run, so the ids are the same.
-            ids = map(self._ids_of_run.__getitem__, ascii_runs(text))
-        else:
-            ids = map(self._starting.__getitem__, words_of(text))
+    def ids_of_runs(self, runs: Iterable[str], limit: int) -> list[int]:
+        """Return the first `limit` ids of words, from `words_of`, or of the runs of letters, digits and
+        underscores that contain them, from `ascii_runs`."""
+        ids = map(self._ids_of_run.__getitem__, runs)
         return list(itertools.islice(itertools.chain.from_iterable(ids), limit))
 
     def count(self, text: str) -> int:

@@ -94,10 +94,11 @@ class FileCandidate:
     is_copy: bool = False
     is_named: float = 0.0
     """How likely a path in the query means this file, 1 at most."""
+    folders: str = field(init=False)
+    """The path without the file's name."""
 
-    @property
-    def folders(self) -> str:
-        """The path without the file's name."""
+    @folders.default
+    def _without_name(self) -> str:
         return self.path.rpartition("/")[0]
 
 

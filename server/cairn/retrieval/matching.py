@@ -37,7 +37,7 @@ class TermMatcher:
     @_beginnings.default
     def _sorted_beginnings(self) -> tuple[str, ...]:
         wanted = {part for alternatives in self.terms for words in alternatives for part in words}
-        return tuple(sorted(map(_beginning, wanted)))
+        return tuple(sorted(map(beginning_of, wanted)))
 
     def terms_in(self, text: str) -> frozenset[int]:
         """Return the positions of the terms that occur in the text. A phrase must occur word by word."""
@@ -63,10 +63,10 @@ class TermMatcher:
 
 @lru_cache(maxsize=_CACHED_TEXTS)
 def _matches(wanted: TermMatcher, text: str) -> frozenset[int]:
-    words = _words_with(wanted._beginnings, text)
+    words = words_with(wanted._beginnings, text)
     if not words:
         return frozenset()
-    found = set(chain.from_iterable(map(_parts, words)))
+    found = set(chain.from_iterable(map(_parts, set(words))))
 
     def has(words: tuple[str, ...]) -> bool:
         if not words or any(part not in found for part in words):
@@ -79,12 +79,12 @@ def _matches(wanted: TermMatcher, text: str) -> frozenset[int]:
     return frozenset(place for place, alternatives in enumerate(wanted.terms) if any(map(has, alternatives)))
 
 
-def _words_with(beginnings: Iterable[str], text: str) -> set[str]:
-    """Return the words of a text that contain one of these beginnings in any case."""
+def words_with(beginnings: Iterable[str], text: str) -> list[str]:
+    """Return each word of a text that contains one of these beginnings in any case, as often as it occurs."""
     lowered = text.lower()
     if len(lowered) != len(text):  # A letter such as `İ` has a lower case of several.
-        return {word for word in _WORD.findall(text) if any(each in word.lower() for each in beginnings)}
-    found = set()
+        return [word for word in _WORD.findall(text) if any(each in word.lower() for each in beginnings)]
+    found: dict[int, str] = {}
     for beginning in beginnings:
         at = lowered.find(beginning)
         while at >= 0:
@@ -92,9 +92,9 @@ def _words_with(beginnings: Iterable[str], text: str) -> set[str]:
             last = rest.end() if rest else at + len(beginning)
             while first and (text[first - 1].isalnum() or text[first - 1] == "_"):
                 first -= 1
-            found.add(text[first:last])
+            found[first] = text[first:last]
             at = lowered.find(beginning, last)
-    return found
+    return list(found.values())
 
 
 @lru_cache(maxsize=64)
@@ -110,7 +110,7 @@ def _spellings(text: str) -> Iterator[tuple[str, ...]]:
         yield (stem(text.lower()),)
 
 
-def _beginning(part: str) -> str:
+def beginning_of(part: str) -> str:
     """Return the part of a stem that all inflections share: without "y" or "i" in category, categori."""
     return part[:-1] if len(part) > _SHORT_STEM else part[:2]
 

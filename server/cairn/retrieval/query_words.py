@@ -66,11 +66,12 @@ class QueryWords:
         text, found = "\n".join(lines).lower(), [set[int]() for _ in lines]
         for place, term in enumerate(self._beginnings):
             for each in term:
-                at = text.find(each)
+                at, line, counted = text.find(each), 0, 0
                 while at >= 0:
-                    found[text.count("\n", 0, at)].add(place)
-                    end = text.find("\n", at)
-                    at = text.find(each, end + 1) if end >= 0 else -1
+                    line += text.count("\n", counted, at)
+                    found[line].add(place)
+                    counted = text.find("\n", at)
+                    at = text.find(each, counted + 1) if counted >= 0 else -1
         return found
 
     def in_words(self, words: tuple[str, ...]) -> Mapping[int, float]:

@@ -90,12 +90,18 @@ def look_closer(
 
 
 def _sums(reader: IndexReader, paths: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-    file_of = {chunk: path for path, ids in reader.chunk_ids(paths).items() for chunk in ids}
+    """Return the sum of the vectors of each file's chunks, float32[dimension], by path."""
+    of_file = reader.chunk_ids(paths)
+    file_of = {chunk: file for file, ids in enumerate(of_file.values()) for chunk in ids}
     ids, vectors = reader.static_vectors(file_of)
-    rows: dict[str, list[int]] = {}
-    for row, chunk in enumerate(ids.tolist()):
-        rows.setdefault(file_of[chunk], []).append(row)
-    return {path: vectors[of_file].sum(axis=0, dtype=np.float32) for path, of_file in rows.items()}
+    if not len(ids):
+        return {}
+    files = np.fromiter(map(file_of.__getitem__, ids.tolist()), np.intp, len(ids))
+    order = np.argsort(files, kind="stable")
+    starts = np.flatnonzero(np.diff(files[order], prepend=-1))
+    sums = np.add.reduceat(vectors[order], starts, axis=0, dtype=np.float32)
+    named = list(of_file)
+    return {named[file]: total for file, total in zip(files[order[starts]].tolist(), sums, strict=True)}
 
 
 @frozen(eq=False)

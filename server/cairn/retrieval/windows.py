@@ -133,30 +133,33 @@ def _cut(chunks: Sequence[_Key], table: StaticTable | None) -> Iterator[ReadChun
         lines = tuple(lines_of(text.removesuffix("\n")))
         is_blank = [not line or line.isspace() for line in lines]
         spans = tuple((first, last) for first, last in windows(lines) if not all(is_blank[first:last]))
-        texts = ["\n".join(lines[first:last]) for first, last in spans]
-        pieces = [table.pieces(each, TOKENS) for each in texts] if table else [[]] * len(texts)
-        above = table.pieces(f"{path}\n{headings}", TOKENS) if table else []
+        words = [_runs("\n".join(lines[first:last])) for first, last in spans]
+        pieces = [table.pieces(each, TOKENS) for each in words] if table else [[]] * len(words)
+        above = table.pieces(_runs(f"{path}\n{headings}"), TOKENS) if table else []
         rows += [above + each for each in pieces]
-        cut.append((lines, spans, texts, pieces))
+        cut.append((lines, spans, words, pieces))
     vectors = table.embed_pieces_int8(rows) if table else np.zeros((len(rows), 0), np.int8)
     end = 0
-    for lines, spans, texts, pieces in cut:
+    for lines, spans, words, pieces in cut:
         start, end = end, end + len(spans)
         yield ReadChunk(
             lines,
             spans,
-            tuple(map(word_keys, texts)),
+            tuple(map(_keys, words)),
             tuple(np.array(each, np.int32) for each in pieces),
             vectors[start:end].copy(),
             tuple(sum(map(is_comment, lines[first:last])) / (last - first) for first, last in spans),
         )
 
 
-def word_keys(text: str) -> NDArray[np.int64]:
-    """Return int64[words]: the `word_key` of each word of a text."""
-    if text.isascii():
-        return np.fromiter(chain.from_iterable(map(_keys_of_run.__getitem__, ascii_runs(text))), np.int64)
-    return np.fromiter(map(word_key, words_of(text)), np.int64)
+def _runs(text: str) -> list[str]:
+    """Return runs of letters and digits of a text, in which its words are."""
+    return ascii_runs(text) if text.isascii() else words_of(text)
+
+
+def _keys(runs: Sequence[str]) -> NDArray[np.int64]:
+    """Return int64[words]: the `word_key` of each word of these runs."""
+    return np.fromiter(chain.from_iterable(map(_keys_of_run.__getitem__, runs)), np.int64)
 
 
 _MOST_RUNS = 30_000

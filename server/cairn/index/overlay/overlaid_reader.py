@@ -258,6 +258,8 @@ class OverlaidReader(IndexReader):
         )
 
     def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
+        if not self.has_unsaved:
+            return self._saved.static_similarities(ids, vector)
         found: dict[int, float] = {}
         for source, sign, wanted in self.by_source(ids):
             cosines = source.static_similarities(wanted, vector)
@@ -267,6 +269,8 @@ class OverlaidReader(IndexReader):
     def static_vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
         import numpy as np
 
+        if not self.has_unsaved:
+            return self._saved.static_vectors(ids)
         found, vectors = [np.empty(0, np.int64)], []
         for source, sign, wanted in self.by_source(ids):
             known, rows = source.static_vectors(wanted)

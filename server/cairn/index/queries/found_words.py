@@ -52,6 +52,8 @@ class FoundWords:
     """The number of chunks in the index."""
     columns: ChunkColumns = NO_CHUNKS
     hidden: Ids = field(factory=partial(np.empty, 0, np.int64))
+    _totals: tuple[int, NDArray[np.float32]] | None = field(default=None, init=False)
+    """The lowest id that `best` found, and the score of each chunk from this id on."""
 
     def best(self, limit: int, allowed: Ids | None = None) -> Ids:
         """Return the `limit` best chunks, int64[n], best first; chunks of equal score are ordered by id.
@@ -70,7 +72,15 @@ class FoundWords:
 
     def scores(self, chunks: Ids) -> Floats:
         """Return the BM25 scores of these chunks, float64[n]."""
-        return self._summed(chunks, Postings.weights)
+        if self._totals is None:
+            return self._summed(chunks, Postings.weights)
+        lowest, total = self._totals
+        places = chunks - lowest
+        if len(places) and places.min() >= 0 and places.max() < len(total):
+            return total[places].astype(np.float64)
+        found, is_known = np.zeros(len(chunks)), (places >= 0) & (places < len(total))
+        found[is_known] = total[places[is_known]]
+        return found
 
     def scores_by_names(self, chunks: Ids) -> Floats:
         """Return the BM25 scores of the names that these chunks define, float64[n]."""
@@ -103,6 +113,7 @@ class FoundWords:
             total[chunks - lowest] += worth(word.idf, word.postings.weights(), self._damping(chunks))
         hidden = self.hidden[(self.hidden >= lowest) & (self.hidden <= highest)]
         total[hidden - lowest] = 0.0
+        object.__setattr__(self, "_totals", (lowest, total))
         if allowed is None:
             # The `limit` best chunks of one word give a lower bound, which excludes most other chunks.
             some = next(

@@ -106,10 +106,9 @@ class SqliteReader(WordQueries, VectorQueries):
         return [chunk_id for (chunk_id,) in rows]
 
     def chunk_ids(self, paths: Iterable[str]) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = defaultdict(list)
-        for chunk, path in self.select(_SELECT_CHUNK_IDS, (json.dumps(list(paths)),)):
-            found[path].append(chunk)
-        return dict(found)
+        with self.reading() as db:
+            found = self.memory.chunk_ids.get(self._version(db), paths, partial(_read_chunk_ids, db))
+        return {path: list(ids) for path, ids in found.items()}
 
     def between(self, path: str, first: int, last: int) -> list[StoredChunk]:
         condition = "f.path = ? AND c.end_line > ? AND c.start_line < ?"
@@ -188,6 +187,13 @@ class SqliteReader(WordQueries, VectorQueries):
         sql = "SELECT id, packed FROM symbols WHERE id IN (SELECT value FROM json_each(?))"
         return {each: PackedTable(packed) for each, packed in self.select(sql, (json.dumps(list(ids)),))}
 
+
+
+def _read_chunk_ids(db: apsw.Connection, paths: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    found: dict[str, list[int]] = defaultdict(list)
+    for chunk, path in db.execute(_SELECT_CHUNK_IDS, (json.dumps(paths),)):
+        found[str(path)].append(int(str(chunk)))
+    return {path: tuple(ids) for path, ids in found.items()}
 
 
 def _read_chunks(db: apsw.Connection, ids: Sequence[int]) -> dict[int, StoredChunk]:

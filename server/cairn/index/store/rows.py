@@ -7,7 +7,7 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import cast
+from typing import Any
 
 from attrs import frozen
 
@@ -45,12 +45,17 @@ def _described(chunk: Chunk) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def chunk_from_row(row: Sequence[object]) -> Chunk:
-    values = dict(zip(CHUNK_COLUMNS, row, strict=True))
-    values["text"] = zlib.decompress(cast(bytes, values["text"])).decode("utf-8", "surrogatepass")
-    values["type"] = ChunkType(str(values["type"]))
-    values["defines"] = tuple(json.loads(str(values["defines"])))
-    return Chunk(**values)  # type: ignore[arg-type]
+def chunk_from_row(row: Sequence[Any]) -> Chunk:
+    """Return the chunk of the values of CHUNK_COLUMNS. A query reads some hundred rows."""
+    position, start_line, end_line, packed, kind, *described, defines, signature, comment = row
+    text = zlib.decompress(packed).decode("utf-8", "surrogatepass")
+    names = tuple(json.loads(defines)) if defines != "[]" else ()
+    return Chunk(
+        position, start_line, end_line, text, _TYPES[kind], *described, names, signature, comment
+    )  # fmt: skip
+
+
+_TYPES = {kind.value: kind for kind in ChunkType}
 
 
 @frozen
