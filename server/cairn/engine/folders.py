@@ -12,11 +12,13 @@ from urllib.request import url2pathname
 from attrs import Factory, field, frozen
 
 from cairn import protocol
+from cairn.chunking.model import content_key
 from cairn.engine.host import Lease
 from cairn.errors import InvalidRequestError
 from cairn.index.indexing.folder_state import Activity, Progress
 from cairn.index.indexing.indexer import Indexer, Role
 from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.queries.file_queries import hash_of_text
 from cairn.index.store.coordination import RequestKind
 from cairn.index.store.meta import Facts
 from cairn.operations.control import OverrideReader
@@ -214,7 +216,8 @@ class Folder:
         if text is not None:
             return text if rules.admits(path) and decide_content(path, text).indexed else None
         try:
-            return permitted_text(self.root, path, rules)
+            indexed = hash_of_text(self.reader, path)
+            return permitted_text(self.root, path, rules, lambda text: content_key(text) == indexed)
         except OSError:
             return None
 

@@ -57,6 +57,8 @@ _IMPORTS = re.compile(
     r"\s*(?:from\b.*\bimport\b|(?:pub(?:\(\w+\))?\s+)?(?:import|use(?!\()|require)\b|#\s*include\b|export\s*\{"
     r"|using\s+[\w.= ]+;|(?:const|let|var)\s[^=]*=\s*require\()"
 )
+_BEGIN_IMPORTS = frozenset("fpiur#eclv")
+"""The characters with which a match begins."""
 _OPENS_IMPORTS = re.compile(
     r"\s*(?:(?:from\s+\S+\s+)?import\s*\(|(?:import|use|pub(?:\(\w+\))?\s+use)\s[^();]*\{|export\s*\{)\s*$"
 )
@@ -73,7 +75,7 @@ def defines_or_imports(line: str) -> bool:
 
 
 def imports(line: str) -> bool:
-    return bool(_IMPORTS.match(line))
+    return line.lstrip()[:1] in _BEGIN_IMPORTS and bool(_IMPORTS.match(line))
 
 
 def import_lines(lines: Sequence[str]) -> frozenset[int]:

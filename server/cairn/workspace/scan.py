@@ -220,13 +220,18 @@ def scan(
         level = deeper
 
 
-def permitted_text(root: Path, path: str, rules: FileRules) -> str | None:
+def permitted_text(
+    root: Path, path: str, rules: FileRules, is_admitted: Callable[[str], bool] = lambda text: False
+) -> str | None:
     """Return the text of the file at `path` below the folder `root`, if the rules admit the file and its
-    content; None for any other path and for a binary file. Raise OSError."""
+    content; None for any other path and for a binary file. `is_admitted` tells whether they admitted the same
+    text before, which is faster than to decide again. Raise OSError."""
     if not rules.decide(path).indexed:
         return None
     text = read_text(root / path)
-    return text if text is not None and decide_content(path, text).indexed else None
+    if text is None or is_admitted(text):
+        return text
+    return text if decide_content(path, text).indexed else None
 
 
 def read_text(path: Path) -> str | None:

@@ -35,6 +35,12 @@ def file_facts(reader: IndexReader, path: str) -> FileFacts | None:
     return FileFacts(*rows[-1]) if rows else None
 
 
+def hash_of_text(reader: IndexReader, path: str) -> str:
+    """Return the content hash of the text that the index has of a file; "" if it has none."""
+    rows = reader.select("SELECT lower(hex(content_hash)) FROM files WHERE path = ? AND is_text", (path,))
+    return str(rows[0][0]) if rows else ""
+
+
 def files_by_path(reader: IndexReader, match: str, limit: int, cancelled: Cancelled) -> list[str]:
     """Return paths that match the FTS5 expression `match`, best first. Paths of unsaved files come last."""
     sql = """SELECT f.path FROM paths_fts CROSS JOIN files f ON f.id = paths_fts.rowid

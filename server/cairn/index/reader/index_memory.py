@@ -41,6 +41,8 @@ _MOST_CHUNKS = 1_000
 """The maximum number of chunks to cache. Each takes 2 to 4 KB."""
 _MOST_TABLES = 1_000
 """The maximum number of symbol tables to cache. Each takes 20 to 40 KB."""
+_MOST_WRITTEN = 2_000
+"""The maximum number of names whose symbol tables are listed in the cache."""
 _MOST_NAMED = 20
 """The maximum number of pattern lists whose matching files are cached. A list that matches 78,000 files takes
 0.5 MB."""
@@ -77,6 +79,10 @@ class IndexMemory:
     chunks: GenerationCache[int, StoredChunk] = field(
         factory=partial(GenerationCache, _MOST_CHUNKS), init=False
     )
+    written: GenerationCache[tuple[str, int], tuple[Row, ...]] = field(
+        factory=partial(GenerationCache, _MOST_WRITTEN), init=False
+    )
+    """The ids and paths of the symbol tables that contain a name, by the name's words and a limit."""
     tables: GenerationCache[int, PackedTable] = field(
         factory=partial(GenerationCache, _MOST_TABLES), init=False
     )

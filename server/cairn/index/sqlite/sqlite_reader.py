@@ -13,6 +13,7 @@ import apsw
 from attrs import define, evolve
 
 from cairn.index.reader.filters import HIDDEN_CHUNKS, ChunkFilter, admitted, admitted_files, passes
+from cairn.index.reader.index_memory import Row
 from cairn.index.reader.records import (
     STORED_COLUMNS,
     FoundName,
@@ -174,7 +175,14 @@ class SqliteReader(WordQueries, VectorQueries):
         self, words: Sequence[str], limit: int, cancelled: Cancelled
     ) -> list[tuple[int, str]]:
         match = " AND ".join(f'"{word}"' for word in words)
-        rows = self.select(_SELECT_BY_NAME, (match, limit), cancelled) if match else []
+        if not match:
+            return []
+
+        def read(missing: Sequence[tuple[str, int]]) -> dict[tuple[str, int], tuple[Row, ...]]:
+            return {key: tuple(db.execute(_SELECT_BY_NAME, key)) for key in missing}
+
+        with self.reading(cancelled) as db:
+            rows = self.memory.written.get(self._version(db), [(match, limit)], read)[match, limit]
         return [(number, path) for number, path in rows]
 
     def symbol_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:

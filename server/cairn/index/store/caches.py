@@ -43,7 +43,8 @@ class GenerationCache(Generic[K, V]):
                 known = {}
                 self._known = (version, known)
             known.update(new)
-            found = {key: value for key in wanted if (value := found.get(key) or new.get(key)) is not None}
+            found |= new
+            found = {key: found[key] for key in wanted if key in found}
         return found
 
 
