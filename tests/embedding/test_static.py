@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from tests.embedding.conftest import ANY_TEXT, run_python
 
-from cairn.embedding.static import BODY_TOKENS, StaticTable, entry_type
+from cairn.embedding.static import BODY_TOKENS, StaticTable, entry_type, unit_int8
 from cairn.embedding.word_pieces import WordPieces, words_of
 
 WORDS = ["red", "green", "blue"]
@@ -105,7 +106,7 @@ def test_threads_do_not_disturb_each_other(static_table: StaticTable) -> None:
 
 def test_table_needs_neither_model_libraries_nor_threads() -> None:
     code = (
-        "import sys, time, numpy\n"
+        "import sys, time\n"
         "from cairn.embedding.packaged import FOLDER, load_packaged\n"
         "words = (FOLDER / 'vocabulary.txt').read_text('utf-8').split()\n"
         "texts = [' '.join(words[at : at + 60]) for at in range(0, 30_000, 10)]\n"
@@ -118,21 +119,22 @@ def test_table_needs_neither_model_libraries_nor_threads() -> None:
     assert run_python(code).split() == ["0", "[]"]
 
 
+def pieces_of(table: StaticTable, text: str) -> NDArray[np.int64]:
+    return np.array([number for word in words_of(text) for number in table.pieces(word)], np.int64)
+
+
 def test_pieces_of_a_text_make_the_vector_of_the_text(static_table: StaticTable) -> None:
     texts = ["where a ship is moored", "def moor_ship(harbour): return None", "", "…"]
-    rows = [static_table.pieces(words_of(text), 64) for text in texts]
-    assert np.array_equal(static_table.embed_pieces_int8(rows), static_table.embed_int8(texts, 64))
-    assert static_table.embed_pieces_int8([]).shape == (0, static_table.dimension)
-
-
-def test_pieces_end_at_the_limit(static_table: StaticTable) -> None:
-    words = words_of("where a ship is moored at a berth")
-    assert static_table.pieces(words, 3) == static_table.pieces(words, 100)[:3]
+    pieces = [pieces_of(static_table, text) for text in texts]
+    sums = static_table.sum_pieces(np.concatenate(pieces), np.array(list(map(len, pieces))))
+    assert np.array_equal(unit_int8(sums), static_table.embed_int8(texts, 64))
+    nothing = np.empty(0, np.int64)
+    assert static_table.sum_pieces(nothing, nothing).shape == (0, static_table.dimension)
 
 
 def test_nearest_token_counts_among_many_others(static_table: StaticTable) -> None:
     texts = ["moor the ship", "ledger entry column " * 20 + " moor the ship", "ledger entry column", ""]
-    pieces = [static_table.pieces(words_of(text), 256) for text in texts]
+    pieces = [pieces_of(static_table, text) for text in texts]
     near = static_table.nearness("moor a ship", pieces)
     assert near[0] == pytest.approx(near[1], abs=0.1)
     assert near[1] > near[2] + 0.2
@@ -142,7 +144,7 @@ def test_nearest_token_counts_among_many_others(static_table: StaticTable) -> No
 
 def test_nearness_does_not_depend_on_other_texts(static_table: StaticTable) -> None:
     texts = ("tide table", "", "crane hoist", "moor ship")
-    pieces = [static_table.pieces(words_of(text), 256) for text in texts]
+    pieces = [pieces_of(static_table, text) for text in texts]
     every = static_table.nearness("which crane lifts a ship", pieces)
     alone = [float(static_table.nearness("which crane lifts a ship", [each])[0]) for each in pieces]
     assert every == pytest.approx(alone, abs=1e-6)
@@ -152,4 +154,5 @@ def test_nearness_does_not_depend_on_other_texts(static_table: StaticTable) -> N
 def test_nearness_without_tokens_is_zero(
     static_table: StaticTable, question: str, texts: list[list[int]]
 ) -> None:
-    assert static_table.nearness(question, texts).tolist() == [0.0] * len(texts)
+    pieces = [np.array(text, np.int64) for text in texts]
+    assert static_table.nearness(question, pieces).tolist() == [0.0] * len(texts)

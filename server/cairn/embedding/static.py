@@ -7,7 +7,7 @@ and context. `packaged` finds and loads the table that comes with Cairn.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -78,23 +78,27 @@ class StaticTable:
     def count_tokens(self, text: str) -> int:
         return self._pieces.count(text)
 
-    def pieces(self, runs: Iterable[str], limit: int) -> list[int]:
-        """Return the ids of the first `limit` tokens of a text's words or runs (`WordPieces.ids_of_runs`)."""
-        return self._pieces.ids_of_runs(runs, limit)
+    def pieces(self, run: str) -> Sequence[int]:
+        """Return the ids of the tokens of a run of letters, digits and underscores."""
+        return self._pieces.ids_of_run(run)
 
-    def embed_pieces_int8(self, rows: Sequence[Sequence[int]]) -> NDArray[np.int8]:
-        """Return int8[n, dimension], like `embed_int8`, for texts given by their `pieces`."""
-        vectors = np.zeros((len(rows), self.dimension), np.float32)
-        for start in range(0, len(rows), _BATCH_TEXTS):
-            batch = rows[start : start + _BATCH_TEXTS]
-            self._add_up(batch, None, "scale", vectors[start : start + len(batch)])
-        return to_int8(_normalized(vectors))
+    def sum_pieces(self, ids: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the sum of each text's token vectors, float32[texts, dimension]. All texts are given by the
+        `ids` of their tokens, and their numbers of tokens, int64[texts]."""
+        sums = np.zeros((len(counts), self.dimension), np.float32)
+        ends = np.concatenate(([0], np.cumsum(counts)))
+        for start in range(0, len(counts), _BATCH_TEXTS):
+            batch = sums[start : start + _BATCH_TEXTS]
+            owners = np.repeat(np.arange(len(batch)), counts[start : start + len(batch)])
+            self._add_up(ids[ends[start] : ends[start + len(batch)]], owners, None, "scale", batch)
+        return sums
 
-    def nearness(self, query: str, texts: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+    def nearness(self, query: str, texts: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
         """Return float64[texts], about 0 to 1: the mean similarity of query tokens to a text's nearest token.
 
-        The `texts` are given by their `pieces`. Query tokens count by weight (late interaction; Khattab and
-        Zaharia, SIGIR 2020). Unlike the cosine of whole texts, this finds one relevant line among others.
+        The `texts` are given by the ids of their tokens. Query tokens count by weight (late interaction;
+        Khattab and Zaharia, SIGIR 2020). Unlike the cosine of whole texts, this finds one relevant line among
+        others.
         """
         query_ids = np.array(self._pieces.ids(query, _QUERY_TOKENS), np.intp)
         ids, times = np.unique(query_ids, return_counts=True)
@@ -102,7 +106,7 @@ class StaticTable:
         lengths = np.array([len(text) for text in texts], np.intp)
         if not len(tokens) or not lengths.any():
             return np.zeros(len(texts))
-        others, columns = np.unique(np.concatenate(texts).astype(np.intp), return_inverse=True)
+        others, columns = np.unique(np.concatenate(texts), return_inverse=True)
         own, there = (self._entries["vector"][each].astype(np.float32) for each in (ids, others))
         weights = times * np.abs(tokens["query_scale"]) / self._inverse_norms[ids]
         cosines = own @ there.T
@@ -125,27 +129,29 @@ class StaticTable:
             rows = [self._pieces.ids(text, max_tokens) for text in texts[start : start + _BATCH_TEXTS]]
             code = bodies[start : start + len(rows)] if bodies is not None else [""] * len(rows)
             below = [self._pieces.ids(text, BODY_TOKENS) for text in code]
-            self._add_up(rows, below, scale, vectors[start : start + len(rows)])
+            parts = list(itertools.chain.from_iterable(zip(rows, below, strict=True)))
+            counts = np.array([len(part) for part in parts], np.intp)
+            ids = np.fromiter(itertools.chain.from_iterable(parts), np.int64, counts.sum())
+            owners = np.repeat(np.arange(len(parts)) // len(_WORTH), counts)
+            worth = np.repeat(np.tile(_WORTH, len(rows)), counts)
+            self._add_up(ids, owners, worth, scale, vectors[start : start + len(rows)])
         return _normalized(vectors)
 
     def _add_up(
         self,
-        rows: Sequence[Sequence[int]],
-        below: Sequence[list[int]] | None,
+        ids: NDArray[np.int64],
+        owners: NDArray[np.intp],
+        worth: NDArray[np.float64] | None,
         scale: str,
         sums: NDArray[np.float32],
     ) -> None:
-        """Write each row's sum of token vectors, and of those `below`, into `sums`, float32[n, dimension]."""
-        parts = rows if below is None else list(itertools.chain.from_iterable(zip(rows, below, strict=True)))
-        counts = np.array([len(part) for part in parts], np.intp)
-        owners = np.arange(len(parts)) // (1 if below is None else len(_WORTH))
-        ids = np.fromiter(itertools.chain.from_iterable(parts), np.intp, counts.sum())
+        """Write the sum of the token vectors of each owner into `sums`, float32[owners, dimension]. `worth`
+        has the weight of each token of `ids`; None stands for 1."""
         # Code repeats its words, so each word is looked up once and one product of matrices sums them.
         tokens, columns = np.unique(ids, return_inverse=True)
-        places = np.repeat(owners, counts) * len(tokens) + columns
-        worth = None if below is None else np.repeat(np.tile(_WORTH, len(rows)), counts)
-        shape = (len(rows), len(tokens))
-        weights = np.bincount(places, worth, shape[0] * shape[1]).astype(np.float32).reshape(shape)
+        shape = (len(sums), len(tokens))
+        weights = np.bincount(owners * len(tokens) + columns, worth, shape[0] * shape[1])
+        weights = weights.astype(np.float32).reshape(shape)
         entries = self._entries[tokens]
         weights *= entries[scale]
         np.matmul(weights, entries["vector"].astype(np.float32), out=sums)
@@ -163,6 +169,11 @@ def _normalized(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     lengths[lengths == 0] = np.sqrt(vectors.shape[1])
     vectors /= lengths
     return vectors
+
+
+def unit_int8(sums: NDArray[np.float32]) -> NDArray[np.int8]:
+    """Return int8[n, dimension], like `embed_int8`, for sums of token vectors, which it normalises."""
+    return to_int8(_normalized(sums))
 
 
 def to_int8(vectors: NDArray[np.float32]) -> NDArray[np.int8]:

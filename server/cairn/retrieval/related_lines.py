@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 
 from cairn.chunking.definition_place import definition_lines
 from cairn.chunking.model import Chunk
-from cairn.embedding.static import StaticTable
+from cairn.embedding.static import StaticTable, unit_int8
 from cairn.index.queries.relations import PassageVector
 from cairn.index.reader.records import StoredChunk
 from cairn.index.store.schema import STATIC_LENGTH, static_table_name
@@ -23,7 +23,7 @@ from cairn.retrieval.evidence_lines import imports, is_comment
 from cairn.retrieval.referrals import part_of
 from cairn.retrieval.related_chunks import DEFINES, USES, ChunkRange, Relations
 from cairn.retrieval.scores import Ranked
-from cairn.retrieval.windows import ReadChunk, read_chunks
+from cairn.retrieval.windows import ReadChunk, chunk_lines, read_chunks
 from cairn.text.identifiers import identifier_words
 from cairn.text.verbatim import find_words, lines_of
 from cairn.workspace.collections import FileKind
@@ -180,8 +180,11 @@ def _nearest(
 ) -> list[tuple[int, int] | None]:
     """Return for each chunk the lines of the window nearest to the vector, or None if the definition is about
     as near. Windows are embedded without path and headings, which the whole chunk shares."""
+    if not chunks:
+        return []
     read = read_chunks(chunks, table)
-    vectors = table.embed_pieces_int8([pieces for each in read for pieces in each.pieces])
+    pieces, counts = (np.concatenate([getattr(each, name) for each in read]) for name in ("pieces", "tokens"))
+    vectors = unit_int8(table.sum_pieces(pieces, counts))
     cosines = iter((vectors @ vector / STATIC_LENGTH).tolist())
     return [
         _nearer(stored.chunk, each, list(islice(cosines, len(each.spans))))
@@ -197,7 +200,8 @@ def _nearer(chunk: Chunk, read: ReadChunk, cosines: Sequence[float]) -> tuple[in
     if not spans or cosines[best] - cosines[own] < _MARGIN:
         return None
     first, last = spans[best]
-    while first < last - 1 and not _LETTER.search(read.lines[first]):
+    lines = chunk_lines(chunk.text)
+    while first < last - 1 and not _LETTER.search(lines[first]):
         first += 1
     start = min(chunk.start_line + first, chunk.end_line - 1)
     return start, max(start + 1, min(chunk.start_line + last, chunk.end_line))

@@ -4,7 +4,7 @@ are cut. This cost none of 95 questions a fact in its first 4,000 tokens."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 from attrs import define, frozen
@@ -22,7 +22,7 @@ from cairn.retrieval.query import Query
 from cairn.retrieval.question_kinds import QuestionKind, question_kinds
 from cairn.retrieval.ranking import Ranking
 from cairn.retrieval.widening import Family, Step, chunks_of, mentioning
-from cairn.retrieval.windows import TOKENS, ReadChunk, group_keys, read_chunks
+from cairn.retrieval.windows import TOKENS, ReadChunk, chunk_lines, group_keys, read_chunks
 from cairn.workspace.collections import FileKind
 
 _TOP, _OPENING, _DEFINES = 0.8, 0.6, 0.4
@@ -52,12 +52,14 @@ class Windows:
     """intp[windows]: the index of each window's chunk in `chunks`."""
     spans: Sequence[tuple[int, int]]
     """The lines `[first, last)` of each window, counted from the start of its chunk."""
-    texts: Sequence[str]
     families: Sequence[Family]
     """The families that these windows list, if the query wants to add a member."""
     steps: Sequence[Step]
     of_chunk: Mapping[str, Floats]
     """The `file`, `place`, `keyword`, `similarity` and `package` scores, each float64[chunks]."""
+
+    def __len__(self) -> int:
+        return len(self.spans)
 
     @cached_property
     def kinds(self) -> frozenset[QuestionKind]:
@@ -68,7 +70,7 @@ class Windows:
         """float64[windows]: how well each window introduces the subject of an overview; else 0."""
         wanted = OverviewSubject.by(self.query.wording)
         if wanted is None:
-            return np.zeros(len(self.texts))
+            return np.zeros(len(self))
 
         def value(stored: StoredChunk, line: int, text: str) -> float:
             if wanted.describes(stored.path, stored.collection, text):
@@ -78,14 +80,14 @@ class Windows:
             return min(1.0, begins * opening + _DEFINES * wanted.definition_score(text))
 
         chunks = (self.chunks[number] for number in self.chunk_of)
-        lines = (self.at(place)[0] for place in range(len(self.texts)))
+        lines = (self.at(place)[0] for place in range(len(self)))
         return np.array(list(map(value, chunks, lines, self.texts)))
 
     @cached_property
     def step_of(self) -> list[Step | None]:
         """The likeliest step that overlaps each window, or None."""
         if not self.steps:
-            return [None] * len(self.texts)
+            return [None] * len(self)
         found: list[Step | None] = []
         for place, number in enumerate(self.chunk_of.tolist()):
             lines = self.folders[number], self.chunks[number].path, *self.at(place)
@@ -135,17 +137,20 @@ class Windows:
         return found
 
     @cached_property
-    def lengths(self) -> NDArray[np.intp]:
+    def _words(self) -> NDArray[np.int64]:
+        return np.concatenate([read.lengths for read in self.read])
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
         """intp[windows]: the number of words of each window; 1 for a window without words."""
-        return np.array([len(words) or 1 for read in self.read for words in read.words], np.intp)
+        return np.maximum(1, self._words)
 
     @cached_property
     def counts(self) -> Floats:
         """float64[windows, terms]: how often each window contains each term."""
         if not self.keys:
-            return np.zeros((len(self.texts), 0))
-        words = np.concatenate([words for read in self.read for words in read.words])
-        ends = np.cumsum([len(words) for read in self.read for words in read.words])
+            return np.zeros((len(self), 0))
+        words, ends = np.concatenate([read.words for read in self.read]), np.cumsum(self._words)
         found = (np.flatnonzero(_among(words, keys)) for keys in self.keys)
         columns = [np.diff(np.searchsorted(each, ends), prepend=0) for each in found]
         return np.stack(columns, axis=1).astype(np.float64)
@@ -153,13 +158,25 @@ class Windows:
     @cached_property
     def idf(self) -> Floats:
         holding = (self.counts > 0).sum(axis=0)
-        return np.array([idf(each, len(self.texts)) for each in holding.tolist()], np.float64)
+        return np.array([idf(each, len(self)) for each in holding.tolist()], np.float64)
+
+    @cached_property
+    def _lines_of(self) -> Callable[[int], Sequence[str]]:
+        return cache(lambda number: chunk_lines(self.chunks[number].chunk.text))
+
+    def text(self, place: int) -> str:
+        first, last = self.spans[place]
+        return "\n".join(self._lines_of(int(self.chunk_of[place]))[first:last])
+
+    @cached_property
+    def texts(self) -> list[str]:
+        return ["\n".join(lines) for lines in self.lines]
 
     @cached_property
     def lines(self) -> list[Sequence[str]]:
         return [
-            self.read[chunk].lines[first:last]
-            for chunk, (first, last) in zip(self.chunk_of, self.spans, strict=True)
+            self._lines_of(number)[first:last]
+            for number, (first, last) in zip(self.chunk_of.tolist(), self.spans, strict=True)
         ]
 
     @cached_property
@@ -257,7 +274,6 @@ def gather_windows(
         read,
         np.repeat(np.arange(len(read)), [len(each.spans) for each in read]),
         [span for each in read for span in each.spans],
-        [text for each in read for text in each.texts],
         listed,
         steps,
         {

@@ -144,7 +144,7 @@ def rank_passages(
     """Return the windows of the `most` most promising chunks, best first, and their strength, None without
     windows. With `files` (folder and path), only found chunks of these files are cut."""
     windows = gather_windows(ranking, table, most, files)
-    if not windows.texts:
+    if not windows:
         return [], None
     parts, scores = _scored(windows)
     if files is None and windows.kinds & _WIDENED:
@@ -256,7 +256,7 @@ class _Reasons:
         return _strongest(self.parts - self.parts.mean(axis=1, keepdims=True), [_MEANING])
 
     def of(self, place: int) -> str:
-        windows, text = self.windows, self.windows.texts[place]
+        windows, text = self.windows, self.windows.text(place)
         named = [name for name in windows.names if name in text]
         defines = windows.chunks[int(windows.chunk_of[place])].chunk.defines
         rarest = sorted(np.flatnonzero(windows.counts[place]), key=lambda term: -windows.idf[term])

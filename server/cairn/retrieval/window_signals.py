@@ -45,7 +45,7 @@ def _bm25(windows: Windows) -> Floats:
 
 def _meaning(windows: Windows) -> Floats:
     if windows.table is None:
-        return np.zeros(len(windows.texts))
+        return np.zeros(len(windows))
     query = windows.table.embed_queries([windows.query.meant or windows.query.text])[0]
     vectors = np.concatenate([read.vectors for read in windows.read]).astype(np.float32)
     cosines: Floats = np.asarray(np.vecdot(vectors, query) / _INT8_SCALE, np.float64)
@@ -57,7 +57,7 @@ def _of_chunk(name: str) -> Callable[[Windows], Floats]:
 
 
 def _definition(windows: Windows) -> Floats:
-    values = np.zeros(len(windows.texts))
+    values = np.zeros(len(windows))
     if not windows.names or QuestionKind.CALLERS in windows.kinds:
         return values
     for place, ((first, last), chunk) in enumerate(zip(windows.spans, windows.chunk_of, strict=True)):
@@ -72,7 +72,7 @@ def _definition(windows: Windows) -> Floats:
 def _message(windows: Windows) -> Floats:
     message = words_of_message(message_of(windows.query.wording))
     if not message:
-        return np.zeros(len(windows.texts))
+        return np.zeros(len(windows))
     values = [
         message_match(message, text) if code else 0.7 * prose_match(message, text)
         for text, code in zip(windows.texts, windows.is_code, strict=True)
@@ -84,13 +84,13 @@ def _frame(windows: Windows) -> Floats:
     """Return the weight of the innermost stack frame whose function the window's chunk defines."""
     report = windows.query.report
     if report is None or not report.frames:
-        return np.zeros(len(windows.texts))
+        return np.zeros(len(windows))
     return windows.of_chunks(frame_weights(report, windows.chunks))
 
 
 def _only(kind: QuestionKind, value: Callable[[Windows], Floats]) -> Callable[[Windows], Floats]:
     """Return the value for questions of this kind, and 0 for all others."""
-    return lambda windows: value(windows) if kind in windows.kinds else np.zeros(len(windows.texts))
+    return lambda windows: value(windows) if kind in windows.kinds else np.zeros(len(windows))
 
 
 def _lines_with_terms(shows: Callable[[str], float]) -> Callable[[Windows], Floats]:
@@ -109,7 +109,7 @@ _option = _lines_with_terms(reads_option)
 
 def _call(windows: Windows) -> Floats:
     if (pattern := uses(windows.names)) is None:
-        return np.zeros(len(windows.texts))
+        return np.zeros(len(windows))
 
     def is_used(lines: Sequence[str]) -> float:
         return float(any(pattern.search(line) and not defines_or_imports(line) for line in lines))
@@ -130,7 +130,7 @@ def _list(windows: Windows) -> Floats:
 
 def _family(windows: Windows) -> Floats:
     if not windows.families:
-        return np.zeros(len(windows.texts))
+        return np.zeros(len(windows))
     members = [most_members_in(windows.families, text) for text in windows.texts]
     return np.clip((np.array(members, np.float64) - 1) / _MOST_COUNTED, 0.0, 1.0) * windows.is_code
 
@@ -138,8 +138,8 @@ def _family(windows: Windows) -> Floats:
 def _step(windows: Windows) -> Floats:
     """Return how likely the window belongs to the flow; windows that call a further step have the most."""
     if not windows.steps:
-        return np.zeros(len(windows.texts))
-    values = np.zeros(len(windows.texts))
+        return np.zeros(len(windows))
+    values = np.zeros(len(windows))
     for place, step in enumerate(windows.step_of):
         if step is not None:
             first, last = windows.at(place)
@@ -157,7 +157,7 @@ def _test_or_upkeep(windows: Windows) -> Floats:
     """Return whether the window is in a test or example, or, for overviews, about the project's upkeep. All
     values are 0 if the question asks for tests."""
     if QuestionKind.TESTS in windows.kinds:
-        return np.zeros(len(windows.texts))
+        return np.zeros(len(windows))
     beside = np.maximum(windows.tests, windows.of_kind(FileKind.EXAMPLES))
     if not subject_of(windows.query.wording):
         return beside

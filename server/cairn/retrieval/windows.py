@@ -3,23 +3,21 @@ comparison. The results are cached for later queries."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
 from itertools import chain
-from operator import itemgetter
 
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from cairn.embedding.static import StaticTable
-from cairn.embedding.word_pieces import words_of
+from cairn.embedding.static import StaticTable, unit_int8
 from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.evidence_lines import is_comment
-from cairn.text.identifiers import RunCache, ascii_runs, identifier_words
+from cairn.retrieval.known_runs import known_runs, word_key
+from cairn.text.identifiers import identifier_words
 from cairn.text.verbatim import lines_of
-from cairn.text.words import stem
 
 LEAST_LINES, MOST_LINES = 6, 12
 """The minimum and maximum number of lines of a window. A shorter chunk, such as a small function, stays
@@ -41,10 +39,26 @@ _DEEPEST = 24
 
 def windows(lines: Sequence[str]) -> tuple[tuple[int, int], ...]:
     """Return the windows `[first, last)` into which `lines` are cut, in order."""
+    bare = list(map(str.lstrip, lines))
     found, first = [], 0
     while len(lines) - first > MOST_LINES:
-        costs = map(_cost, lines[first + LEAST_LINES - 1 :], lines[first + LEAST_LINES :], _OFF_MIDDLE)
-        last = first + LEAST_LINES + min(enumerate(costs), key=itemgetter(1))[0]
+        last, least = 0, math.inf
+        for place, cost in enumerate(_OFF_MIDDLE, first + LEAST_LINES):
+            text = bare[place]
+            if not bare[place - 1]:
+                cost += _AFTER_BLANK
+            if not text:
+                cost += _AT_BLANK
+            else:
+                if text[0] in _BEGIN_CLOSING and _CLOSES.match(text):
+                    cost += _BEFORE_CLOSING
+                line = lines[place]
+                width = len(line) - len(text)
+                if "\t" in line:
+                    width += (len(_TAB) - 1) * line.count("\t", 0, width)
+                cost += _DEPTH * min(_DEEPEST, width)
+            if cost < least:
+                last, least = place, cost
         found.append((first, last))
         first = last
     return (*found, (first, len(lines)))
@@ -57,21 +71,6 @@ _OFF_MIDDLE = [
 """The cost of each length of a window."""
 
 
-def _cost(before: str, line: str, cost: float) -> float:
-    """Return the cost of a cut between two lines, which includes that of the window's length."""
-    if not before or before.isspace():
-        cost += _AFTER_BLANK
-    bare = line.lstrip()
-    if not bare:
-        return cost + _AT_BLANK
-    if bare[0] in _BEGIN_CLOSING and _CLOSES.match(bare):
-        cost += _BEFORE_CLOSING
-    width = len(line) - len(bare)
-    if "\t" in line:
-        width += (len(_TAB) - 1) * line.count("\t", 0, width)
-    return cost + _DEPTH * min(_DEEPEST, width)
-
-
 def indentation(line: str) -> int:
     """Return the width of the white space before a line's text in columns; 0 for a blank line."""
     wide = line.replace("\t", _TAB)
@@ -79,8 +78,8 @@ def indentation(line: str) -> int:
     return len(wide) - len(bare) if bare else 0
 
 
-_CACHED_CHUNKS = 2_000
-"""The maximum number of cached chunks. Each takes about 6 KB, texts included."""
+_CACHED_CHUNKS = 6_000
+"""The maximum number of cached chunks. Each takes about 2 KB."""
 TOKENS = 256
 """The maximum number of tokens embedded of a window, and of its path and headings. Longer ones are data."""
 
@@ -89,21 +88,20 @@ TOKENS = 256
 class ReadChunk:
     """A chunk cut into windows."""
 
-    lines: tuple[str, ...]
     spans: tuple[tuple[int, int], ...]
     """The lines `[first, last)` of each window, counted from the start of the chunk."""
-    words: tuple[NDArray[np.int64], ...]
-    """The keys (`word_key`) of each window's words, in order."""
-    pieces: tuple[NDArray[np.int32], ...]
-    """The token ids of each window in the static table; empty without a table."""
+    words: NDArray[np.int64]
+    """int64[words of all windows]: the key (`word_key`) of each word, in order."""
+    lengths: NDArray[np.int64]
+    """int64[windows]: the number of words of each window."""
+    pieces: NDArray[np.int64]
+    """int64[tokens of all windows]: their ids in the static table; empty without a table."""
+    tokens: NDArray[np.int64]
+    """int64[windows]: the number of tokens of each window."""
     vectors: NDArray[np.int8]
     """int8[windows, dimension]: each vector includes path and headings. Without a table, dimension is 0."""
     comments: tuple[float, ...]
     """The share of each window's lines that are comments."""
-
-    @property
-    def texts(self) -> list[str]:
-        return ["\n".join(self.lines[first:last]) for first, last in self.spans]
 
 
 _Key = tuple[str, str, str]
@@ -126,50 +124,45 @@ def read_chunks(chunks: Sequence[StoredChunk], table: StaticTable | None) -> lis
 
 
 def _cut(chunks: Sequence[_Key], table: StaticTable | None) -> Iterator[ReadChunk]:
-    """Yield the windows of each chunk. All are embedded at once, which takes a quarter of the time."""
-    cut = []
-    rows: list[list[int]] = []
+    """Yield the windows of each chunk. The words of all are looked up and embedded at once, which takes a
+    third of the time."""
+    cut, texts, above = [], [], []
     for text, path, headings in chunks:
-        lines = tuple(lines_of(text.removesuffix("\n")))
-        is_blank = [not line or line.isspace() for line in lines]
-        spans = tuple((first, last) for first, last in windows(lines) if not all(is_blank[first:last]))
-        words = [_runs("\n".join(lines[first:last])) for first, last in spans]
-        pieces = [table.pieces(each, TOKENS) for each in words] if table else [[]] * len(words)
-        above = table.pieces(_runs(f"{path}\n{headings}"), TOKENS) if table else []
-        rows += [above + each for each in pieces]
-        cut.append((lines, spans, words, pieces))
-    vectors = table.embed_pieces_int8(rows) if table else np.zeros((len(rows), 0), np.int8)
-    end = 0
-    for lines, spans, words, pieces in cut:
-        start, end = end, end + len(spans)
+        lines = chunk_lines(text)
+        bare = list(map(str.lstrip, lines))
+        spans = tuple((first, last) for first, last in windows(lines) if any(bare[first:last]))
+        texts += ["\n".join(lines[first:last]) for first, last in spans]
+        above.append(f"{path}\n{headings}")
+        is_remark = list(map(is_comment, bare))
+        cut.append((spans, tuple(sum(is_remark[first:last]) / (last - first) for first, last in spans)))
+    known = known_runs(table)
+    runs = list(map(known.numbers, texts))
+    words, lengths = known.keys.of(runs)
+    pieces, tokens = known.pieces.of(runs, TOKENS)
+    chunk_of = np.repeat(np.arange(len(cut)), [len(spans) for spans, _ in cut])
+    vectors = np.zeros((len(texts), 0), np.int8)
+    if table:
+        around = table.sum_pieces(*known.pieces.of(list(map(known.numbers, above)), TOKENS))
+        vectors = unit_int8(table.sum_pieces(pieces, tokens) + around[chunk_of])
+    window = word = piece = 0
+    for spans, comments in cut:
+        own = slice(window, window + len(spans))
+        ends = word + int(lengths[own].sum()), piece + int(tokens[own].sum())
         yield ReadChunk(
-            lines,
             spans,
-            tuple(map(_keys, words)),
-            tuple(np.array(each, np.int32) for each in pieces),
-            vectors[start:end].copy(),
-            tuple(sum(map(is_comment, lines[first:last])) / (last - first) for first, last in spans),
+            words[word : ends[0]].copy(),
+            lengths[own].copy(),
+            pieces[piece : ends[1]].copy(),
+            tokens[own].copy(),
+            vectors[own].copy(),
+            comments,
         )
+        window, (word, piece) = own.stop, ends
 
 
-def _runs(text: str) -> list[str]:
-    """Return runs of letters and digits of a text, in which its words are."""
-    return ascii_runs(text) if text.isascii() else words_of(text)
-
-
-def _keys(runs: Sequence[str]) -> NDArray[np.int64]:
-    """Return int64[words]: the `word_key` of each word of these runs."""
-    return np.fromiter(chain.from_iterable(map(_keys_of_run.__getitem__, runs)), np.int64)
-
-
-_MOST_RUNS = 30_000
-_keys_of_run = RunCache(lambda run: tuple(map(word_key, identifier_words(run))), _MOST_RUNS)
-
-
-@lru_cache(maxsize=30_000)
-def word_key(word: str) -> int:
-    """Return a key that is the same for all words with one stem."""
-    return hash(stem(word))
+def chunk_lines(text: str) -> list[str]:
+    """Return the lines of a chunk that its windows count."""
+    return lines_of(text.removesuffix("\n"))
 
 
 def group_keys(groups: Sequence[Sequence[str]]) -> list[tuple[int, ...]]:

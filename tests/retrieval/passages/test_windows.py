@@ -19,7 +19,7 @@ from cairn.protocol.search_messages import ChunkType
 from cairn.retrieval.query import understand
 from cairn.retrieval.window_columns import Windows
 from cairn.retrieval.window_ranking import Strength, strength
-from cairn.retrieval.windows import LEAST_LINES, MOST_LINES, indentation, read_chunk, windows
+from cairn.retrieval.windows import LEAST_LINES, MOST_LINES, indentation, read_chunks, windows
 
 LINES = st.lists(
     st.one_of(st.sampled_from(["", "}", "    end", "def moor():", "\treturn 1"]), st.text()), max_size=40
@@ -86,10 +86,9 @@ def strength_of(
         StoredChunk(number, path, "docs", "docs", Chunk(0, 0, 1, text, ChunkType.PROSE), "")
         for number, (path, text) in enumerate(files)
     ]
-    read = [read_chunk(chunk, None) for chunk in chunks]
-    spans, texts = [each.spans[0] for each in read], [each.texts[0] for each in read]
-    places, folders = np.arange(len(files)), [0] * len(files)
-    windows = Windows(understand(question), table, chunks, folders, read, places, spans, texts, (), (), {})
+    read = read_chunks(chunks, None)
+    places, folders, spans = np.arange(len(files)), [0] * len(files), [each.spans[0] for each in read]
+    windows = Windows(understand(question), table, chunks, folders, read, places, spans, (), (), {})
     return strength(windows, np.array(scores), np.array(scores) / 10)
 
 
