@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import AttrsInstance, fields_dict, frozen
+from attrs import fields_dict, frozen
 
 from cairn.index.reader.records import Outline
 from cairn.protocol.status_messages import FeedbackAction
@@ -63,11 +63,12 @@ def file(path: str, *, chunks: int = 1, folder: int = 0, **values: Any) -> MadeU
     """Return a file of equal chunks; `values` are fields of the chunks, the candidate or the file."""
     values = {"keyword": 1.0, **values}
 
-    def of(kind: type[AttrsInstance]) -> dict[str, Any]:
-        return {name: values.pop(name) for name in fields_dict(kind) if name in values}
+    def of(names: Iterable[str]) -> dict[str, Any]:
+        return {name: values.pop(name) for name in names if name in values}
 
-    equal = (MadeUpChunk(**of(MadeUpChunk)),) * chunks
-    candidate = FileCandidate(folder, path, file_kind(path), **of(FileCandidate))
+    equal = (MadeUpChunk(**of(fields_dict(MadeUpChunk))),) * chunks
+    above = path.rpartition("/")[0]
+    candidate = FileCandidate(folder, path, file_kind(path), above, **of(FileCandidate._fields))
     return MadeUpFile(candidate, equal, **values)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ _QUERY_TOKENS = 256
 # The number of texts summed at once. In a larger product of matrices, zeros outnumber the shared words.
 _BATCH_TEXTS = 64
 _ROWS_AT_ONCE = 4_096
+_CACHED_QUERIES = 64
 # The scale of int8 vectors. A unit vector's numbers are far below 1, but a text of one token may come close.
 _INT8_SCALE = 127.0
 
@@ -38,6 +39,9 @@ class StaticTable:
         """The id changes with the table. Vectors with different ids are never compared."""
         self._entries = np.asarray(entries)  # A plain array is faster to index than a mapped file.
         self._pieces = pieces
+        self._query_vector = lru_cache(_CACHED_QUERIES)(
+            lambda text: self._embed([text], _QUERY_TOKENS, "query_scale")[0]
+        )
 
     @property
     def dimension(self) -> int:
@@ -64,7 +68,8 @@ class StaticTable:
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return vectors as `embed` does, for queries, in which tokens have other weights."""
-        return self._embed(texts, _QUERY_TOKENS, "query_scale")
+        # Ranking files, comparing them and ranking their windows embed the same query.
+        return np.array([self._query_vector(text) for text in texts]).reshape(len(texts), self.dimension)
 
     def embed_int8(
         self, texts: Sequence[str], max_tokens: int, bodies: Sequence[str] | None = None

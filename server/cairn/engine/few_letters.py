@@ -74,7 +74,7 @@ def _definitions(request: Request, found: Iterable[tuple[int, FoundName, object]
         for chunk_id, stored in chunks.items():
             name = here[chunk_id]
             if (place := files[stored.path].place_in(stored.chunk, name)) is not None:
-                rows[name] = shown(Ranked(number, stored, 1.0, "exact", (_BEGINS,)), place)
+                rows[name] = shown(Ranked(number, stored, 1.0, "exact", (_BEGINS,)), stored, place)
     return [rows[name] for name in first if name in rows]
 
 
@@ -83,4 +83,4 @@ def _files(number: int, reader: OverlaidReader, typed: Typed) -> Iterator[Shown]
     for path in dict.fromkeys(str(path) for (path,) in reader.select_all(_SELECT_RECENT, (match,))):
         for stored in reader.between(path, 0, 1)[:1]:
             place = outlines(reader, [stored])[path].file
-            yield shown(Ranked(number, stored, 0.5, "exact", (_BEGINS,)), place)
+            yield shown(Ranked(number, stored, 0.5, "exact", (_BEGINS,)), stored, place)

@@ -18,7 +18,7 @@ from cairn.lsp.navigation import Navigation
 from cairn.lsp.own_requests import register_requests
 from cairn.lsp.workspace import open_folders, register_with_client, register_workspace
 from cairn.startup.ending import ended
-from cairn.startup.interpreter import release_freed_memory, shorten_switch_interval
+from cairn.startup.interpreter import release_freed_memory, tune_for_answers
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
@@ -82,7 +82,7 @@ def serve_stdio(
     )
     # pygls logs whole message bodies at INFO, and a traceback for each request that it refuses.
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
-    shorten_switch_interval()
+    tune_for_answers()
     release_freed_memory()
     server = build_server(share=share)
     server.protocol.answered = answered

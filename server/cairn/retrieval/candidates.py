@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import chain, groupby, repeat
 from operator import attrgetter
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from attrs import define, field, frozen
@@ -78,13 +78,15 @@ _CHUNKS_OF_A_FILE = 3
 """How many chunks are added for a file that was found as a whole, by its path or its commits."""
 
 
-@frozen
-class FileCandidate:
-    """A file that was found as a whole or by at least one of its chunks."""
+class FileCandidate(NamedTuple):
+    """A file that was found as a whole or by at least one of its chunks. A tuple is created much faster than
+    an attrs object."""
 
     folder: int
     path: str
     kind: str
+    folders: str
+    """The path without the file's name."""
     subjects: float = 0.0
     """The BM25 score of the subjects of the file's commits, divided by the highest possible score."""
     in_degree: int = 0
@@ -94,12 +96,6 @@ class FileCandidate:
     is_copy: bool = False
     is_named: float = 0.0
     """How likely a path in the query means this file, 1 at most."""
-    folders: str = field(init=False)
-    """The path without the file's name."""
-
-    @folders.default
-    def _without_name(self) -> str:
-        return self.path.rpartition("/")[0]
 
 
 @frozen(eq=False)
@@ -158,7 +154,8 @@ class Candidates:
 
     @cached_property
     def preambles(self) -> NDArray[np.bool_]:
-        return np.array([outline.is_preamble for outline in self.outlines], np.bool_)
+        # Most chunks define a name, so that this settles most of them.
+        return np.array([each.names == "[]" and each.is_preamble for each in self.outlines], np.bool_)
 
     @cached_property
     def folders(self) -> NDArray[np.intp]:
@@ -243,6 +240,7 @@ def _files(
             folder,
             path,
             of_file[0].kind,
+            path.rpartition("/")[0],
             pool.subjects.get(path, 0.0),
             imported.get(path, 0),
             words,
@@ -259,12 +257,14 @@ def _word_coverage(pool: Pool, chunks: Mapping[str, Sequence[Outline]]) -> list[
         return [0.0] * len(chunks)
     ids = np.array([outline.id for of_file in chunks.values() for outline in of_file], np.int64)
     starts = np.cumsum([0, *map(len, chunks.values())])[:-1]
-    names = list(map(name_stems, chunks))
+    wanted = frozenset().union(*(word.stems for word in pool.words))
+    in_names = ((file, wanted.intersection(name_stems(path))) for file, path in enumerate(chunks))
+    names = {file: stems for file, stems in in_names if stems}
     covered = np.zeros(len(chunks))
     for word in pool.words:
-        in_chunks = np.maximum.reduceat(word.postings.shares(ids), starts)
-        in_name = np.array([not word.stems.isdisjoint(name) for name in names], np.bool_)
-        covered += word.idf * np.where(in_name, 1.0, in_chunks)
+        share = np.maximum.reduceat(word.postings.shares(ids), starts)
+        share[[file for file, stems in names.items() if not stems.isdisjoint(word.stems)]] = 1.0
+        covered += word.idf * share
     return cast("list[float]", (covered / possible).tolist())
 
 

@@ -118,7 +118,7 @@ def _by_file(every: Sequence[Candidate]) -> list[Candidate]:
 def _scored(chosen: Sequence[Candidate]) -> list[tuple[Candidate, Ranked]]:
     """Return the candidates with the scores of their results, highest first."""
     scores = sorted((each.ranked.score for each in chosen), reverse=True)
-    return [(each, evolve(each.ranked, score=score)) for each, score in zip(chosen, scores, strict=True)]
+    return [(each, each.ranked.with_score(score)) for each, score in zip(chosen, scores, strict=True)]
 
 
 def _definitions_first(chosen: Sequence[Candidate]) -> list[Candidate]:
@@ -195,7 +195,7 @@ def _rows(readers: Sequence[IndexReader], chosen: Sequence[tuple[Candidate, Rank
             named_in = next(iter(reader.between(path, line, line + 1)), None)
         if stored is None or (candidate.is_whole and named_in is not None):
             stored = named_in or ranked.stored
-        rows.append(shown(evolve(ranked, stored=stored), place, named_in))
+        rows.append(shown(ranked, stored, place, named_in))
     return rows
 
 
@@ -224,15 +224,14 @@ def whole_chunks(readers: Sequence[IndexReader], every: Sequence[Ranked]) -> lis
         place = Place(chunk.title, end=0) if number == TOP else outline.places[number]
         if each.lines is None:
             place = outline.place_in(chunk, chunk.symbol) or place
-        row = shown(each, place)
+        row = shown(each, each.stored, place)
         rows.append(evolve(row, first=chunk.start_line, last=chunk.end_line))
     return rows
 
 
-def shown(ranked: Ranked, place: Place, named_in: StoredChunk | None = None) -> Shown:
-    """Return the row for a place of which the result's chunk has lines. `named_in` is the chunk that has the
+def shown(ranked: Ranked, stored: StoredChunk, place: Place, named_in: StoredChunk | None = None) -> Shown:
+    """Return the row for a place of which the chunk `stored` has lines. `named_in` is the chunk that has the
     line with the name, if it is another one."""
-    stored = ranked.stored
     chunk = stored.chunk
     first, last = max(chunk.start_line, place.start), min(chunk.end_line, place.end)
     if first >= last:  # the file as a whole, or an outline of a later version of the text

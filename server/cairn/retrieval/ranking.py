@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property, partial
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from cairn.errors import CairnError, OutOfTimeError, QueryCancelledError
@@ -96,7 +96,7 @@ class Ranking:
             def shown(which: slice) -> list[Ranked]:
                 fetched = self.fetch(places[which])
                 scored = zip(places[which], scores[which], strict=True)
-                return [evolve(fetched[place], score=score) for place, score in scored if place in fetched]
+                return [fetched[place].with_score(score) for place, score in scored if place in fetched]
 
             results = shown(slice(limit))
             if not is_diverse(results, diversity):
@@ -119,7 +119,7 @@ class Ranking:
         fetched = self.fetch(chosen.values())
         totals = self.scores.totals
         return [
-            evolve(fetched[place], score=float(totals[file]))
+            fetched[place].with_score(float(totals[file]))
             for file, place in chosen.items()
             if place in fetched
         ]

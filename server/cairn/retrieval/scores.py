@@ -191,6 +191,9 @@ class Ranked:
     lines: tuple[int, int] | None = None
     """The lines `[first, last)` of the file to select; None for the chunk's definition or beginning."""
 
+    def with_score(self, score: float) -> Ranked:
+        return self if score == self.score else evolve(self, score=score)
+
     def positive_signals(self) -> tuple[str, ...]:
         """Return the names of the signals that raised the score, strongest first."""
         return tuple(reason.signal for reason in self.reasons if reason.value * reason.weight > 0)

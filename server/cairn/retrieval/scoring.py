@@ -75,22 +75,20 @@ def look_closer(
         here = np.flatnonzero(candidates.folders[best] == folder).tolist()
         stored = reader.chunks(candidates.ids[best[here]].tolist())
         read = dict(zip(stored, read_chunks(list(stored.values()), meaning.table), strict=True))
-        sums = _sums(reader, [candidates.files[file].path for file in files[here]])
+        whole_files = _cosines(reader, [candidates.files[file].path for file in files[here]], vector)
         for place in here:
             outline = candidates.outlines[best[place]]
             if outline.id in read:
                 pieces[place] = read[outline.id].pieces
-            if outline.path in sums:
-                total = sums[outline.path]
-                cosines[place] = total @ vector / (np.linalg.norm(total) or 1.0)
+            cosines[place] = whole_files.get(outline.path, 0.0)
     nearness, whole = (np.zeros(len(candidates.files)) for _ in range(2))
     nearness[files] = meaning.table.nearness(text, pieces)
     whole[files] = np.maximum(cosines - np.median(cosines), 0.0)
     return CloserScores(nearness, whole)
 
 
-def _sums(reader: IndexReader, paths: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-    """Return the sum of the vectors of each file's chunks, float32[dimension], by path."""
+def _cosines(reader: IndexReader, paths: Sequence[str], vector: NDArray[np.float32]) -> dict[str, float]:
+    """Return the cosine similarity of `vector` to the sum of the vectors of each file's chunks, by path."""
     of_file = reader.chunk_ids(paths)
     file_of = {chunk: file for file, ids in enumerate(of_file.values()) for chunk in ids}
     ids, vectors = reader.static_vectors(file_of)
@@ -100,8 +98,10 @@ def _sums(reader: IndexReader, paths: Sequence[str]) -> dict[str, NDArray[np.flo
     order = np.argsort(files, kind="stable")
     starts = np.flatnonzero(np.diff(files[order], prepend=-1))
     sums = np.add.reduceat(vectors[order], starts, axis=0, dtype=np.float32)
-    named = list(of_file)
-    return {named[file]: total for file, total in zip(files[order[starts]].tolist(), sums, strict=True)}
+    lengths = np.linalg.norm(sums, axis=1)
+    cosines = sums @ vector / np.where(lengths > 0, lengths, 1.0)
+    named = map(list(of_file).__getitem__, files[order[starts]].tolist())
+    return dict(zip(named, cosines.tolist(), strict=True))
 
 
 @frozen(eq=False)

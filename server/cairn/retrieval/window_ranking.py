@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from functools import cached_property, partial
 
 import numpy as np
-from attrs import define, evolve, frozen
+from attrs import define, frozen
 
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.index_reader import IndexReader
@@ -158,12 +158,12 @@ def rank_passages(
         if steps := walk.steps(_best_code(windows, scores)):
             windows = gather_windows(ranking, table, most, listed=listed, steps=steps)
             parts, scores = _scored(windows)
-    reasons = _Reasons(windows, parts)
-    found = []
-    for place in np.argsort(-scores, kind="stable").tolist():
-        chunk, lines = int(windows.chunk_of[place]), windows.at(place)
-        where = windows.folders[chunk], windows.chunks[chunk]
-        found.append(Passage(*where, *lines, float(scores[place]), partial(reasons.of, place)))
+    reasons, order = _Reasons(windows, parts), np.argsort(-scores, kind="stable")
+    columns = windows.chunk_of[order], *windows.in_file[order].T, scores[order], order
+    found = [
+        Passage(windows.folders[chunk], windows.chunks[chunk], first, last, score, partial(reasons.of, place))
+        for chunk, first, last, score, place in zip(*(each.tolist() for each in columns), strict=True)
+    ]
     return found, strength(windows, scores, parts[_MEANING] / SIGNALS[_MEANING].weight)
 
 
@@ -344,7 +344,7 @@ def by_best_passage(found: Sequence[Ranked], passages: Sequence[Passage]) -> lis
     ]
     order = sorted(range(len(found)), key=lambda place: -worth[place])
     scores = sorted((result.score for result in found), reverse=True)
-    return [evolve(found[place], score=score) for place, score in zip(order, scores, strict=True)]
+    return [found[place].with_score(score) for place, score in zip(order, scores, strict=True)]
 
 
 def shown_passages(

@@ -44,10 +44,10 @@ def main(folders: list[Path]) -> int:
     from cairn.startup.interpreter import (
         exempt_from_collection,
         release_freed_memory,
-        shorten_switch_interval,
+        tune_for_answers,
     )
 
-    shorten_switch_interval()
+    tune_for_answers()
     release_freed_memory()
     with exempt_from_collection():
         import cairn.engine.engine

@@ -39,7 +39,7 @@ from cairn.serve.shared_engine import shared
 from cairn.settings.layers import Layers
 from cairn.settings.tree import ServeSettings
 from cairn.startup.ending import first_of, termination
-from cairn.startup.interpreter import release_freed_memory, shorten_switch_interval
+from cairn.startup.interpreter import release_freed_memory, tune_for_answers
 from cairn.web import highlighting
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def serve(
             engine.add_folder(folder)
         if not store:
             resources.callback(shared(SERVER, host))
-        shorten_switch_interval()
+        tune_for_answers()
         release_freed_memory()
         connected = Gauge("cairn_lsp_connections", "Editors that are connected", registry=metrics.registry)
         connected.set_function(lambda: editors.editors)
