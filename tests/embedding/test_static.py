@@ -120,7 +120,7 @@ def test_table_needs_neither_model_libraries_nor_threads() -> None:
 
 
 def pieces_of(table: StaticTable, text: str) -> NDArray[np.int64]:
-    return np.array([number for word in words_of(text) for number in table.pieces(word)], np.int64)
+    return np.array(table.pieces(words_of(text)), np.int64)
 
 
 def test_pieces_of_a_text_make_the_vector_of_the_text(static_table: StaticTable) -> None:

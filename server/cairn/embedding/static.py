@@ -83,9 +83,9 @@ class StaticTable:
     def count_tokens(self, text: str) -> int:
         return self._pieces.count(text)
 
-    def pieces(self, run: str) -> Sequence[int]:
-        """Return the ids of the tokens of a run of letters, digits and underscores."""
-        return self._pieces.ids_of_run(run)
+    def pieces(self, words: Sequence[str]) -> list[int]:
+        """Return the ids of the tokens of words in lower case, from `word_pieces.words_of`."""
+        return self._pieces.ids_of_words(words)
 
     def sum_pieces(self, ids: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the sum of each text's token vectors, float32[texts, dimension]. All texts are given by the

@@ -47,8 +47,9 @@ class KnownRuns:
         with self._lock:
             if (known := self._numbers.get(run)) is not None:
                 return known
-            self.keys.append(list(map(word_key, identifier_words(run))))
-            self.pieces.append(self._table.pieces(run) if self._table else [])
+            words = identifier_words(run)
+            self.keys.append(list(map(word_key, words)))
+            self.pieces.append(self._table.pieces(words) if self._table else [])
             number = self._numbers[run] = len(self._numbers)
             return number
 

@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache, partial
 from operator import attrgetter
-from weakref import WeakKeyDictionary
+from typing import overload
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 from attrs import frozen
@@ -174,18 +175,48 @@ def _tables(reader: IndexReader, paths: Sequence[str]) -> dict[str, PackedTable]
     return {path: table for path, table in found.items() if table.count}
 
 
-def _of_table(table: PackedTable) -> _Known:
-    if (known := _known.get(table)) is None:
-        separator = syntax_of(table.language).separator
-        places: list[Place] = []
-        for each in map(table.definition, range(table.count)):
-            parent = places[each.parent] if each.parent != TOP_LEVEL else None
+class _PlacesOfTable(Sequence[Place]):
+    """The definitions in a symbol table, made when they are asked for: large files have thousands."""
+
+    def __init__(self, table: PackedTable) -> None:
+        self._weak_table = ref(table)  # `_known` must not keep the table alive.
+        self._separator = syntax_of(table.language).separator
+        self._made: dict[int, Place] = {}
+
+    @property
+    def _table(self) -> PackedTable:
+        table = self._weak_table()
+        assert table is not None  # The outline keeps it.
+        return table
+
+    def __len__(self) -> int:
+        return self._table.count
+
+    @overload
+    def __getitem__(self, number: int) -> Place: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Place]: ...
+    def __getitem__(self, number: int | slice) -> Place | Sequence[Place]:
+        if isinstance(number, slice):
+            return [self[each] for each in range(*number.indices(len(self)))]
+        if not 0 <= number < len(self):
+            raise IndexError(number)
+        if (place := self._made.get(number)) is None:
+            each = self._table.definition(number)
+            parent = self[each.parent] if each.parent != TOP_LEVEL else None
             around = (*parent.around, parent.name) if parent is not None else ()
             if each.owner and each.owner not in around:
                 around = (*around, each.owner)
             lines = each.start_line, each.end_line, each.line
-            places.append(Place(each.name, each.kind, around, *lines, each.is_declaration, separator))
-        known = _known[table] = _with_owners(places)
+            place = Place(each.name, each.kind, around, *lines, each.is_declaration, self._separator)
+            self._made[number] = place
+        return place
+
+
+def _of_table(table: PackedTable) -> _Known:
+    if (known := _known.get(table)) is None:
+        names = "\n".join(map(table.name, range(table.count))).lower()
+        known = _known[table] = _PlacesOfTable(table), _owners(table.lines()), names
     return known
 
 
@@ -196,10 +227,16 @@ def _of_chunks(every: list[StoredChunk]) -> _Known:
 
 
 def _with_owners(places: Sequence[Place]) -> _Known:
-    owners = np.full(max((place.end for place in places), default=0), TOP, np.int32)
-    for number, place in enumerate(places):
-        owners[place.start : place.end] = number
+    owners = _owners([(place.start, place.end) for place in places])
     return places, owners, "\n".join(place.name for place in places).lower()
+
+
+def _owners(lines: Sequence[tuple[int, int]]) -> NDArray[np.int32]:
+    """Return the number of the innermost place of each line, int32[lines], from the lines of each place."""
+    owners = np.full(max((end for _, end in lines), default=0), TOP, np.int32)
+    for number, (start, end) in enumerate(lines):
+        owners[start:end] = number
+    return owners
 
 
 def _by_text(chunk: Chunk, name: str) -> Place:

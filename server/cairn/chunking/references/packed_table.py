@@ -167,6 +167,10 @@ class PackedTable:
             )  # fmt: skip
         return definition
 
+    def lines(self) -> list[tuple[int, int]]:
+        """Return the lines `[start, end)` of each definition."""
+        return list(zip(*self._definitions[4:6].tolist(), strict=True))
+
     def defining(self, name: str) -> list[int]:
         return self._where(self._definitions[0], name)
 
@@ -217,8 +221,10 @@ class PackedTable:
         here = (self._references[4] == number) & (self._references[1] == ReferenceKind.INHERIT)
         return list(map(self._reference, np.flatnonzero(here).tolist()))
 
-    def references_on(self, line: int) -> list[Reference]:
-        return list(map(self._reference, np.flatnonzero(self._references[2] == line).tolist()))
+    def references_on(self, first: int, last: int) -> list[Reference]:
+        """Return the references on the lines `[first, last)`, in order."""
+        lines = self._references[2]
+        return list(map(self._reference, np.flatnonzero((lines >= first) & (lines < last)).tolist()))
 
     def _reference(self, number: int) -> Reference:
         name, kind, line, character, enclosing, receiver = self._references[:, number].tolist()

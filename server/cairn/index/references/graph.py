@@ -94,7 +94,7 @@ class ReferenceGraph:
             start = definition.character
             if definition.line == line and start <= character <= start + len(definition.name):
                 return [place_of(symbol)]
-        for reference in file.table.references_on(line):
+        for reference in file.table.references_on(line, line + 1):
             if reference.character <= character <= reference.character + len(reference.name):
                 return [place_of(each.symbol) for each in self._resolver.resolve(file, reference)]
         return []
@@ -177,9 +177,8 @@ class ReferenceGraph:
         if file is None:
             return Edges()
         here: dict[tuple[int, str, str], Reference] = {}
-        for line in range(first, last):
-            for each in file.table.references_on(line):
-                here.setdefault((each.enclosing, each.receiver, each.name), each)
+        for each in file.table.references_on(first, last):
+            here.setdefault((each.enclosing, each.receiver, each.name), each)
         found = tuple(self._edge_from(file, each) for each in itertools.islice(here.values(), limit))
         return Edges(found, self._tables.complete and len(here) <= limit)
 
