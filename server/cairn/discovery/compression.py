@@ -250,7 +250,7 @@ def _best_of(chunk: ScoredChunk, terms: QueryTerms, config: CompressionConfig) -
     return best
 
 
-def _statements(chunk: ScoredChunk, min_words: int) -> list[Statement]:
+def _statements(chunk: ScoredChunk, min_words: int) -> Sequence[Statement]:
     place = chunk.metadata
     if _is_code(chunk):
         return code_statements(chunk.content, place.signature, place.comment)

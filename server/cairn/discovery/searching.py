@@ -18,6 +18,7 @@ from cairn.index.queries.file_queries import readme_rule
 from cairn.protocol.discovery_messages import CollectionRef, ScoredChunk
 from cairn.retrieval.intent import Readme
 from cairn.settings.discovery import BroadDiscoveryConfig, ReadmePromotionConfig, SemanticFocusConfig
+from cairn.text.identifiers import RunCache
 from cairn.workspace.collections import FileKind, file_kind
 
 Floats = NDArray[np.float32]
@@ -116,7 +117,8 @@ TERM_SATURATION = 1.2
 CONTEXT_DECAY = 0.5
 """The factor for a neighbour's score, per step from its hit. With 0.5, neighbours displace only weak hits."""
 
-_PLAIN_WORD = re.compile(r"(?<!\S)[(\"'“‘]?[^\W\d_]+(?:['’-][^\W\d_]+)*[)\"'”’]?[.,;:!?]?(?!\S)")
+_PLAIN_WORD = re.compile(r"[(\"'“‘]?[^\W\d_]+(?:['’-][^\W\d_]+)*[)\"'”’]?[.,;:!?]?")
+_IS_PLAIN = RunCache(lambda word: _PLAIN_WORD.fullmatch(word) is not None, 20_000)
 
 
 def semantic_focus(
@@ -160,7 +162,7 @@ def term_frequency_score(terms: QueryTerms, text: str) -> float:
 def sentence_quality_score(text: str) -> float:
     """Return the share of plain words in `text`, 0 to 1, high for sentences, low for tables and code."""
     words = text.split()
-    return len(_PLAIN_WORD.findall(text)) / len(words) if words else 0.0
+    return sum(map(_IS_PLAIN.__getitem__, words)) / len(words) if words else 0.0
 
 
 def _reranked(chunk: ScoredChunk, terms: QueryTerms) -> ScoredChunk:

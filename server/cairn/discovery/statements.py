@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 import sentencex
 from attrs import evolve, frozen
@@ -16,6 +17,8 @@ from cairn.chunking.paragraphs import Paragraph, read_paragraphs
 from cairn.text.inline_markup import strip_inline
 from cairn.text.verbatim import OMISSION, find_lines, lines_of, stands_in
 
+_CACHED_TEXTS = 300
+"""The number of texts whose statements are cached. Questions about one project find the same documents."""
 _LANGUAGE = "en"
 """The language for sentencex. Languages differ in abbreviations."""
 _OPAQUE = re.compile(
@@ -98,17 +101,18 @@ class Statement:
         return None
 
 
-def prose_statements(content: str, language: str, min_words: int = 0) -> list[Statement]:
+@lru_cache(maxsize=_CACHED_TEXTS)
+def prose_statements(content: str, language: str, min_words: int = 0) -> tuple[Statement, ...]:
     """Return the sentences of a document's chunk that read as statements, in order, with their lines.
 
     A sentence of fewer than `min_words` words is joined with the next short sentences of its paragraph.
     """
-    return [
+    return tuple(
         statement
         for paragraph in read_paragraphs(language, content)
         if len(paragraph.source.split()) >= min_words
         for statement in _statements_of(paragraph, min_words)
-    ]
+    )
 
 
 def _statements_of(paragraph: Paragraph, min_words: int) -> Iterator[Statement]:
