@@ -54,7 +54,8 @@ class StaticTable:
         for start in range(0, len(squares), _ROWS_AT_ONCE):
             rows = self._entries["vector"][start : start + _ROWS_AT_ONCE].astype(np.float32)
             squares[start : start + len(rows)] = np.einsum("ij,ij->i", rows, rows)
-        return 1 / np.sqrt(np.maximum(squares, 1.0))
+        inverse: NDArray[np.float32] = np.reciprocal(np.sqrt(np.maximum(squares, np.float32(1))))
+        return inverse
 
     def embed(
         self, texts: Sequence[str], max_tokens: int, bodies: Sequence[str] | None = None
@@ -69,7 +70,10 @@ class StaticTable:
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return vectors as `embed` does, for queries, in which tokens have other weights."""
         # Ranking files, comparing them and ranking their windows embed the same query.
-        return np.array([self._query_vector(text) for text in texts]).reshape(len(texts), self.dimension)
+        vectors = np.empty((len(texts), self.dimension), np.float32)
+        for row, text in enumerate(texts):
+            vectors[row] = self._query_vector(text)
+        return vectors
 
     def embed_int8(
         self, texts: Sequence[str], max_tokens: int, bodies: Sequence[str] | None = None
@@ -155,8 +159,8 @@ class StaticTable:
         # Code repeats its words, so each word is looked up once and one product of matrices sums them.
         tokens, columns = np.unique(ids, return_inverse=True)
         shape = (len(sums), len(tokens))
-        weights = np.bincount(owners * len(tokens) + columns, worth, shape[0] * shape[1])
-        weights = weights.astype(np.float32).reshape(shape)
+        times = np.bincount(owners * len(tokens) + columns, worth, shape[0] * shape[1])
+        weights = times.astype(np.float32).reshape(shape)
         entries = self._entries[tokens]
         weights *= entries[scale]
         np.matmul(weights, entries["vector"].astype(np.float32), out=sums)

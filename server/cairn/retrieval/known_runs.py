@@ -110,9 +110,9 @@ class _Lists:
         lengths = starts[numbers + 1] - firsts
         ends = np.cumsum(lengths)
         found = values[np.arange(ends[-1] if len(ends) else 0) + np.repeat(firsts - ends + lengths, lengths)]
-        until = np.concatenate(([0], ends))[np.cumsum(counts)]
-        of_text = np.diff(until, prepend=0)
+        ends_of_texts = np.concatenate(([0], ends))[np.cumsum(counts)]
+        of_text = np.diff(ends_of_texts, prepend=0)
         if most is not None and (of_text > most).any():
-            place = np.arange(len(found)) - np.repeat(until - of_text, of_text)
+            place = np.arange(len(found)) - np.repeat(ends_of_texts - of_text, of_text)
             found, of_text = found[place < most], np.minimum(of_text, most)
         return found, of_text

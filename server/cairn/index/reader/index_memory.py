@@ -76,7 +76,7 @@ class IndexMemory:
         factory=partial(GenerationCache, _MOST_FILES), init=False
     )
     """The ids of the chunks of each file in order, by path."""
-    chunks: GenerationCache[int, StoredChunk] = field(
+    stored: GenerationCache[int, StoredChunk] = field(
         factory=partial(GenerationCache, _MOST_CHUNKS), init=False
     )
     written: GenerationCache[tuple[str, int], tuple[Row, ...]] = field(

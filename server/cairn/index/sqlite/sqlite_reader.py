@@ -74,7 +74,7 @@ class SqliteReader(WordQueries, VectorQueries):
 
     def chunks(self, ids: Iterable[int]) -> dict[int, StoredChunk]:
         with self.reading() as db:
-            return self.memory.chunks.get(self._version(db), ids, partial(_read_chunks, db))
+            return self.memory.stored.get(self._version(db), ids, partial(_read_chunks, db))
 
     def outlines(self, ids: Iterable[int]) -> dict[int, Outline]:
         with self.reading() as db:
@@ -194,7 +194,6 @@ class SqliteReader(WordQueries, VectorQueries):
 
         sql = "SELECT id, packed FROM symbols WHERE id IN (SELECT value FROM json_each(?))"
         return {each: PackedTable(packed) for each, packed in self.select(sql, (json.dumps(list(ids)),))}
-
 
 
 def _read_chunk_ids(db: apsw.Connection, paths: Sequence[str]) -> dict[str, tuple[int, ...]]:

@@ -47,11 +47,15 @@ def _described(chunk: Chunk) -> tuple[str, ...]:
 
 def chunk_from_row(row: Sequence[Any]) -> Chunk:
     """Return the chunk of the values of CHUNK_COLUMNS. A query reads some hundred rows."""
-    position, start_line, end_line, packed, kind, *described, defines, signature, comment = row
+    (
+        position, start_line, end_line, packed,
+        kind, language, title, header_path, symbol, symbol_kind, parent, defines, signature, comment,
+    ) = row  # fmt: skip
     text = zlib.decompress(packed).decode("utf-8", "surrogatepass")
     names = tuple(json.loads(defines)) if defines != "[]" else ()
     return Chunk(
-        position, start_line, end_line, text, _TYPES[kind], *described, names, signature, comment
+        position, start_line, end_line, text,
+        _TYPES[kind], language, title, header_path, symbol, symbol_kind, parent, names, signature, comment,
     )  # fmt: skip
 
 
