@@ -135,5 +135,5 @@ def test_a_weight_of_0_disables_the_signal() -> None:
 
 def test_choices_of_one_folder_do_not_count_in_another() -> None:
     known = learned(choice("moor ship", "b.py"))
-    elsewhere = evolve(SECOND, file=evolve(SECOND.file, folder=1))
+    elsewhere = evolve(SECOND, file=SECOND.file._replace(folder=1))
     assert not [r for r in scored(known, FIRST, elsewhere).reasons(1) if r.signal == NAME]

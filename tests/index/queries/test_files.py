@@ -67,7 +67,7 @@ def test_deleted_files_are_not_found(writer: IndexWriter, reader: IndexReader) -
 
 
 def test_cancelled_queries_raise(writer: IndexWriter, reader: IndexReader) -> None:
-    writer.write([indexed(f"many/moor{n}.py", "x = 1\n") for n in range(200)], ())
+    writer.write([indexed(f"many/moor{n}.py", "x = 1\n") for n in range(1_000)], ())
     with pytest.raises(QueryCancelledError):
         files_by_path(reader, '"many"', 10, lambda: True)
 

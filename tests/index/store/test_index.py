@@ -70,7 +70,7 @@ def test_keywords_find_only_new_words_of_a_replaced_file(writer: IndexWriter, re
 
 
 def test_cancelled_statement_ends(writer: IndexWriter, reader: IndexReader) -> None:
-    writer.write([indexed(f"f{n}.md", "word " * 300) for n in range(300)], ())
+    writer.write([indexed(f"f{n}.md", "word " * 300) for n in range(1_200)], ())
     with pytest.raises(QueryCancelledError):
         reader.keywords(["word"], EVEN, 10, ALL, lambda: True)
     assert reader.keywords(["word"], EVEN, 10, ALL, never)
