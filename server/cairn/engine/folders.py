@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 from urllib.parse import quote_from_bytes, urlsplit
@@ -92,7 +93,6 @@ class Folder:
     log: QueryLog = Factory(lambda self: QueryLog(self.data, lambda: self.settings().log), takes_self=True)
     override: OverrideReader = Factory(lambda self: OverrideReader(self.data), takes_self=True)
     """Reads the phase that was set by hand."""
-    uri: str = Factory(lambda self: self.shown.as_uri(), takes_self=True)
     revision: protocol.Revision | None = None
     """The indexed commit of a team's index; None for a local index."""
     sharing: TeamClone | None = None
@@ -182,6 +182,14 @@ class Folder:
             self.lease.opened(self.open_paths)
 
     @property
+    def uri(self) -> str:
+        return self.shown.as_uri()
+
+    @cached_property
+    def _uri_above(self) -> str:
+        return self.uri.rstrip("/")
+
+    @property
     def label(self) -> str:
         return str(self.shown)
 
@@ -235,7 +243,7 @@ class Folder:
 
     def uri_of(self, path: str) -> str:
         # `Path.as_uri` does the same for each path anew, in five times the time.
-        return f"{self.uri.rstrip('/')}/{quote_from_bytes(os.fsencode(path))}"
+        return f"{self._uri_above}/{quote_from_bytes(os.fsencode(path))}"
 
 
 def shown_lines(path: str, text: str) -> Sequence[str]:
