@@ -91,7 +91,7 @@ class StaticTable:
         """Return the ids of the tokens of words in lower case, from `word_pieces.words_of`."""
         return self._pieces.ids_of_words(words)
 
-    def sum_pieces(self, ids: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.float32]:
+    def sum_pieces(self, ids: NDArray[np.integer], counts: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the sum of each text's token vectors, float32[texts, dimension]. All texts are given by the
         `ids` of their tokens, and their numbers of tokens, int64[texts]."""
         sums = np.zeros((len(counts), self.dimension), np.float32)
@@ -102,7 +102,7 @@ class StaticTable:
             self._add_up(ids[ends[start] : ends[start + len(batch)]], owners, None, "scale", batch)
         return sums
 
-    def nearness(self, query: str, texts: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
+    def nearness(self, query: str, texts: Sequence[NDArray[np.integer]]) -> NDArray[np.float64]:
         """Return float64[texts], about 0 to 1: the mean similarity of query tokens to a text's nearest token.
 
         The `texts` are given by the ids of their tokens. Query tokens count by weight (late interaction;
@@ -148,7 +148,7 @@ class StaticTable:
 
     def _add_up(
         self,
-        ids: NDArray[np.int64],
+        ids: NDArray[np.integer],
         owners: NDArray[np.intp],
         worth: NDArray[np.float64] | None,
         scale: str,

@@ -20,12 +20,13 @@ from cairn.text.identifiers import ascii_runs, identifier_words
 from cairn.text.words import stem
 
 _MOST_RUNS = 40_000
-"""The maximum number of known runs. Each takes about 250 bytes."""
+"""The maximum number of known runs. Each takes about 400 bytes, with the caches of its words."""
+_INT32 = 2**31 - 1
 
 _MOST_TABLES = 2
 """A process has one table, and none while vectors are switched off."""
 
-Ints = NDArray[np.int64]
+Ints = NDArray[np.int32]
 
 
 class KnownRuns:
@@ -59,8 +60,8 @@ class KnownRuns:
 
 @lru_cache(maxsize=30_000)
 def word_key(word: str) -> int:
-    """Return a key that is the same for all words with one stem."""
-    return hash(stem(word))
+    """Return a key that is the same for all words with one stem, below 2³¹."""
+    return hash(stem(word)) & _INT32
 
 
 _known: dict[StaticTable | None, KnownRuns] = {}
@@ -89,28 +90,28 @@ class _Numbers(dict[str, int]):
 class _Lists:
     """Lists of integers by number, to which lists are only added."""
 
-    _values: Ints = field(factory=lambda: np.empty(1_000, np.int64))
-    _starts: Ints = field(factory=lambda: np.zeros(1_000, np.int64))
+    _values: Ints = field(factory=lambda: np.empty(1_000, np.int32))
+    _starts: Ints = field(factory=lambda: np.zeros(1_000, np.int32))
     _count: int = 0
 
     def append(self, values: Sequence[int]) -> None:
         start = int(self._starts[self._count])
         end = start + len(values)
         if end > len(self._values):
-            self._values = np.concatenate((self._values, np.empty(end, np.int64)))
+            self._values = np.concatenate((self._values, np.empty(end, np.int32)))
         if self._count + 1 == len(self._starts):
-            self._starts = np.concatenate((self._starts, np.zeros(self._count, np.int64)))
+            self._starts = np.concatenate((self._starts, np.zeros(self._count, np.int32)))
         self._values[start:end] = values
         self._starts[self._count + 1] = end
         self._count += 1
 
-    def of(self, texts: Sequence[Sequence[int]], most: int | None = None) -> tuple[Ints, Ints]:
-        """Return what belongs to the numbers of all texts, int64[n], and how much of it belongs to each text,
+    def of(self, texts: Sequence[Sequence[int]], most: int | None = None) -> tuple[Ints, NDArray[np.int64]]:
+        """Return what belongs to the numbers of all texts, int32[n], and how much of it belongs to each text,
         int64[texts]; up to `most` for each if given."""
         counts = np.fromiter(map(len, texts), np.int64, len(texts))
         numbers = np.fromiter(chain.from_iterable(texts), np.int64, int(counts.sum()))
         starts, values = self._starts, self._values
-        firsts = starts[numbers]
+        firsts = starts[numbers].astype(np.int64)
         lengths = starts[numbers + 1] - firsts
         ends = np.cumsum(lengths)
         found = values[np.arange(ends[-1] if len(ends) else 0) + np.repeat(firsts - ends + lengths, lengths)]

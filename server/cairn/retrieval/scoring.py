@@ -68,7 +68,7 @@ def look_closer(
     the text of each file's best chunk, and the sum of the vectors of all its chunks."""
     text = query.meant or query.text
     best = candidates.ordered(_matching(candidates, query))[candidates.places() == 0][files]
-    pieces = [np.empty(0, np.int64)] * len(files)
+    pieces = [np.empty(0, np.int32)] * len(files)
     cosines = np.zeros(len(files))
     vector = meaning.encoder.embed_queries([text])[0]
     for folder, reader in enumerate(readers):

@@ -208,7 +208,7 @@ class Windows:
         return every
 
 
-def _among(words: NDArray[np.int64], keys: Sequence[int]) -> NDArray[np.bool_]:
+def _among(words: NDArray[np.int32], keys: Sequence[int]) -> NDArray[np.bool_]:
     """Return bool[words]: whether each word has one of the keys. Few keys make this faster than `isin`."""
     found = np.zeros(len(words), np.bool_)
     for key in keys:

@@ -79,7 +79,7 @@ def indentation(line: str) -> int:
 
 
 _CACHED_CHUNKS = 6_000
-"""The maximum number of cached chunks. Each takes about 2 KB."""
+"""The maximum number of cached chunks. Each takes about 3 KB."""
 TOKENS = 256
 """The maximum number of tokens embedded of a window, and of its path and headings. Longer ones are data."""
 
@@ -90,12 +90,12 @@ class ReadChunk:
 
     spans: tuple[tuple[int, int], ...]
     """The lines `[first, last)` of each window, counted from the start of the chunk."""
-    words: NDArray[np.int64]
-    """int64[words of all windows]: the key (`word_key`) of each word, in order."""
+    words: NDArray[np.int32]
+    """int32[words of all windows]: the key (`word_key`) of each word, in order."""
     lengths: NDArray[np.int64]
     """int64[windows]: the number of words of each window."""
-    pieces: NDArray[np.int64]
-    """int64[tokens of all windows]: their ids in the static table; empty without a table."""
+    pieces: NDArray[np.int32]
+    """int32[tokens of all windows]: their ids in the static table; empty without a table."""
     tokens: NDArray[np.int64]
     """int64[windows]: the number of tokens of each window."""
     vectors: NDArray[np.int8]
