@@ -25,7 +25,7 @@ from cairn.text.counts import counted
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
 
-_POLL_SECONDS = 0.1
+_POLL_SECONDS = 0.05
 _REST_SECONDS = 1.0
 """How long a question waits for the end of other work. For 13,000 files it is done by then, and the next
 question ranks by its results."""
