@@ -202,6 +202,8 @@ def wait(
     with progress_bars() as show:
         while True:
             progress = engine.progress()
+            # Whether another process writes is known only once the engine has asked for the lock.
+            other = other or other_writer(engine.folders)
             show(progress, other)
             if progress.problem:
                 raise IndexUnavailableError(progress.problem)
