@@ -13,8 +13,8 @@ _SWITCH_SECONDS = 0.0005
 twenty times to read the index. By default, it could wait 5 ms for the indexing thread each time."""
 
 _COLLECT_AFTER = 20_000, 20, 20
-"""How many new objects, and collections of younger objects, begin a collection. A query makes some 30,000
-objects and hardly any garbage in cycles. By default (700, 10, 10), collections took 13 % of a search."""
+"""How many new objects, and collections of younger objects, begin a collection. A query makes
+hardly any garbage in cycles. By default (700, 10, 10), collections took 13 % of a search."""
 
 _LARGE_BYTES = 8 << 20
 """The size in bytes from which a freed allocation returns to the system at once. With 1 MB, a query over a

@@ -19,7 +19,7 @@ from cairn.protocol.search_messages import ChunkType
 from cairn.retrieval.query import understand
 from cairn.retrieval.window_columns import Windows
 from cairn.retrieval.window_ranking import Strength, strength
-from cairn.retrieval.windows import LEAST_LINES, MOST_LINES, indentation, read_chunks, windows
+from cairn.retrieval.windows import LEAST_LINES, MOST_LINES, read_chunks, windows
 
 LINES = st.lists(
     st.one_of(st.sampled_from(["", "}", "    end", "def moor():", "\treturn 1"]), st.text()), max_size=40
@@ -65,11 +65,11 @@ def test_a_cut_precedes_a_definition() -> None:
     assert all(first < last for first, last in pairwise([first for first, _ in windows(lines)]))
 
 
-@pytest.mark.parametrize(
-    ("line", "columns"), [("", 0), ("   ", 0), ("x", 0), ("    x", 4), ("\tx", 4), ("\t  x", 6)]
-)
-def test_indentation_counts_columns(line: str, columns: int) -> None:
-    assert indentation(line) == columns
+def test_a_tab_counts_as_four_columns() -> None:
+    deep, shallow = ["\t\t\twait()"] * 9, ["\tmoor()"]
+    lines = [*deep, *shallow, *deep]
+    assert windows(lines)[0] == (0, 9)
+    assert windows(lines) == windows([line.replace("\t", "    ") for line in lines])
 
 
 TABLE = cast(StaticTable, object())
