@@ -17,7 +17,7 @@ from cairn.engine.engine import Engine
 from cairn.engine.symbols import symbols as find_symbols
 from cairn.errors import QueryCancelledError
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.store.deadline import Cancelled, never
+from cairn.index.store.deadline import cancelled_by
 from cairn.retrieval.name_fit import Fit, Typed, fit
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
@@ -78,9 +78,9 @@ def folder(folder_of: FolderOf) -> IndexedFolder:
     return folder_of(FILES)
 
 
-def symbols(folder: IndexedFolder, query: str, cancelled: Cancelled = never) -> list[protocol.Symbol]:
+def symbols(folder: IndexedFolder, query: str) -> list[protocol.Symbol]:
     stub = FolderStub(folder.reader, folder.root)
-    request = evolve(Engine().request(), folders=[stub], cancelled=cancelled)
+    request = evolve(Engine().request(), folders=[stub])
     return list(find_symbols(request, protocol.SymbolParams(query)))
 
 
@@ -129,8 +129,8 @@ def test_unsaved_text_replaces_saved_text(folder: IndexedFolder) -> None:
 
 
 def test_a_cancelled_request_ends_soon(folder: IndexedFolder) -> None:
-    with pytest.raises(QueryCancelledError):
-        symbols(folder, "Berth", lambda: True)
+    with pytest.raises(QueryCancelledError), cancelled_by(lambda: True):
+        symbols(folder, "Berth")
 
 
 def test_the_lines_start_at_the_definition_after_its_comment() -> None:

@@ -25,6 +25,7 @@ from cairn.discovery.preparation import (
 from cairn.discovery.render import build_answer_plan, frame, render_llm_prompt
 from cairn.discovery.searching import broad_discovery, promote_readme, semantic_focus
 from cairn.embedding.shared import TokenCounter
+from cairn.index.store.deadline import check_cancelled
 from cairn.protocol.discovery_messages import (
     AnswerPlan,
     Bullet,
@@ -75,8 +76,6 @@ class Discovery:
     """The URIs of the searched folders."""
     lines_now: LinesNow | None = None
     """Returns the current lines of a file. If given, evidence that is no longer in its file is left out."""
-    check_cancelled: Callable[[], None] = lambda: None
-    """Called before each stage and each focused search; an exception from it ends the run."""
     on_stage: Callable[[str, Discovery], None] = lambda *_: None
     """Called after each stage, with its name and the results so far."""
 
@@ -112,7 +111,7 @@ class Discovery:
             self._count(chunks_found=len(found))
         with self._stage("semantic_focus"):
             for ref, _ in scored[: config.focus_top_n_collections]:
-                self.check_cancelled()
+                check_cancelled()
                 found += semantic_focus(self.searcher, ref, queries, config.focus_k, config.focus)
             self.chunks = tuple(merge(found))
             self._count(chunks_found=len(found), chunks_after_dedup=len(self.chunks))
@@ -150,7 +149,7 @@ class Discovery:
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
         """Time a stage, and report its end to `on_stage`."""
-        self.check_cancelled()
+        check_cancelled()
         began = time.perf_counter()
         yield
         ended = time.perf_counter()

@@ -39,6 +39,7 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import StoredChunk
 from cairn.index.references.edges import Place
 from cairn.index.references.graph import ReferenceGraph
+from cairn.index.store.deadline import check_cancelled
 from cairn.index.vectors.vector_store import ChunkText, static_vectors
 from cairn.protocol.search_messages import ChunkType
 from cairn.retrieval.feedback_values import Learned
@@ -76,7 +77,7 @@ def context(
     placed = time.perf_counter()
     passages, problem, is_cached = asked.passages()
     found = time.perf_counter()
-    request.check_cancelled()
+    check_cancelled()
     budgets = part_budgets(request.settings.context, params.budget)
     assembled = assemble(asked.parts(passages), budgets, request.host.model.count_tokens)
     answer = protocol.ContextAnswer(

@@ -69,7 +69,6 @@ def discover(request: Request, params: protocol.DiscoverParams) -> Attempt[proto
         judge=discovery.judge,
         folders=request.folder_uris,
         lines_now=request.lines_now,
-        check_cancelled=request.check_cancelled,
     )
     if request.tell:
         stages.on_stage = discovery.listener(request.tell)

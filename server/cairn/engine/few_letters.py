@@ -13,6 +13,7 @@ from cairn.engine.symbols import weighted
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.name_queries import defining
 from cairn.index.reader.records import FoundName
+from cairn.index.store.deadline import check_cancelled
 from cairn.retrieval.name_fit import Fit, Typed, fit, likeness
 from cairn.retrieval.place_choice import Shown, shown
 from cairn.retrieval.places import outlines
@@ -44,7 +45,7 @@ def by_first_letters(request: Request, text: str, limit: int) -> list[Shown]:
         for number, reader in enumerate(readers)
         for found in _beginning(request, reader, typed)
     ]
-    request.check_cancelled()
+    check_cancelled()
     rows = _definitions(request, weighted(readers, candidates))
     files = [row for number, reader in enumerate(readers) for row in _files(number, reader, typed)]
     return (rows[: max(limit - _FILES, limit - len(files))] + files)[:limit]

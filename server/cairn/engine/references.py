@@ -21,6 +21,7 @@ from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.name_queries import defining, names_like
 from cairn.index.references.edges import Edge, Edges, Place
 from cairn.index.references.graph import ReferenceGraph
+from cairn.index.store.deadline import check_cancelled
 from cairn.protocol.relation_messages import ReferenceDirection
 from cairn.retrieval.name_fit import Typed
 from cairn.text.nearest import near
@@ -213,7 +214,7 @@ class _Walk:
         place = edge.target if is_down else edge.enclosing
         if place is None or _identity(searched, place) in self._followed:
             return
-        self.request.check_cancelled()
+        check_cancelled()
         self._followed.add(_identity(searched, place))
         self._add([(searched, each) for each in self._edges(searched, [place])], depth, number)
 

@@ -19,7 +19,7 @@ from cairn.engine.caller import Caller
 from cairn.engine.folders import Folder, readers_with_unsaved
 from cairn.engine.host import Host
 from cairn.engine.methods import Tell
-from cairn.errors import InvalidRequestError, QueryCancelledError
+from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.file_queries import collections_within
 from cairn.index.reader.filters import ChunkFilter
@@ -114,10 +114,6 @@ class Request:
         """Return the current lines of a file, indexed or not; None if it is gone or not text."""
         every = (folder.lines_of(path) for folder, path in self.places_of(uri))
         return next((lines for lines in every if lines is not None), None)
-
-    def check_cancelled(self) -> None:
-        if self.cancelled():
-            raise QueryCancelledError("The request was cancelled.")
 
     @cached_property
     def readers(self) -> list[OverlaidReader]:

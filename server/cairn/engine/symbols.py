@@ -11,6 +11,7 @@ from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.file_queries import in_degrees
 from cairn.index.queries.name_queries import defining, important_names, names_like
 from cairn.index.reader.records import FoundName, Outline
+from cairn.index.store.deadline import check_cancelled
 from cairn.retrieval.name_fit import Fit, Typed, fit, likeness, weight
 from cairn.retrieval.places import outlines
 
@@ -35,7 +36,7 @@ def symbols(request: Request, params: protocol.SymbolParams) -> tuple[protocol.S
         else:
             names = important_names(reader, _LIMIT, cancelled)
             candidates += [(-place / _LIMIT, number, found) for place, found in enumerate(names)]
-        request.check_cancelled()
+        check_cancelled()
     candidates.sort(key=lambda each: (-each[0], each[2].name, each[1], each[2].chunk_id))
     return _shown(folders, readers, weighted(readers, candidates[:_CANDIDATES]))
 

@@ -38,7 +38,7 @@ from cairn.retrieval.scores import (
 from cairn.retrieval.scoring import Scoring, best_of_file, look_closer
 from cairn.retrieval.signals import SIGNALS, weighted
 from cairn.settings.tree import DiversitySettings, SearchSettings
-from cairn.startup.figures import counted_here
+from cairn.startup.figures import part_of_request
 
 EVERYTHING = ChunkFilter()
 _NOTHING_LEARNED: Mapping[int, Learned] = {}
@@ -239,11 +239,11 @@ def _run_legs(
         question.by_report()
     beside = [legs.empty_copy() for legs in every]
     embedding = (
-        _meaning_threads.submit(counted_here(_embed_and_find), beside, meaning)
+        _meaning_threads.submit(part_of_request(_embed_and_find), beside, meaning)
         if meaning and _compares(question)
         else None
     )
-    varying = [_variation_threads.submit(counted_here(legs.by_keywords)) for legs in every[1:]]
+    varying = [_variation_threads.submit(part_of_request(legs.by_keywords)) for legs in every[1:]]
     if by_words:
         question.by_keywords()
         question.by_files()

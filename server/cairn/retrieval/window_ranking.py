@@ -15,6 +15,7 @@ from attrs import define, frozen
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
+from cairn.index.store.deadline import check_cancelled
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.place_choice import Shown
 from cairn.retrieval.question_kinds import QuestionKind
@@ -58,6 +59,7 @@ class Strength:
 
 def strength(windows: Windows, scores: Floats, similarities: Floats) -> Strength:
     """Measure the passages. `scores` and `similarities` are float64[windows] with at least one window."""
+    check_cancelled()
     order = np.argsort(-scores, kind="stable")
     files = [(windows.folders[chunk], windows.chunks[chunk].path) for chunk in windows.chunk_of.tolist()]
     holds = windows.counts > 0
@@ -195,6 +197,7 @@ def _best_code(windows: Windows, scores: Floats) -> Iterator[Passage]:
 def _scored(windows: Windows) -> tuple[Floats, Floats]:
     """Return what each signal adds, float64[signals, windows], and the scores relative to the best of these
     sums, float64[windows]."""
+    check_cancelled()
     parts = np.stack([signal.weight * signal.value(windows) for signal in SIGNALS])
     sums = parts.sum(axis=0)
     scores = sums / max(_LEAST_SCORE, float(sums.max()))

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from typing import Any, ParamSpec, TypeVar
 
 from attrs import define, field
@@ -122,18 +122,11 @@ class ProcessorTime:
 _current: ContextVar[ProcessorTime | None] = ContextVar("processor_time", default=None)
 
 
-def counted_here(work: Callable[P, T]) -> Callable[P, T]:
-    """Return `work` for another thread, whose time then counts with the time of the calling thread."""
-    time_here = _current.get()
-    if time_here is None:
-        return work
-
-    @functools.wraps(work)
-    def counted(*args: P.args, **kwargs: P.kwargs) -> T:
-        with time_here.counted():
-            return work(*args, **kwargs)
-
-    return counted
+def part_of_request(work: Callable[P, T]) -> Callable[P, T]:
+    """Return `work` for another thread, once. Its time then counts with the time of the calling thread, and
+    cancelling the request of the calling thread also ends it."""
+    time_here = _current.get() or ProcessorTime()
+    return functools.partial(copy_context().run, time_here.counted()(work))
 
 
 def thread_seconds() -> float | None:

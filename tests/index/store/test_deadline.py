@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
 
+from cairn.errors import QueryCancelledError
+from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store import deadline as module
-from cairn.index.store.deadline import Deadline, never
+from cairn.index.store.deadline import Deadline, cancelled_by, check_cancelled, never
+from cairn.startup.figures import part_of_request
 
 
 @pytest.mark.parametrize(
@@ -37,3 +41,23 @@ def test_cancelled_query_ends() -> None:
     deadline = Deadline(lambda: True)
     assert deadline()
     assert not deadline.is_over
+
+
+def test_cancelled_request_reads_no_index(reader: SqliteReader) -> None:
+    is_cancelled = False
+    with cancelled_by(lambda: is_cancelled):
+        assert not reader.facts().complete
+        is_cancelled = True
+        with pytest.raises(QueryCancelledError):
+            reader.facts()
+    assert not reader.facts().complete
+
+
+def test_cancelling_a_request_ends_its_work_in_other_threads() -> None:
+    with ThreadPoolExecutor(1) as threads:
+        with cancelled_by(lambda: True):
+            part = threads.submit(part_of_request(check_cancelled))
+        apart = threads.submit(check_cancelled)
+        with pytest.raises(QueryCancelledError):
+            part.result()
+        apart.result()

@@ -20,7 +20,7 @@ from cairn.index.reader.word_list import WordList
 from cairn.index.store.caches import ContentCache, GenerationCache
 from cairn.index.store.coordination import ask_for_check
 from cairn.index.store.database import DAMAGE, DATABASE_NAME, create, file_identity, open_reader
-from cairn.index.store.deadline import Cancelled, Deadline
+from cairn.index.store.deadline import Cancelled, Deadline, check_cancelled
 
 if TYPE_CHECKING:
     from cairn.chunking.references.packed_table import PackedTable
@@ -142,8 +142,10 @@ class ConnectedReader:
     @contextmanager
     def reading(self, cancelled: Cancelled | None = None) -> Iterator[apsw.Connection]:
         """Yield the calling thread's connection. Interrupt its statement once `cancelled()` returns True.
-        This raises OutOfTimeError if only the time of a Deadline was over, and QueryCancelledError otherwise.
+        This raises OutOfTimeError if only the time of a Deadline was over, and QueryCancelledError otherwise,
+        also at once if the request of this thread is cancelled.
         An index that cannot be read raises IndexUnavailableError."""
+        check_cancelled()
         db = self.connection()
         if cancelled is not None:
             db.set_progress_handler(cancelled, _CHECK_EVERY)

@@ -1,12 +1,15 @@
-"""The deadline of a query, which must end when it is cancelled or when its time is over."""
+"""The end of a query: when its client no longer waits, or when its time is over."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from attrs import field, frozen
 
+from cairn.errors import QueryCancelledError
 from cairn.startup.figures import thread_seconds
 
 Cancelled = Callable[[], bool]
@@ -15,6 +18,27 @@ Cancelled = Callable[[], bool]
 
 def never() -> bool:
     return False
+
+
+_cancelled: ContextVar[Cancelled] = ContextVar("cancelled", default=never)
+
+
+@contextmanager
+def cancelled_by(cancelled: Cancelled) -> Iterator[None]:
+    """Let `check_cancelled` in the block ask `cancelled`, also in other threads that work for the block
+    (`cairn.startup.figures.part_of_request`)."""
+    token = _cancelled.set(cancelled)
+    try:
+        yield
+    finally:
+        _cancelled.reset(token)
+
+
+def check_cancelled() -> None:
+    """Raise QueryCancelledError if the client of this thread's request no longer waits. Every read of the
+    index does this. Call it where a request works for more than a millisecond without one."""
+    if _cancelled.get()():
+        raise QueryCancelledError("The request was cancelled.")
 
 
 _LONGEST = 4.0
