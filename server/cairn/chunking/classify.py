@@ -6,7 +6,7 @@ import re
 
 from cairn.languages.language import Category
 from cairn.languages.registry import category
-from cairn.protocol.search_messages import ChunkType
+from cairn.protocol.chunk_types import ChunkType
 
 # Languages that only describe interfaces.
 _API_LANGUAGES = frozenset({"capnproto", "flatbuffers", "graphql", "http", "proto", "thrift"})

@@ -6,7 +6,7 @@ import hashlib
 
 from attrs import frozen
 
-from cairn.protocol.search_messages import ChunkType
+from cairn.protocol.chunk_types import ChunkType
 
 
 def content_key(text: str) -> str:

@@ -12,7 +12,7 @@ from cairn.chunking.definition_place import DEFINITION
 from cairn.chunking.lines import Lines
 from cairn.chunking.model import Chunk
 from cairn.chunking.outline import MAXIMUM
-from cairn.protocol.search_messages import ChunkType
+from cairn.protocol.chunk_types import ChunkType
 
 # The patterns of the keys or section headers by which chunks of configuration are named.
 _SECTIONS = {

@@ -13,7 +13,7 @@ from cairn.chunking.classify import fence_type, file_type, names_endpoint
 from cairn.chunking.elements import Element, Fence, FrontMatter, Heading, TextElement
 from cairn.chunking.lines import Lines
 from cairn.chunking.model import Chunk
-from cairn.protocol.search_messages import ChunkType
+from cairn.protocol.chunk_types import ChunkType
 
 # The desired and the maximum length of a chunk in characters: 400 to 500 tokens of English prose, at about
 # four characters per token.

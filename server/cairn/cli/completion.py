@@ -118,6 +118,6 @@ def collections_like(context: click.Context) -> Iterable[str]:
 
 
 def _chunk_types() -> list[str]:
-    from cairn.protocol.search_messages import ChunkType
+    from cairn.protocol.chunk_types import ChunkType
 
     return [kind.value for kind in ChunkType]

@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from cairn.context.builder import Item
 from cairn.index.queries.file_queries import readme_rule
 from cairn.index.reader.records import StoredChunk
-from cairn.protocol.search_messages import ChunkType
+from cairn.protocol.chunk_types import ChunkType
 from cairn.retrieval.related_chunks import DEFINES, SIMILAR, USES, Related, rank_related, reference_of
 from cairn.retrieval.scores import Ranked
 from cairn.workspace.collections import FileKind

@@ -41,7 +41,7 @@ from cairn.index.references.edges import Place
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import check_cancelled
 from cairn.index.vectors.vector_store import ChunkText, static_vectors
-from cairn.protocol.search_messages import ChunkType
+from cairn.protocol.chunk_types import ChunkType
 from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.meaning import table_of
 from cairn.retrieval.place_choice import Shown, whole_chunks

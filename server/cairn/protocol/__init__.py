@@ -14,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from cairn.protocol.chunk_types import *  # noqa: F403
     from cairn.protocol.discovery_messages import *  # noqa: F403
     from cairn.protocol.relation_messages import *  # noqa: F403
     from cairn.protocol.search_messages import *  # noqa: F403
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from cairn.protocol.status_messages import *  # noqa: F403
 else:
     _MODULES = (
+        "chunk_types",
         "search_messages",
         "status_messages",
         "relation_messages",

@@ -5,11 +5,10 @@ Positions and ranges in a document are 0-based as in LSP.
 
 from __future__ import annotations
 
-import enum
-
 from attrs import field, frozen
 
 from cairn.errors import InvalidRequestError
+from cairn.protocol.chunk_types import ChunkType
 from cairn.schema.bounds import at_most, within
 
 
@@ -48,16 +47,6 @@ def check_range(name: str, given: Range) -> None:
         raise InvalidRequestError(name, "lines and characters are counted from 0")
     if (start.line, start.character) > (end.line, end.character):
         raise InvalidRequestError(name, "ends before it starts")
-
-
-class ChunkType(enum.StrEnum):
-    """The kind of content of a chunk; requests can filter by it."""
-
-    PROSE = "prose"
-    CODE = "code"
-    API = "api"
-    CMD = "cmd"
-    CONFIG = "config"
 
 
 @frozen

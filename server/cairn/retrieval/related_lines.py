@@ -17,7 +17,7 @@ from cairn.embedding.static import StaticTable, unit_int8
 from cairn.index.queries.relations import PassageVector
 from cairn.index.reader.records import StoredChunk
 from cairn.index.store.schema import STATIC_LENGTH, static_table_name
-from cairn.protocol.search_messages import ChunkType
+from cairn.protocol.chunk_types import ChunkType
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.evidence_lines import imports, is_comment
 from cairn.retrieval.referrals import part_of

@@ -18,7 +18,7 @@ from attrs import evolve, frozen
 from cairn.chunking.model import Chunk
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol import Candidate, Verdict
-from cairn.protocol.search_messages import ChunkType
+from cairn.protocol.chunk_types import ChunkType
 from cairn.retrieval.matching import matcher
 from cairn.retrieval.query import Query
 from cairn.retrieval.question_kinds import QueryType

@@ -14,7 +14,7 @@ from cairn.embedding.static import StaticTable
 from cairn.index.reader.bm25 import idf
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
-from cairn.protocol.search_messages import ChunkType
+from cairn.protocol.chunk_types import ChunkType
 from cairn.retrieval.candidates import Floats, coverage, share
 from cairn.retrieval.introductions import OPENING_LINES, TOP_LINES, OverviewSubject, introduces, subject_of
 from cairn.retrieval.matching import TermMatcher, matcher

@@ -11,7 +11,7 @@ from attrs import field, frozen
 from cairn.chunking.model import Chunk
 from cairn.index.store.meta import Facts
 from cairn.index.store.rows import CHUNK_COLUMNS, chunk_from_row
-from cairn.protocol.search_messages import ChunkType
+from cairn.protocol.chunk_types import ChunkType
 
 
 @frozen

@@ -39,7 +39,7 @@ from cairn.index.reader.records import (
     Outline,
     StoredChunk,
 )
-from cairn.protocol.search_messages import ChunkType
+from cairn.protocol.chunk_types import ChunkType
 from cairn.workspace.scan import is_relative
 
 _RECORDS: Mapping[str, Callable[..., Any]] = {

@@ -14,7 +14,7 @@ from attrs import frozen
 from cairn.chunking.model import Chunk
 from cairn.chunking.references.symbol_table import SymbolTable
 from cairn.index.store.keyword_columns import compound_parts, operator_words, split_words
-from cairn.protocol.search_messages import ChunkType
+from cairn.protocol.chunk_types import ChunkType
 from cairn.workspace.git_log import Change, Commit
 
 _DESCRIBED = (

@@ -16,7 +16,7 @@ from cairn.chunking.model import Chunk
 from cairn.index.store.meta import raise_generation, set_facts, static_key
 from cairn.index.store.rows import CHUNK_COLUMNS, chunk_from_row
 from cairn.index.store.schema import STATIC_TABLE, create_static_table, static_table_name
-from cairn.protocol.search_messages import ChunkType
+from cairn.protocol.chunk_types import ChunkType
 from cairn.settings.tree import EmbeddingSettings
 
 if TYPE_CHECKING:
