@@ -104,10 +104,10 @@ def _body(excerpts: Sequence[Excerpt], config: PromptRenderConfig) -> Iterator[s
             about = f"{about} ({excerpt.reason}, score {excerpt.score:.2f})".lstrip()
         if place or about:
             yield f"{OMITTED} {about}".rstrip()
-        first = excerpt.range.start.line + 1
+        first, unnumbered = excerpt.range.start.line + 1, " " * (width + 1)
         for number, line in enumerate(lines_of(dedent(excerpt.text)), first):
             is_numbered = number == first or number % _NUMBERED == 0
-            yield f"{number if is_numbered else '':>{width}} {line}".rstrip()
+            yield (f"{number:>{width}} {line}" if is_numbered else unnumbered + line).rstrip()
 
 
 def excerpt_name(excerpt: Excerpt) -> str:
@@ -117,5 +117,5 @@ def excerpt_name(excerpt: Excerpt) -> str:
 
 def fence_for(text: str) -> str:
     """Return a fence with more backticks than any line of `text` that could close it."""
-    runs = [len(match) for match in _FENCE.findall(text)]
+    runs = [len(match) for match in _FENCE.findall(text)] if "```" in text else []
     return "`" * max([3, *(run + 1 for run in runs)])

@@ -9,7 +9,7 @@ import apsw
 from attrs import frozen
 
 from cairn.index.reader.index_memory import ConnectedReader
-from cairn.index.store.meta import read_facts
+from cairn.index.store.meta import known_facts
 from cairn.workspace.ignore_patterns import Selection, folder_of_pattern
 
 EVERY_FILE = "**"
@@ -47,7 +47,7 @@ def files_named(reader: ConnectedReader, patterns: Sequence[str]) -> str:
         identity = reader.memory.local.identity
         if identity is None:  # a reader of unsaved text, which has few files
             return _read_named(db, patterns)
-        version, key = (identity, read_facts(db).paths), tuple(patterns)
+        version, key = (identity, known_facts(db).paths), tuple(patterns)
         return reader.memory.named.get(version, [key], lambda _: {key: _read_named(db, patterns)})[key]
 
 
@@ -141,4 +141,4 @@ def _are_many(reader: ConnectedReader, only: ChunkFilter) -> bool:
     if patterns is not None:
         return files_named(reader, patterns).count(",") >= _FEW_FILES
     with reader.reading() as db:
-        return read_facts(db).chunks > _FEW_CHUNKS
+        return known_facts(db).chunks > _FEW_CHUNKS

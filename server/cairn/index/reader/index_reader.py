@@ -35,7 +35,7 @@ from cairn.index.reader.records import (
 )
 from cairn.index.store.caches import ContentCache
 from cairn.index.store.deadline import Cancelled, Deadline, never
-from cairn.index.store.meta import Facts, read_facts
+from cairn.index.store.meta import Facts, known_facts
 
 # Only methods that compare vectors import numpy: opening a workspace does not need it.
 if TYPE_CHECKING:
@@ -297,7 +297,7 @@ class IndexReader(ConnectedReader, ABC):
 
     def facts(self) -> Facts:
         with self.reading() as db:
-            return read_facts(db)
+            return known_facts(db)
 
     def generation(self) -> int:
         """Return a number that rises with every change of the index; 0 while there is none."""
@@ -310,7 +310,7 @@ class IndexReader(ConnectedReader, ABC):
     def cached(self, name: str, make: Callable[[], T]) -> T:
         """Return the result of `make`, cached under this name in a ContentCache of the saved index."""
         with self.reading() as db:
-            facts = read_facts(db)
+            facts = known_facts(db)
         cache: ContentCache[T] = self.memory.derived.setdefault(name, ContentCache())
         return cache.get(self.memory.local.identity, facts, make)
 

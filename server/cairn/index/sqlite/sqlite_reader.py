@@ -26,7 +26,7 @@ from cairn.index.reader.records import (
 from cairn.index.sqlite.vector_queries import VectorQueries
 from cairn.index.sqlite.word_queries import WordQueries
 from cairn.index.store.deadline import Cancelled
-from cairn.index.store.meta import read_facts
+from cairn.index.store.meta import known_facts
 
 if TYPE_CHECKING:
     from cairn.chunking.references.packed_table import PackedTable
@@ -81,7 +81,7 @@ class SqliteReader(WordQueries, VectorQueries):
             return self.memory.outlines.get(self._version(db), ids, partial(_read_outlines, db))
 
     def _version(self, db: apsw.Connection) -> tuple[object, int]:
-        return self.memory.local.identity, read_facts(db).content
+        return self.memory.local.identity, known_facts(db).content
 
     def leading_chunks(self, paths: Iterable[str], per_file: int, only: ChunkFilter) -> list[int]:
         condition, values = passes(self, "c.id", only)

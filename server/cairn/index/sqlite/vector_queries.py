@@ -15,7 +15,7 @@ from cairn.index.reader.index_memory import ConnectedReader, interruption
 from cairn.index.reader.index_reader import MAX_NEIGHBOURS, IndexReader
 from cairn.index.reader.records import Hit
 from cairn.index.store.deadline import Cancelled
-from cairn.index.store.meta import Facts, read_facts
+from cairn.index.store.meta import Facts, known_facts
 from cairn.index.store.schema import STATIC_TABLE, static_cosine
 
 # Only methods that compare vectors import numpy: opening a workspace does not need it.
@@ -35,7 +35,7 @@ class VectorQueries(IndexReader):
     ) -> list[Hit]:
         limit = min(limit, MAX_NEIGHBOURS)
         with self.reading() as db:
-            facts = read_facts(db)
+            facts = known_facts(db)
             matrix = self._static_rows(db, facts, cancelled)
         if not facts.has_static:
             return []
@@ -80,7 +80,7 @@ class VectorQueries(IndexReader):
 
     def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
         with self.reading() as db:
-            facts = read_facts(db)
+            facts = known_facts(db)
             if not facts.has_static:
                 return {}
             matrix = self._static_rows(db, facts)
@@ -91,7 +91,7 @@ class VectorQueries(IndexReader):
         import numpy as np
 
         with self.reading() as db:
-            facts = read_facts(db)
+            facts = known_facts(db)
             if not facts.has_static:
                 return np.empty(0, np.int64), np.empty((0, 0), np.int8)
             matrix, wanted = self._static_rows(db, facts), list(ids)

@@ -6,6 +6,7 @@ import json
 import zlib
 from collections.abc import Mapping
 from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 import apsw
 import attrs
@@ -75,6 +76,19 @@ _NAMES = frozenset(attribute.name for attribute in attrs.fields(Facts))
 
 def read_facts(db: apsw.Connection) -> Facts:
     return _facts(tuple(db.execute("SELECT key, value FROM meta")))
+
+
+_known: WeakKeyDictionary[apsw.Connection, tuple[object, Facts]] = WeakKeyDictionary()
+
+
+def known_facts(db: apsw.Connection) -> Facts:
+    """Return `read_facts`, which is repeated only once the database has changed: a discovery asks a hundred
+    times, which takes 3 µs each instead of 25. Do not use it in a transaction that may be rolled back."""
+    version = db.execute("PRAGMA data_version").get, db.total_changes()
+    known = _known.get(db)
+    if known is None or known[0] != version:
+        known = _known[db] = version, read_facts(db)
+    return known[1]
 
 
 @lru_cache(maxsize=16)
