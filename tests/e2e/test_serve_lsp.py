@@ -279,6 +279,17 @@ async def test_initialized_counts_once(workspace: Path) -> None:
         assert asked.count("client/registerCapability") == 1
 
 
+async def test_a_document_that_is_opened_at_once_is_searched_unsaved(workspace: Path) -> None:
+    async with listening() as served:
+        editor = await served.connect()
+        await editor.request("initialize", opening(workspace))
+        # Both messages are in one write: the second one is there while the first one is handled.
+        editor.tell("initialized", {})
+        document = {"uri": (workspace / "README.md").as_uri(), "languageId": "markdown", "version": 1}
+        editor.tell("textDocument/didOpen", {"textDocument": {**document, "text": "# Unsaved quay\n"}})
+        await editor.found("unsaved quay", "README.md")
+
+
 async def test_wrong_notifications_change_nothing(workspace: Path, tmp_path: Path) -> None:
     async with listening() as served:
         editor = await served.open(workspace)

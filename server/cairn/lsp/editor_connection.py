@@ -27,7 +27,7 @@ from cairn import __version__
 from cairn.engine.runner import Runner
 from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
 from cairn.lsp.bytecode_cache import cached_bytecode
-from cairn.lsp.jsonrpc import WireProtocol, raw_params_converter
+from cairn.lsp.jsonrpc import WireProtocol, raw_data_converter
 from cairn.startup.interpreter import exempt_from_collection
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Connection(LanguageServer):
         to other processes and returns a function that stops sharing it.
         """
         super().__init__(
-            "cairn", __version__, protocol_cls=WireProtocol, converter_factory=raw_params_converter
+            "cairn", __version__, protocol_cls=WireProtocol, converter_factory=raw_data_converter
         )
         self.host = host
         self._make = make or self._default_engine

@@ -7,13 +7,14 @@ import logging
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, BinaryIO
+from io import BufferedReader
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from lsprotocol import types
-from pygls.io_ import StdinAsyncReader, StdoutWriter
+from pygls.io_ import StdoutWriter
 
 from cairn.lsp.editor_connection import Connection
-from cairn.lsp.jsonrpc import speak
+from cairn.lsp.jsonrpc import StdinReader, speak
 from cairn.lsp.navigation import Navigation
 from cairn.lsp.own_requests import register_requests
 from cairn.lsp.workspace import open_folders, register_with_client, register_workspace
@@ -44,7 +45,7 @@ def build_server(
         navigation.announce(options)
 
     @server.feature(types.INITIALIZED)
-    async def initialized(_: types.InitializedParams) -> None:
+    def initialized(_: types.InitializedParams) -> None:
         if server.is_started:
             logger.warning("`initialized` came twice")
             return
@@ -87,7 +88,7 @@ def serve_stdio(
     server = build_server(share=share)
     server.protocol.answered = answered
     server.protocol.set_writer(StdoutWriter(stdout))
-    reader = StdinAsyncReader(sys.stdin.buffer, server.thread_pool)
+    reader = StdinReader(cast(BufferedReader, sys.stdin.buffer), server.thread_pool)
     try:
         asyncio.run(speak(server.protocol, reader, first))
     except BrokenPipeError:
