@@ -180,11 +180,9 @@ def reader_answers(store: Store, key: SnapshotKey, words: Iterable[str]) -> dict
                 (place[number], int(count))
                 for number, count in zip(found.ids.tolist(), found.counts, strict=True)
             )
-            for word, found in reader.postings(dict.fromkeys(texts, 0), lambda: False).items()
+            for word, found in reader.postings(dict.fromkeys(texts, 0)).items()
         },
-        "keywords": sorted(
-            hits(reader.keywords(texts, ColumnWeights(1.0, 2.0), _ALL, ChunkFilter(), lambda: False))
-        ),
+        "keywords": sorted(hits(reader.keywords(texts, ColumnWeights(1.0, 2.0), _ALL, ChunkFilter()))),
         "vectors": sorted(
             (place[number], vector.tobytes().hex()[:32])
             for number, vector in zip(ids.tolist(), vectors, strict=True)

@@ -136,7 +136,7 @@ def test_filter_finds_documents_behind_nearer_code(tmp_path: Path) -> None:
     passage = ChunkRange(0, "port/ship0.py", tuple(folder.reader.page("port/ship0.py")))
 
     def found(besides: ChunkFilter | None) -> set[str]:
-        relations = relate([folder.reader], passage, lambda: False, besides=besides)
+        relations = relate([folder.reader], passage, besides=besides)
         return {each.stored.path for each in relations.found}
 
     assert "docs/ships.md" not in found(None)

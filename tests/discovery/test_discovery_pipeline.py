@@ -9,7 +9,7 @@ from tests.discovery.discovery_builders import FixedSearcher, chunk, collection
 from cairn.discovery.pipeline import Discovery
 from cairn.discovery.preparation import QueryTerms
 from cairn.errors import QueryCancelledError
-from cairn.index.store.deadline import cancelled_by
+from cairn.index.store.deadline import ended_by
 from cairn.protocol import Verdict
 from cairn.protocol.discovery_messages import DiscoveryMetrics
 from cairn.retrieval.intent import Readme
@@ -135,7 +135,7 @@ def test_stages_are_reported_with_the_results_so_far():
 @pytest.mark.parametrize("ended", range(len(STAGES)))
 def test_cancelled_run_ends_within_a_stage(ended):
     reported = []
-    with pytest.raises(QueryCancelledError), cancelled_by(lambda: len(reported) == ended):
+    with pytest.raises(QueryCancelledError), ended_by(lambda: len(reported) == ended):
         run(on_stage=lambda name, _: reported.append(name))
     assert reported == STAGES[:ended]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tests.retrieval.indexed_folder import IndexedFolder
 
-from cairn.index.store.deadline import never
 from cairn.retrieval.related_chunks import ChunkRange, rank_related, relate
 from cairn.retrieval.related_lines import with_lines
 from cairn.retrieval.scores import Ranked
@@ -13,7 +12,7 @@ from cairn.retrieval.scores import Ranked
 def related_to_line(folder: IndexedFolder, path: str, line: int) -> list[Ranked]:
     chunks = tuple(folder.reader.between(path, line, line + 1))
     passage = ChunkRange(0, path, chunks, focus=range(line, line + 1))
-    relations = relate([folder.reader], passage, never)
+    relations = relate([folder.reader], passage)
     return with_lines(rank_related(relations.found, 10), relations, None)
 
 

@@ -23,7 +23,7 @@ def reader(reader_of: ReaderOf) -> IndexReader:
 
 def pool_of(reader: IndexReader) -> Pool:
     pool = Pool()
-    pool.keywords = find_words(reader, [("ship",), ("moor",)], 1_000, lambda: False)
+    pool.keywords = find_words(reader, [("ship",), ("moor",)], 1_000)
     best = pool.keywords.best(100)
     pool.found["keyword"] = dict(zip(best.tolist(), pool.keywords.scores(best).tolist(), strict=True))
     return pool

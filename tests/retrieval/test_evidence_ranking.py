@@ -12,6 +12,7 @@ from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
 
 from cairn.errors import QueryCancelledError
 from cairn.index.reader.filters import ChunkFilter
+from cairn.index.store.deadline import ended_by
 from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import EVERYTHING, Ranking
@@ -152,12 +153,5 @@ def test_unknown_words_find_nothing(folder: IndexedFolder) -> None:
 def test_a_cancelled_request_ends_soon(folder: IndexedFolder, after: int) -> None:
     calls = count()
     queries, meaning = [understand(QUESTION), understand(VARIATION)], Meaning(folder.models.table)
-    with pytest.raises(QueryCancelledError):
-        rank_all(
-            [folder.reader],
-            queries,
-            meaning,
-            SearchSettings(),
-            scoring=evidence,
-            cancelled=lambda: next(calls) >= after,
-        )
+    with pytest.raises(QueryCancelledError), ended_by(lambda: next(calls) >= after):
+        rank_all([folder.reader], queries, meaning, SearchSettings(), scoring=evidence)

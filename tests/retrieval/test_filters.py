@@ -79,7 +79,7 @@ def passes(stored: StoredChunk, only: ChunkFilter) -> bool:
 def test_every_leg_respects_the_filter(folder: IndexedFolder, only: ChunkFilter, text: str) -> None:
     query = understand(text)
     (vector,) = Meaning(folder.models.table).vectors(["ship"])
-    legs = Legs([folder.reader], query, only, SearchSettings(), lambda: False)
+    legs = Legs([folder.reader], query, only, SearchSettings())
     legs.by_keywords()
     legs.by_files()
     legs.by_meaning(vector)

@@ -175,4 +175,4 @@ def test_a_search_finds_the_best_within_its_row_limit(reader_of: ReaderOf) -> No
     assert paths("barnacles ship rope", 20) == {"src/rare.md"}
     assert len(paths("ship rope", 20)) == 31  # at least one word
     weights = ColumnWeights()
-    assert len(reader.keywords(["ship"], weights, 100, ChunkFilter(), lambda: False)) == 31
+    assert len(reader.keywords(["ship"], weights, 100, ChunkFilter())) == 31

@@ -19,6 +19,7 @@ from cairn.index.queries.found_words import FoundWords, find_words
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.sqlite_reader import SqliteReader
+from cairn.index.store.deadline import ended_by
 from cairn.retrieval import legs
 from cairn.retrieval.legs import Legs, literals, reexports
 from cairn.retrieval.meaning import Meaning, QueryVector
@@ -295,8 +296,8 @@ def test_words_are_searched_while_the_query_is_embedded(
 
 def test_a_query_can_be_cancelled_while_it_is_embedded(readers: list[IndexReader]) -> None:
     cancelled = threading.Event()
-    with pytest.raises(QueryCancelledError):
-        ask(readers, "dock the ship", SlowMeaning(cancelled.set), cancelled=cancelled.is_set)
+    with pytest.raises(QueryCancelledError), ended_by(cancelled.is_set):
+        ask(readers, "dock the ship", SlowMeaning(cancelled.set))
 
 
 def test_a_cancelled_query_does_not_wait_for_its_embedding(
@@ -311,8 +312,8 @@ def test_a_cancelled_query_does_not_wait_for_its_embedding(
 
     monkeypatch.setattr(legs, "find_words", cancelled_words)
     embedding = SlowMeaning(lambda: (started.set(), released.wait(60), embedded.set()))
-    with pytest.raises(QueryCancelledError):
-        ask(readers, "dock the ship", embedding, cancelled=cancelled.is_set)
+    with pytest.raises(QueryCancelledError), ended_by(cancelled.is_set):
+        ask(readers, "dock the ship", embedding)
     assert not embedded.is_set()
     released.set()
     assert embedded.wait(60)
@@ -320,7 +321,7 @@ def test_a_cancelled_query_does_not_wait_for_its_embedding(
 
 def test_results_of_parallel_legs_are_merged(readers: list[IndexReader]) -> None:
     query = understand("dock the ship")
-    one = Legs(readers, query, ChunkFilter(), SearchSettings(), lambda: False)
+    one = Legs(readers, query, ChunkFilter(), SearchSettings())
     other = one.empty_copy()
     one.by_keywords()
     one.by_files()
@@ -339,7 +340,7 @@ def test_a_hanging_model_is_not_waited_for(
     readers: list[IndexReader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cairn.retrieval.ranking._LONGEST_MEANING_MS", 10.0)
-    legs = Legs(readers, understand("dock"), ChunkFilter(), HURRIED, lambda: False)
+    legs = Legs(readers, understand("dock"), ChunkFilter(), HURRIED)
     assert not wait_for_meaning(Future(), legs)
     assert legs.without_vectors
     assert "took more than 10 ms" in str(legs.problems[0])

@@ -13,7 +13,6 @@ from cairn.embedding.packaged import load_packaged
 from cairn.embedding.shared import TextEncoder
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.sqlite.sqlite_reader import SqliteReader
-from cairn.index.store.deadline import never
 from cairn.index.store.meta import Facts, static_key
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.vector_intake import VectorIntake
@@ -89,7 +88,7 @@ def test_texts_are_found_by_meaning(tmp_path: Path) -> None:
     for vector, path in zip(
         meaning.vectors(["when is the ocean high", "salary payment"]), texts, strict=True
     ):
-        hits = reader.nearest_static(vector, 2, ChunkFilter(), never)
+        hits = reader.nearest_static(vector, 2, ChunkFilter())
         assert reader.chunks([hits[0].chunk_id])[hits[0].chunk_id].path == path
         compared = reader.static_similarities([hit.chunk_id for hit in hits], vector)
         assert compared == pytest.approx({hit.chunk_id: hit.score for hit in hits}, abs=1e-5)

@@ -79,7 +79,7 @@ def test_a_top_level_call_is_shown_with_adjacent_lines(folder: IndexedFolder) ->
 
 
 def test_the_name_at_the_cursor_has_priority(folder: IndexedFolder) -> None:
-    graph = ReferenceGraph(folder.reader, lambda: False)
+    graph = ReferenceGraph(folder.reader)
 
     def names(cursor: tuple[int, int] | None) -> list[str]:
         around = definitions_around(
@@ -92,9 +92,7 @@ def test_the_name_at_the_cursor_has_priority(folder: IndexedFolder) -> None:
     assert names((FOCUS, len("    re"))) == ["tie_rope"]
     folder.save({f"port/other{n}.py": f"def moor(v):\n    return {n}\n" for n in range(4)})
     folder.save({"port/use.py": "def use(any):\n    return any.moor(1)\n"})
-    at_use = definitions_around(
-        ReferenceGraph(folder.reader, lambda: False), "port/use.py", (0, 2), range(1, 2), (1, 16)
-    )
+    at_use = definitions_around(ReferenceGraph(folder.reader), "port/use.py", (0, 2), range(1, 2), (1, 16))
     assert [each.qualified for each in at_use] in (["use"], ["Berth.moor"])
 
 

@@ -9,7 +9,7 @@ from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
 from tests.retrieval.related_results import related_to_line, selected
 
 from cairn.errors import QueryCancelledError
-from cairn.index.store.deadline import never
+from cairn.index.store.deadline import ended_by
 from cairn.retrieval.referrals import CALLEE, CALLER, IMPLEMENTATION, TEST
 from cairn.retrieval.related_chunks import (
     DEFINES,
@@ -58,7 +58,7 @@ def passage(folder: IndexedFolder, path: str, position: int = 0) -> ChunkRange:
 
 def related(folder: IndexedFolder, path: str, limit: int = 20) -> dict[str, set[str]]:
     """Return the names of relations by path."""
-    found = rank_related(relate([folder.reader], passage(folder, path), never).found, limit)
+    found = rank_related(relate([folder.reader], passage(folder, path)).found, limit)
     return {r.stored.path: {reason.signal for reason in r.reasons} for r in found}
 
 
@@ -76,7 +76,7 @@ def test_each_relation_is_found(folder: IndexedFolder) -> None:
 def test_the_rest_of_the_passages_file_may_be_related(folder: IndexedFolder) -> None:
     folder.save({"port/long.py": long_text(4)})
     wanted = passage(folder, "port/long.py", 1)
-    found = rank_related(relate([folder.reader], wanted, never).found, 20)
+    found = rank_related(relate([folder.reader], wanted).found, 20)
     assert wanted.chunks[0].id not in {r.stored.id for r in found}
     assert all(SAME_FILE in {p.signal for p in r.reasons} for r in found if r.stored.path == wanted.path)
 
@@ -126,7 +126,7 @@ def test_many_callers_leave_room_for_callees(folder: IndexedFolder) -> None:
     caller = "from port.crane import hoist\n\n\ndef use_{n}(crane):\n    return hoist(crane), {n}\n"
     folder.save({f"port/use{n}.py": caller.format(n=n) for n in range(20)})
     wanted = ChunkRange(0, "port/crane.py", tuple(folder.reader.page("port/crane.py")), focus=range(9, 10))
-    found = rank_related(relate([folder.reader], wanted, never).found, 10)
+    found = rank_related(relate([folder.reader], wanted).found, 10)
     kinds = [
         next((r.signal for r in each.reasons if r.signal in (CALLER, CALLEE, TEST)), "") for each in found
     ]
@@ -176,8 +176,8 @@ def test_a_common_name_relates_nothing(folder: IndexedFolder) -> None:
 
 
 def test_a_cancelled_request_ends_soon(folder: IndexedFolder) -> None:
-    with pytest.raises(QueryCancelledError):
-        relate([folder.reader], passage(folder, "port/berths.py"), lambda: True)
+    with pytest.raises(QueryCancelledError), ended_by(lambda: True):
+        relate([folder.reader], passage(folder, "port/berths.py"))
 
 
 def test_each_file_comes_once_before_repetitions_and_copies(folder: IndexedFolder) -> None:

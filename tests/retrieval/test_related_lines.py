@@ -24,7 +24,7 @@ def folder(folder_of: FolderOf) -> IndexedFolder:
 def related(folder: IndexedFolder, path: str, *, by_meaning: bool = True) -> dict[str, Ranked]:
     """Return the results related to a file, by path."""
     passage = ChunkRange(0, path, tuple(folder.reader.page(path)))
-    relations = relate([folder.reader], passage, lambda: False)
+    relations = relate([folder.reader], passage)
     table = folder.models.static_table() if by_meaning else None
     return {r.stored.path: r for r in with_lines(rank_related(relations.found, 20), relations, table)}
 
@@ -114,7 +114,7 @@ def test_a_similar_chunk_has_no_lines_without_vectors(folder: IndexedFolder) -> 
 def test_vectors_of_another_table_are_not_compared(folder: IndexedFolder) -> None:
     folder.save(PLACES)
     passage = ChunkRange(0, "notes/water.md", tuple(folder.reader.page("notes/water.md")))
-    relations = relate([folder.reader], passage, lambda: False)
+    relations = relate([folder.reader], passage)
     ranked = rank_related(relations.found, 20)
     other = evolve(relations, vector=PassageVector(static_table="another", static=relations.vector.static))
     assert all(result.lines is None for result in with_lines(ranked, other, folder.models.static_table()))

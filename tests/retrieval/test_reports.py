@@ -140,11 +140,11 @@ def test_a_common_name_does_not_hide_a_rare_one(folder_of: FolderOf) -> None:
     folder = folder_of(files)
     report = read_report(f"`moor` fails\n{TALK}\n`moor` calls `GripTensioner`.")
     assert report is not None
-    found = named_definitions(folder.reader, report, EVERYTHING, lambda: False)
+    found = named_definitions(folder.reader, report, EVERYTHING)
     (defining,) = folder.reader.chunks(found).values()
     assert defining.path == "port/tension.py"
     folder.type("port/new.py", "class GripTensioner:\n    pass\n")
-    assert len(named_definitions(folder.reader, report, EVERYTHING, lambda: False)) == 2
+    assert len(named_definitions(folder.reader, report, EVERYTHING)) == 2
 
 
 @pytest.mark.parametrize(

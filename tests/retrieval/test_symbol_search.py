@@ -17,7 +17,7 @@ from cairn.engine.engine import Engine
 from cairn.engine.symbols import symbols as find_symbols
 from cairn.errors import QueryCancelledError
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.store.deadline import cancelled_by
+from cairn.index.store.deadline import ended_by
 from cairn.retrieval.name_fit import Fit, Typed, fit
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
@@ -129,7 +129,7 @@ def test_unsaved_text_replaces_saved_text(folder: IndexedFolder) -> None:
 
 
 def test_a_cancelled_request_ends_soon(folder: IndexedFolder) -> None:
-    with pytest.raises(QueryCancelledError), cancelled_by(lambda: True):
+    with pytest.raises(QueryCancelledError), ended_by(lambda: True):
         symbols(folder, "Berth")
 
 

@@ -24,7 +24,6 @@ from cairn.index.postgres.snapshot_catalogue import SnapshotKey, read_snapshot
 from cairn.index.postgres.transactions import Store
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.sqlite_reader import SqliteReader
-from cairn.index.store.deadline import never
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.vector_intake import VectorIntake
 from cairn.settings.layers import Layers
@@ -106,7 +105,7 @@ def content_of(reader: IndexReader, words: Iterable[str], names: Iterable[str]) 
     place = {stored.id: (path, stored.chunk.position) for path, page in pages.items() for stored in page}
     ids = np.array(sorted(place), np.int64)
     tokens = reader.columns().tokens_of(ids)
-    postings = reader.postings(dict.fromkeys(words, 0), never)
+    postings = reader.postings(dict.fromkeys(words, 0))
     vector_ids, vectors = reader.static_vectors(ids.tolist())
     return {
         **tables,
@@ -119,11 +118,9 @@ def content_of(reader: IndexReader, words: Iterable[str], names: Iterable[str]) 
             }
             for word, found in postings.items()
         },
-        "symbols": {
-            name: {path for _, path in reader.symbols_with_words([name], 100, never)} for name in names
-        },
+        "symbols": {name: {path for _, path in reader.symbols_with_words([name], 100)} for name in names},
         "defined": {
-            name: {(place[each.chunk_id], each.name) for each in reader.definitions([name], 100, 100, never)}
+            name: {(place[each.chunk_id], each.name) for each in reader.definitions([name], 100, 100)}
             for name in names
         },
         "vectors": {

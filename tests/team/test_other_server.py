@@ -26,7 +26,6 @@ from cairn.engine.stored import StoredEngine
 from cairn.errors import InvalidRequestError, PartUnavailableError, StoreUnavailableError
 from cairn.index.postgres import repositories, shards
 from cairn.index.postgres.transactions import Store
-from cairn.index.store.deadline import never
 from cairn.team.garbage import remove_repository
 from cairn.team.team_store import OwnedStore
 
@@ -130,14 +129,14 @@ def test_server_that_hangs_fails_at_once_after_the_first_time(
     server = _add_second_server(store, server_folder)
     index(store.url, repository, server="second")
     with snapshot_reader(store.url, "harbour", "main") as reader:
-        assert (found := reader.definitions(["berth"], 10, 10, never))
+        assert (found := reader.definitions(["berth"], 10, 10))
         with _stopped(server), pytest.raises(StoreUnavailableError, match="second, that does not answer"):
-            reader.definitions(["moor_ship"], 10, 10, never)
+            reader.definitions(["moor_ship"], 10, 10)
         with pytest.raises(StoreUnavailableError, match="second, that does not answer"):
-            reader.definitions(["berth"], 10, 10, never)
+            reader.definitions(["berth"], 10, 10)
         assert reader.memory.elsewhere is not None
         reader.memory.elsewhere._retry_at = 0.0
-        assert reader.definitions(["berth"], 10, 10, never) == found
+        assert reader.definitions(["berth"], 10, 10) == found
 
 
 def test_others_are_searched_without_a_server_that_is_away(

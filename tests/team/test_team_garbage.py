@@ -23,7 +23,6 @@ from tests.team.git_repositories import (
 from cairn.errors import InvalidRequestError
 from cairn.index.postgres.postgres_reader import PostgresReader
 from cairn.index.postgres.transactions import Store
-from cairn.index.store.deadline import never
 from cairn.team.garbage import collect_garbage, remove_repository
 
 NOW = datetime.timedelta(0)
@@ -127,7 +126,7 @@ def test_readers_go_on_while_lists_are_merged(
     connections = Store([store], connections=3)
 
     def berths(reader: PostgresReader) -> set[tuple[str, int]]:
-        numbers = reader.postings({"berth": 0}, never)["berth"].ids.tolist()
+        numbers = reader.postings({"berth": 0})["berth"].ids.tolist()
         return {(each.path, each.chunk.position) for each in reader.chunks(numbers).values()}
 
     reader = open_snapshot(store, connections, "harbour", "main")

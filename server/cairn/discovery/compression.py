@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 from cairn.discovery.categories import categorize
 from cairn.discovery.preparation import QueryTerms
 from cairn.discovery.statements import Statement, code_statements, prose_statements
-from cairn.index.store.deadline import check_cancelled
+from cairn.index.store.deadline import check_end
 from cairn.languages.registry import PROSE_LANGUAGES, detect_language, prose_language
 from cairn.protocol.discovery_messages import Bullet, ScoredChunk
 from cairn.protocol.search_messages import citation, whole_lines
@@ -225,7 +225,7 @@ def _document(chunk: ScoredChunk) -> tuple[str, str, str]:
 
 def _best_of(chunk: ScoredChunk, terms: QueryTerms, config: CompressionConfig) -> list[_Candidate]:
     """Return the chunk's best statements within the length limits. No statement is a part of another."""
-    check_cancelled()
+    check_end()
     candidates: list[_Candidate] = []
     about, most = terms.about, config.max_sentence_words
     is_first = chunk.metadata.chunk_index == 0 and about is not None and _opens(about, chunk, 0)

@@ -12,7 +12,7 @@ from attrs import define, field
 
 from cairn.discovery.layout import file_text, head_text
 from cairn.embedding.shared import TokenCounter
-from cairn.index.store.deadline import check_cancelled
+from cairn.index.store.deadline import check_end
 from cairn.protocol.discovery_messages import Bullet, Excerpt
 from cairn.protocol.search_messages import citation, whole_lines
 from cairn.retrieval.evidence_lines import import_lines, is_comment
@@ -155,7 +155,7 @@ class Quoter:
 
     def _add(self, passage: Passage, left: int) -> int:
         """Quote the passage if it fits into `left` tokens and has new lines. Return the tokens used."""
-        check_cancelled()
+        check_end()
         file = self._file(passage)
         found = _place_now(passage, file.lines) if file else None
         if file is None or found is None:

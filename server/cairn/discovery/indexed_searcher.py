@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from attrs import define, evolve, field
@@ -56,7 +56,6 @@ class IndexedSearcher:
     readers: Sequence[IndexReader]
     _meaning: Meaning | None
     _settings: SearchSettings
-    _cancelled: Callable[[], bool]
     _learned: Mapping[int, Learned]
     """The argument `learned` of `rank`."""
     places: ChunkFilter = field(default=EVERYTHING, kw_only=True)
@@ -145,7 +144,6 @@ class IndexedSearcher:
             scoring=evidence,
             only=only,
             learned=self._learned,
-            cancelled=self._cancelled,
         )
         self.without_vectors |= ranking.legs.without_vectors
         self._first = self._first or ranking
@@ -186,7 +184,7 @@ class IndexedSearcher:
             Lines(number[each.folder], each.path, each.range.start.line, each.range.end.line)
             for each in shown
         ]
-        return Elsewhere(self.readers, self.outlines, self._cancelled).places(self.passages(), lines)
+        return Elsewhere(self.readers, self.outlines).places(self.passages(), lines)
 
     @property
     def strength(self) -> Strength | None:

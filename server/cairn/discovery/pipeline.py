@@ -25,7 +25,7 @@ from cairn.discovery.preparation import (
 from cairn.discovery.render import build_answer_plan, frame, render_llm_prompt
 from cairn.discovery.searching import broad_discovery, promote_readme, semantic_focus
 from cairn.embedding.shared import TokenCounter
-from cairn.index.store.deadline import check_cancelled
+from cairn.index.store.deadline import check_end
 from cairn.protocol.discovery_messages import (
     AnswerPlan,
     Bullet,
@@ -111,7 +111,7 @@ class Discovery:
             self._count(chunks_found=len(found))
         with self._stage("semantic_focus"):
             for ref, _ in scored[: config.focus_top_n_collections]:
-                check_cancelled()
+                check_end()
                 found += semantic_focus(self.searcher, ref, queries, config.focus_k, config.focus)
             self.chunks = tuple(merge(found))
             self._count(chunks_found=len(found), chunks_after_dedup=len(self.chunks))
@@ -149,7 +149,7 @@ class Discovery:
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
         """Time a stage, and report its end to `on_stage`."""
-        check_cancelled()
+        check_end()
         began = time.perf_counter()
         yield
         ended = time.perf_counter()

@@ -39,7 +39,7 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import StoredChunk
 from cairn.index.references.edges import Place
 from cairn.index.references.graph import ReferenceGraph
-from cairn.index.store.deadline import check_cancelled
+from cairn.index.store.deadline import check_end
 from cairn.index.vectors.vector_store import ChunkText, static_vectors
 from cairn.protocol.chunk_types import ChunkType
 from cairn.retrieval.feedback_values import Learned
@@ -77,7 +77,7 @@ def context(
     placed = time.perf_counter()
     passages, problem, is_cached = asked.passages()
     found = time.perf_counter()
-    check_cancelled()
+    check_end()
     budgets = part_budgets(request.settings.context, params.budget)
     assembled = assemble(asked.parts(passages), budgets, request.host.model.count_tokens)
     answer = protocol.ContextAnswer(
@@ -230,7 +230,7 @@ class _Asked:
 
     @cached_property
     def graph(self) -> ReferenceGraph:
-        return ReferenceGraph(self.request.readers[self.passage.folder], self.request.cancelled)
+        return ReferenceGraph(self.request.readers[self.passage.folder])
 
     @property
     def place(self) -> protocol.ContextPlace:
@@ -262,7 +262,6 @@ class _Asked:
             request.meaning,
             request.settings.search,
             learned=self.learned,
-            cancelled=request.cancelled,
         )
         most = limit + len(passage.chunks)
         ranked = best_chunks(ranking, table_of(request.meaning), most) or ranking.results(
@@ -275,9 +274,7 @@ class _Asked:
     def _related(self) -> list[Grouped]:
         request, limit = self.request, self.params.limit
         vector = None if self.is_indexed else self._vector()
-        relations = relate(
-            request.readers, self.passage, request.cancelled, besides=_DOCUMENTS, vector=vector
-        )
+        relations = relate(request.readers, self.passage, besides=_DOCUMENTS, vector=vector)
         related = related_passages(relations.found, limit, request.settings.discovery.readme.readme_patterns)
         ranked = with_lines([each.ranked for each in related], relations, table_for(request, relations))
         return [

@@ -13,7 +13,7 @@ from cairn.engine.symbols import weighted
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.name_queries import defining
 from cairn.index.reader.records import FoundName
-from cairn.index.store.deadline import check_cancelled
+from cairn.index.store.deadline import check_end
 from cairn.retrieval.name_fit import Fit, Typed, fit, likeness
 from cairn.retrieval.place_choice import Shown, shown
 from cairn.retrieval.places import outlines
@@ -45,7 +45,7 @@ def by_first_letters(request: Request, text: str, limit: int) -> list[Shown]:
         for number, reader in enumerate(readers)
         for found in _beginning(request, reader, typed)
     ]
-    check_cancelled()
+    check_end()
     rows = _definitions(request, weighted(readers, candidates))
     files = [row for number, reader in enumerate(readers) for row in _files(number, reader, typed)]
     return (rows[: max(limit - _FILES, limit - len(files))] + files)[:limit]
@@ -55,11 +55,11 @@ def _beginning(request: Request, reader: OverlaidReader, typed: Typed) -> list[F
     names = dict.fromkeys(
         name
         for source in reader.sources
-        for name in source.names_matching(typed.letters, "", request.cancelled)
+        for name in source.names_matching(typed.letters, "")
         if fit(typed, name) >= Fit.PREFIX
     )
     best = sorted(names, key=lambda name: (-likeness(typed, name), name))[:_NAMES]
-    return defining(reader, best, request.cancelled)
+    return defining(reader, best)
 
 
 def _definitions(request: Request, found: Iterable[tuple[int, FoundName, object]]) -> list[Shown]:

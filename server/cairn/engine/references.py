@@ -21,7 +21,7 @@ from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.name_queries import defining, names_like
 from cairn.index.references.edges import Edge, Edges, Place
 from cairn.index.references.graph import ReferenceGraph
-from cairn.index.store.deadline import check_cancelled
+from cairn.index.store.deadline import check_end
 from cairn.protocol.relation_messages import ReferenceDirection
 from cairn.retrieval.name_fit import Typed
 from cairn.text.nearest import near
@@ -61,7 +61,7 @@ def references(request: Request, params: protocol.ReferencesParams) -> protocol.
     started = time.perf_counter()
     readers = readers_with_unsaved(request.folders)
     every = [
-        _Searched(folder, reader, ReferenceGraph(reader, request.cancelled))
+        _Searched(folder, reader, ReferenceGraph(reader))
         for folder, reader in zip(request.folders, readers, strict=True)
     ]
     definitions = _definitions(every, params)
@@ -151,7 +151,7 @@ def _nothing_there(request: Request, every: Sequence[_Searched], params: protoco
         name
         for letters in beginnings
         for searched in every
-        for name in names_like(searched.reader, letters, request.cancelled)
+        for name in names_like(searched.reader, letters)
         if name != symbol
     )
     best = near(typed.text, like, _NEAR_NAMES)
@@ -164,7 +164,7 @@ def _unread_definition(request: Request, every: Sequence[_Searched], name: str) 
     """Return the place of a definition in a file of which no references are read, for example because of its
     language; "" if there is none."""
     for searched in every:
-        for found in defining(searched.reader, [name], request.cancelled):
+        for found in defining(searched.reader, [name]):
             if found.name == name and not searched.graph.reads(found.path):
                 stored = searched.reader.chunks({found.chunk_id}).get(found.chunk_id)
                 line = definition_lines(stored.chunk, name)[0] + 1 if stored else 1
@@ -214,7 +214,7 @@ class _Walk:
         place = edge.target if is_down else edge.enclosing
         if place is None or _identity(searched, place) in self._followed:
             return
-        check_cancelled()
+        check_end()
         self._followed.add(_identity(searched, place))
         self._add([(searched, each) for each in self._edges(searched, [place])], depth, number)
 

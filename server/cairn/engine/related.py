@@ -32,7 +32,7 @@ def related(request: Request, params: protocol.RelatedParams) -> protocol.Relate
     lines, start = lines_of_range(params.range), params.range.start
     cursor = (start.line, start.character) if len(lines) == 1 else None
     passage = ChunkRange(number, inside, chunks, focus=lines, cursor=cursor)
-    relations = relate(readers, passage, request.cancelled)
+    relations = relate(readers, passage)
     ranked = rank_related(relations.found, params.limit)
     found = with_lines(ranked, relations, table_for(request, relations))
     used, defined = passage.used, passage.defined

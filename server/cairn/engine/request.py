@@ -209,7 +209,6 @@ class Request:
             self.readers,
             self.meaning,
             self.settings.search,
-            self.cancelled,
             self.learned,
             places=places,
             everywhere=everywhere,

@@ -19,7 +19,7 @@ from attrs import evolve
 
 from cairn.engine.methods import CLI, Method, Needs, Tell, method_named
 from cairn.errors import InvalidRequestError, OutOfTimeError, PartUnavailableError, QueryCancelledError
-from cairn.index.store.deadline import cancelled_by
+from cairn.index.store.deadline import ended_by
 from cairn.startup.figures import never_failing
 from cairn.startup.interpreter import trim_memory
 
@@ -59,7 +59,7 @@ def answer(
     from cairn.schema.convert import structure, unstructure
 
     method = method_named(name)
-    with _counted(request, method, front), cancelled_by(request.cancelled):
+    with _counted(request, method, front), ended_by(request.cancelled):
         if method.changes and not request.caller.takes_changes:
             raise InvalidRequestError(
                 "", f"{method.name} would change later answers, which a team's index does not allow"

@@ -16,7 +16,6 @@ from cairn.engine.folders import Folder, path_of_uri
 from cairn.errors import InvalidRequestError
 from cairn.index.queries.file_queries import files_at, has_below, names_in
 from cairn.index.reader.filters import EVERY_FILE, ChunkFilter
-from cairn.index.store.deadline import never
 from cairn.text.counts import listed
 from cairn.text.nearest import nearest
 from cairn.workspace.ignore_patterns import exact_pattern, folder_of_pattern, is_glob, selection_problem
@@ -62,7 +61,7 @@ def files_named(given: str, folders: Sequence[Folder]) -> list[Place]:
         (folder, path)
         for folder, end in near
         if end and not is_glob(end)
-        for path in files_at(folder.reader, [end], 20, never)
+        for path in files_at(folder.reader, [end], 20)
         if f"/{path}".endswith(f"/{end}")
     ]
     return ends if len(ends) == 1 else []
@@ -193,7 +192,7 @@ def _of_that_name(places: Iterable[Place]) -> list[Place]:
     return [
         (folder, "**" + exact_pattern(path))
         for folder, path in places
-        if "/" not in path and files_at(folder.reader, [path], 1, never)
+        if "/" not in path and files_at(folder.reader, [path], 1)
     ]
 
 
@@ -232,7 +231,7 @@ def _like(folder: Folder, path: str) -> str:
     from_above = ("/".join(parts[begin:]) for begin in range(1, len(parts)))
     if shorter := next((each for each in from_above if has_below(reader, each)), ""):
         return shorter
-    if deeper := files_at(reader, [path], 1, never):
+    if deeper := files_at(reader, [path], 1):
         before, _, _ = f"/{deeper[0]}/".partition(f"/{path}/")
         return f"{before}/{path}".lstrip("/")
     spelt = ""

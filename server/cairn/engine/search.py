@@ -57,7 +57,6 @@ def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.
         case=params.case_sensitive,
         word=params.whole_word,
         learned=request.learned,
-        cancelled=request.cancelled,
     )
     found = ranking.results(max(params.limit, JUDGED), settings.diversity)
     if query.is_short:

@@ -30,7 +30,7 @@ from cairn.engine.discover import laid_over
 from cairn.engine.request import Request
 from cairn.engine.scope import within
 from cairn.errors import InvalidRequestError
-from cairn.index.store.deadline import check_cancelled
+from cairn.index.store.deadline import check_end
 from cairn.protocol.discovery_messages import MAX_GLOBS, Bullet, CollectionRef
 from cairn.protocol.stage_messages import MAX_BULLETS, MAX_CHUNKS
 from cairn.retrieval.intent import Readme, readme_of
@@ -97,7 +97,7 @@ def search_broadly(request: Request, params: protocol.BroadDiscoveryParams) -> p
     refs = request.collections(places) if params.collections is None else _distinct(params.collections)
     k = _given(params.k, request.settings.discovery.broad_k, MAX_CHUNKS)
     chunks = broad_discovery(request.searcher(places), queries, refs, k, config)
-    check_cancelled()
+    check_end()
     return protocol.ChunksAnswer(tuple(chunks))
 
 
@@ -108,7 +108,7 @@ def focus(request: Request, params: protocol.SemanticFocusParams) -> protocol.Ch
     # With `everywhere`, scores compare a passage with those of all collections, as after a broad search.
     searcher = request.searcher(within(params.filter.path, request.folders), everywhere=True)
     chunks = semantic_focus(searcher, _reference(params.collection), queries, k, config)
-    check_cancelled()
+    check_end()
     return protocol.ChunksAnswer(tuple(chunks))
 
 

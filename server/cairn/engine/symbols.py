@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from cairn import protocol
 from cairn.engine.folders import Folder, readers_with_unsaved
@@ -11,7 +11,7 @@ from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.file_queries import in_degrees
 from cairn.index.queries.name_queries import defining, important_names, names_like
 from cairn.index.reader.records import FoundName, Outline
-from cairn.index.store.deadline import check_cancelled
+from cairn.index.store.deadline import check_end
 from cairn.retrieval.name_fit import Fit, Typed, fit, likeness, weight
 from cairn.retrieval.places import outlines
 
@@ -26,32 +26,30 @@ Candidate = tuple[float, int, FoundName]
 
 def symbols(request: Request, params: protocol.SymbolParams) -> tuple[protocol.Symbol, ...]:
     """Return the 100 definitions that match the query best; for "", those in the most imported files."""
-    folders, cancelled = request.folders, request.cancelled
+    folders = request.folders
     readers = readers_with_unsaved(folders)
     typed = Typed.of(params.query)
     candidates: list[Candidate] = []
     for number, reader in enumerate(readers):
         if params.query.strip():
-            candidates += [(score, number, found) for score, found in _fitting(reader, typed, cancelled)]
+            candidates += [(score, number, found) for score, found in _fitting(reader, typed)]
         else:
-            names = important_names(reader, _LIMIT, cancelled)
+            names = important_names(reader, _LIMIT)
             candidates += [(-place / _LIMIT, number, found) for place, found in enumerate(names)]
-        check_cancelled()
+        check_end()
     candidates.sort(key=lambda each: (-each[0], each[2].name, each[1], each[2].chunk_id))
     return _shown(folders, readers, weighted(readers, candidates[:_CANDIDATES]))
 
 
-def _fitting(
-    reader: OverlaidReader, typed: Typed, cancelled: Callable[[], bool]
-) -> list[tuple[float, FoundName]]:
+def _fitting(reader: OverlaidReader, typed: Typed) -> list[tuple[float, FoundName]]:
     def score(name: str) -> float:
         fits = fit(typed, name)
         return 0.0 if fits is Fit.NONE else fits + likeness(typed, name)
 
-    scores = {name: score(name) for name in names_like(reader, typed.letters, cancelled)}
+    scores = {name: score(name) for name in names_like(reader, typed.letters)}
     best = sorted(filter(scores.__getitem__, scores), key=lambda name: (-scores[name], name))
     # A name is found in any letter case, and a definition in another case may match better.
-    found = defining(reader, best, cancelled)
+    found = defining(reader, best)
     scores.update((name, score(name)) for name in {each.name for each in found} - scores.keys())
     return [(scores[each.name], each) for each in found]
 

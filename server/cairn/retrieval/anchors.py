@@ -11,7 +11,6 @@ from cairn.index.queries.found_words import passing_chunks
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import Outline, StoredChunk
-from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.report import FRAME_DECAY, Report, last_part
 from cairn.workspace.collections import FileKind
 
@@ -22,13 +21,11 @@ _MOST_DEFINITIONS = 40
 _MOST_NAMED = 40
 
 
-def named_definitions(
-    reader: IndexReader, report: Report, only: ChunkFilter, cancelled: Cancelled
-) -> dict[int, float]:
+def named_definitions(reader: IndexReader, report: Report, only: ChunkFilter) -> dict[int, float]:
     """Return the weight of each chunk that defines a name in the report. Rarer names weigh more."""
     found = reader.definitions_of({name.text for name in report.names}, _MOST_DEFINITIONS)
     known = reader.outlines({each.chunk_id for each in found})
-    allowed = passing_chunks(reader, only, cancelled)
+    allowed = passing_chunks(reader, only)
     shown = known.keys() if allowed is None else known.keys() & set(allowed.tolist())
     by_name: dict[str, list[Outline]] = defaultdict(list)
     for each in found:
@@ -60,12 +57,12 @@ def _belongs_to(definition: Outline, owner: str) -> bool:
     )
 
 
-def named_files(reader: IndexReader, report: Report, cancelled: Cancelled) -> dict[str, float]:
+def named_files(reader: IndexReader, report: Report) -> dict[str, float]:
     """Return the likelihood that the report means each file, 1 at most, highest first. A stack frame weighs
     less for each project frame inside it, and a path less for each file that it fits."""
     fragments = [*report.places, *(frame.path for frame in report.frames)]
     by_stem: dict[str, list[str]] = defaultdict(list)
-    for path in files_called(reader, {file_stem(fragment) for fragment in fragments}, cancelled):
+    for path in files_called(reader, {file_stem(fragment) for fragment in fragments}):
         by_stem[file_stem(path)].append(path)
     surely: dict[str, float] = defaultdict(float)
 

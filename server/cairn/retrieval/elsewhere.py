@@ -14,7 +14,6 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.references.edges import Edge
 from cairn.index.references.edges import Place as Definition
 from cairn.index.references.graph import ReferenceGraph
-from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.places import TOP, Outline
 from cairn.retrieval.widening import MOST_FILES
 from cairn.retrieval.windows import Passage, definition_worth
@@ -75,7 +74,6 @@ class Elsewhere:
     readers: Sequence[IndexReader]
     outlines: Mapping[tuple[int, str], Outline]
     """The outlines of the files with passages, by folder and path."""
-    cancelled: Cancelled
     _worth: defaultdict[Lines, float] = field(factory=lambda: defaultdict(float), init=False)
     _named: dict[Lines, NamedLines] = field(factory=dict, init=False)
 
@@ -122,7 +120,7 @@ class Elsewhere:
             self._worth[lines] = definition_worth(found) * (1.0 if self._named[lines].kind else _SECTION)
 
     def _by_reference(self, folder: int, shown: Sequence[Lines]) -> None:
-        graph = ReferenceGraph(self.readers[folder], self.cancelled, MOST_FILES)
+        graph = ReferenceGraph(self.readers[folder], MOST_FILES)
         left, heights = _MOST_REFERENCES, Counter[tuple[str, int]]()
         for lines in shown:
             outline = self.outlines[folder, lines.path]

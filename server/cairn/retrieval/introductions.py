@@ -16,7 +16,6 @@ from attrs import frozen
 from cairn.errors import CairnError
 from cairn.index.queries.file_queries import introducing_files
 from cairn.index.queries.known_words import IndexVocabulary
-from cairn.index.store.deadline import never
 from cairn.retrieval.file_names import is_release_notes
 from cairn.retrieval.mentions import QUOTES
 from cairn.retrieval.question_kinds import question_kinds
@@ -291,7 +290,7 @@ def _names_of(vocabulary: IndexVocabulary) -> frozenset[str]:
     """Return the keys of the project's names: of its folder, its manifests and its README."""
     reader = vocabulary.readers[0].saved
     names = [PurePath(reader.root).name, project_of(vocabulary.main_collection)]
-    for path in introducing_files(reader, ("package.json",), 1, never):
+    for path in introducing_files(reader, ("package.json",), 1):
         first = next(iter(reader.page(path) if "/" not in path else ()), None)
         if first and path.endswith("package.json"):
             names += [name for found in _NAME.findall(first.chunk.text)[:1] for name in found]

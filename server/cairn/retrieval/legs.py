@@ -8,12 +8,12 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from itertools import chain
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field
 
 from cairn.errors import CairnError, OutOfTimeError, PartUnavailableError, QueryCancelledError
 from cairn.index.queries.file_queries import (
@@ -29,7 +29,7 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.postings import Ids
 from cairn.index.sqlite.word_memory import count_rows
-from cairn.index.store.deadline import Cancelled, Deadline
+from cairn.index.store.deadline import Deadline, check_end, ended_by, query_end
 from cairn.retrieval.anchors import named_definitions, named_files
 from cairn.retrieval.candidates import Pool, QueryWord
 from cairn.retrieval.introductions import subject_of
@@ -84,7 +84,6 @@ class Legs:
     query: Query
     only: ChunkFilter
     settings: SearchSettings
-    cancelled: Cancelled
     pools: list[Pool] = field(init=False)
     timings: dict[str, float] = field(factory=dict, init=False)
     """Milliseconds by leg."""
@@ -101,7 +100,7 @@ class Legs:
 
     def empty_copy(self) -> Legs:
         """Return legs of the same query without results, for use in another thread."""
-        return Legs(self.readers, self.query, self.only, self.settings, self.cancelled)
+        return Legs(self.readers, self.query, self.only, self.settings)
 
     @property
     def found_anything(self) -> bool:
@@ -139,7 +138,7 @@ class Legs:
             return
         for reader, pool, leg in self._run("named", Leg.NAMES):
             with leg:
-                pool.found["named"] = named_definitions(reader, report, self.only, leg.deadline)
+                pool.found["named"] = named_definitions(reader, report, self.only)
 
     def by_keywords(self, *, patiently: bool = False) -> None:
         """Find chunks by keywords. With `patiently`, there is no deadline."""
@@ -150,8 +149,8 @@ class Legs:
         passing: dict[int, Ids | None] = {}
         for place, (reader, pool, leg) in enumerate(self._run("keyword", Leg.KEYWORDS, patiently=patiently)):
             with leg:
-                pool.keywords = find_words(reader, words, self.settings.keyword_rows, leg.deadline, weights)
-                passing[place] = passing_chunks(reader, self.only, leg.deadline)
+                pool.keywords = find_words(reader, words, self.settings.keyword_rows, weights)
+                passing[place] = passing_chunks(reader, self.only)
         with self.timed("keyword"):
             if len(passing) > 1:
                 with_idf = with_one_idf([each.keywords for each in self.pools])
@@ -173,24 +172,24 @@ class Legs:
         """Find files by keywords in paths and commit subjects, and by paths that the query contains."""
         for reader, pool, leg in self._run("file", Leg.FILES):
             with leg:
-                subjects = self._plan(reader, "subjects_fts", leg.deadline, absent=False)
-                paths = self._plan(reader, "paths_fts", leg.deadline, absent=reader.has_unsaved)
-                by_subject = files_by_subjects(reader, subjects.match, leg.deadline)
+                subjects = self._plan(reader, "subjects_fts", absent=False)
+                paths = self._plan(reader, "paths_fts", absent=reader.has_unsaved)
+                by_subject = files_by_subjects(reader, subjects.match)
                 possible = subjects.possible or 1.0
                 pool.subjects = {path: score / possible for path, score in by_subject.items()}
                 if report := self.query.report:
-                    pool.named = named_files(reader, report, leg.deadline)
+                    pool.named = named_files(reader, report)
                 else:
-                    at = files_at(reader, self.query.paths, _MAX_FILES, leg.deadline)
+                    at = files_at(reader, self.query.paths, _MAX_FILES)
                     pool.named = dict.fromkeys(at, 1.0)
-                by_path = files_by_path(reader, paths.match, _MAX_FILES, leg.deadline)
+                by_path = files_by_path(reader, paths.match, _MAX_FILES)
                 files = [*sorted(pool.named), *by_path, *best_by_file(pool.subjects, _MAX_FILES)]
                 if subject_of(self.query.wording):
-                    files += introducing_files(reader, MANIFESTS, _MAX_INTRODUCING, leg.deadline)
+                    files += introducing_files(reader, MANIFESTS, _MAX_INTRODUCING)
                 pool.files = dict.fromkeys(files)
 
-    def _plan(self, reader: IndexReader, table: str, deadline: Deadline, *, absent: bool) -> KeywordPlan:
-        count = partial(count_rows, reader, table, bound=_SUBJECT_ROWS + 1, cancelled=deadline)
+    def _plan(self, reader: IndexReader, table: str, *, absent: bool) -> KeywordPlan:
+        count = partial(count_rows, reader, table, bound=_SUBJECT_ROWS + 1)
         return plan_keywords(self.query, count, _SUBJECT_ROWS, absent=absent)
 
     def by_text(self, *, case: bool = False, word: bool = False) -> None:
@@ -215,7 +214,7 @@ class Legs:
                 for text in texts:
                     literal, first = Literal(text, case, word or bool(name)), pool.chunks()[:_MAX_FIRST_LOOKS]
                     if containing:
-                        first += self._chunks_around(reader, containing[0], leg.deadline)
+                        first += self._chunks_around(reader, containing[0])
                     matches = reader.containing(literal, most, self.only, leg.deadline, first)
                     if name or text in required:
                         containing.append(matches)
@@ -236,11 +235,11 @@ class Legs:
         is_name = query.is_identifier and self.is_defined and not query.for_evidence
         return next(iter(query.names[-1:]), "") if is_name else ""
 
-    def _chunks_around(self, reader: IndexReader, matches: ExactMatches, deadline: Deadline) -> list[int]:
+    def _chunks_around(self, reader: IndexReader, matches: ExactMatches) -> list[int]:
         """Return the chunks of the files that contain a text, which may contain another text as well."""
         outlines = reader.outlines([hit.chunk_id for hit in matches.hits]).values()
         every = reader.chunk_ids({outline.path for outline in outlines}).values()
-        ids, allowed = list(chain.from_iterable(every)), passing_chunks(reader, self.only, deadline)
+        ids, allowed = list(chain.from_iterable(every)), passing_chunks(reader, self.only)
         return ids if allowed is None else np.intersect1d(ids, allowed).tolist()
 
     def restrict(self) -> None:
@@ -286,7 +285,7 @@ class Legs:
     def by_meaning(self, vector: QueryVector) -> None:
         for reader, pool, leg in self._run("similarity"):
             with leg:
-                hits = reader.nearest_static(vector, self.settings.neighbours, self.only, leg.deadline)
+                hits = reader.nearest_static(vector, self.settings.neighbours, self.only)
                 pool.add("similarity", hits)
 
     def compare(self, every: Sequence[Legs], vectors: Sequence[QueryVector]) -> None:
@@ -325,18 +324,14 @@ class Legs:
         if setting is not None and setting not in self.settings.legs:
             return
         longest_ms = math.inf if patiently else self.settings.leg_deadline_ms
-        leg = _RunningLeg(self, name, Deadline(self.cancelled, longest_ms))
+        leg = _RunningLeg(self, name, Deadline(query_end(), longest_ms))
         with self.timed(name):
             for reader, pool in zip(self.readers, self.pools, strict=True):
                 yield reader, pool, leg
         if leg.deadline.is_over:
             logger.info("the %s leg was broken off after %.0f ms", name, self.timings[name])
             self.broken_off.append(name)
-        self.check_cancelled()
-
-    def check_cancelled(self) -> None:
-        if self.cancelled():
-            raise QueryCancelledError("The request was cancelled.")
+        check_end()
 
 
 def _called(pool: Pool, allowed: Ids | None) -> dict[int, float]:
@@ -357,19 +352,22 @@ def _called(pool: Pool, allowed: Ids | None) -> dict[int, float]:
     return dict(zip(ids[best].tolist(), shares[best].tolist(), strict=True))
 
 
-@frozen
+@define
 class _RunningLeg:
-    """A context that records the failure of a leg in one index, so that the others are still searched. If the
-    whole server is unavailable, the error passes through."""
+    """A context in which a leg searches one index until its deadline. It records a failure, so that the
+    others are still searched. If the whole server is unavailable, the error passes through."""
 
     legs: Legs
     name: str
     deadline: Deadline
+    _limit: AbstractContextManager[None] = field(init=False)
 
     def __enter__(self) -> None:
-        pass
+        self._limit = ended_by(self.deadline)
+        self._limit.__enter__()
 
     def __exit__(self, _: object, problem: BaseException | None, __: object) -> bool:
+        self._limit.__exit__(None, None, None)
         if isinstance(problem, PartUnavailableError | QueryCancelledError):
             return False
         if isinstance(problem, CairnError) and not isinstance(problem, OutOfTimeError):

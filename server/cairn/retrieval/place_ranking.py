@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import define, evolve, field, frozen
 
 from cairn.index.reader.records import StoredChunk
-from cairn.index.store.deadline import check_cancelled
+from cairn.index.store.deadline import check_end
 from cairn.languages.syntax import PROTOTYPE
 from cairn.retrieval.evidence_lines import is_comment
 from cairn.retrieval.places import TOP, Outline, Place, outlines_of_folders
@@ -157,7 +157,7 @@ class Candidates:
 
     def best_in(self, result: Ranked) -> Candidate:
         """Return the best place with lines in the chunk of a result."""
-        check_cancelled()
+        check_end()
         file, chunk = (result.folder, result.stored.path), result.stored.chunk
         inside = [each for each in self._windows[file] if each.stored.id == result.stored.id]
         whole = Passage(result.folder, result.stored, chunk.start_line, chunk.end_line, 0.0)

@@ -19,7 +19,7 @@ from cairn.errors import CairnError, OutOfTimeError, QueryCancelledError
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
-from cairn.index.store.deadline import Cancelled
+from cairn.index.store.deadline import check_end
 from cairn.retrieval.candidates import Candidates, add_whole_files, gather, shortlist
 from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.legs import Legs
@@ -192,13 +192,12 @@ def rank(
     word: bool = False,
     learned: Mapping[int, Learned] = _NOTHING_LEARNED,
     signals: Sequence[FileSignal] = SIGNALS,
-    cancelled: Cancelled = lambda: False,
 ) -> Ranking:
     """Rank the chunks of the indexes for `queries`: the first is the main query, the others are its
     variations. `scoring` values passages, `case` and `word` go to `Legs.by_text`, and `learned` has earlier
-    choices. Raises QueryCancelledError soon after `cancelled()` turns true, and a leg's error if none found
+    choices. Raises QueryCancelledError soon after the request is cancelled, and a leg's error if none found
     anything."""
-    every = [Legs(readers, query, only, settings, cancelled) for query in queries]
+    every = [Legs(readers, query, only, settings) for query in queries]
     question = every[0]
 
     # Legs
@@ -224,7 +223,7 @@ def rank(
 
         # Passages
         values = scoring(candidates, scores, every)
-        question.check_cancelled()
+        check_end()
     return Ranking(readers, question, inputs, scores, values, vectors)
 
 
@@ -296,7 +295,7 @@ def _compares(question: Legs) -> bool:
 
 def _embed_and_find(beside: Sequence[Legs], meaning: Meaning) -> Sequence[QueryVector]:
     """Embed the queries in one model call, find their nearest chunks, and return the vectors."""
-    beside[0].check_cancelled()  # The model's call cannot be interrupted.
+    check_end()  # The model's call cannot be interrupted.
     with beside[0].timed("embed"):
         vectors: Sequence[QueryVector] = meaning.vectors([legs.query.meant for legs in beside])
     for legs, vector in zip(beside, vectors, strict=True):

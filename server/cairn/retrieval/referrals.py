@@ -12,7 +12,7 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.index.references.edges import Edge, Place
 from cairn.index.references.graph import ReferenceGraph
-from cairn.index.store.deadline import Cancelled
+from cairn.index.store.deadline import query_end
 from cairn.text.verbatim import lines_with_ends
 from cairn.workspace.collections import FileKind, file_kind
 
@@ -82,7 +82,7 @@ def _around(graph: ReferenceGraph, path: str, lines: range) -> dict[Place, None]
 
 
 def referrals(
-    reader: IndexReader, graph: ReferenceGraph, definitions: Sequence[Place], cancelled: Cancelled
+    reader: IndexReader, graph: ReferenceGraph, definitions: Sequence[Place]
 ) -> tuple[Referrals, Mapping[int, StoredChunk]]:
     """Return the chunks that refer to the definitions or to which these refer, and the chunks' texts."""
     found = _Referrals(reader, definitions)
@@ -92,13 +92,13 @@ def referrals(
         is_test = file_kind(edge.path) == FileKind.TESTS
         found.add(TEST if is_test else CALLER, edge, edge.path, edge.line)
     for place in definitions:
-        if not cancelled():
+        if not query_end()():
             for edge in graph.callees(place, _MOST_EDGES).found:
                 if edge.target is not None and edge.target not in definitions:
                     found.add(CALLEE, edge, edge.target.path, edge.target.line)
     for edge in graph.implementations(definitions, _MOST_EDGES).found:
         found.add(IMPLEMENTATION, edge, edge.path, edge.line)
-    if not cancelled() and not found.has(TEST):
+    if not query_end()() and not found.has(TEST):
         for edge in graph.tests(definitions, _MOST_EDGES, _MOST_FILES).found:
             found.add(TEST, edge, edge.path, edge.line)
     return found.finished(), found.chunks

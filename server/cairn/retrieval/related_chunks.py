@@ -13,13 +13,12 @@ from statistics import fmean
 
 from attrs import define, field, frozen
 
-from cairn.errors import QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries import relations as indexed
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights, FoundName, Hit, StoredChunk
 from cairn.index.references.graph import ReferenceGraph
-from cairn.index.store.deadline import Cancelled
+from cairn.index.store.deadline import check_end
 from cairn.retrieval.referrals import (
     CALLEE,
     CALLER,
@@ -124,20 +123,18 @@ class Related:
 def relate(
     readers: Sequence[OverlaidReader],
     passage: ChunkRange,
-    cancelled: Cancelled,
     *,
     besides: ChunkFilter | None = None,
     vector: indexed.PassageVector | None = None,
 ) -> Relations:
     """Find all chunks related to the passage. With `besides`, the chunks nearest in meaning that pass this
     filter are added. `vector` replaces the passage's vectors in the index. Raises QueryCancelledError soon
-    after `cancelled()` turns true."""
+    after the request is cancelled."""
     own = vector or indexed.passage_vector(readers[passage.folder], sorted(passage.ids))
-    relations = Relations(readers, passage, cancelled, besides, own)
+    relations = Relations(readers, passage, besides, own)
     for leg in (relations.by_references, relations.by_names, relations.by_files, relations.by_meaning):
         leg()
-        if cancelled():
-            raise QueryCancelledError("The request was cancelled.")
+        check_end()
     return relations
 
 
@@ -147,7 +144,6 @@ class Relations:
 
     readers: Sequence[OverlaidReader]
     passage: ChunkRange
-    cancelled: Cancelled
     besides: ChunkFilter | None
     vector: indexed.PassageVector
     defined: Sequence[str] = field(default=(), init=False)
@@ -190,7 +186,7 @@ class Relations:
     def _using(self, folder: int, names: Sequence[str]) -> list[Hit]:
         """Return the chunks with exactly one of these names. Keywords would find `unloaded` for `unload`."""
         reader = self.readers[folder]
-        hits = reader.keywords(names, _TEXT_ONLY, _MOST_USING, _ALL, self.cancelled)
+        hits = reader.keywords(names, _TEXT_ONLY, _MOST_USING, _ALL)
         stored = reader.chunks(hit.chunk_id for hit in hits)
         self._read[folder].update(stored)
         wanted = set(names)
@@ -201,12 +197,12 @@ class Relations:
     def by_references(self) -> None:
         passage = self.passage
         reader = self.readers[passage.folder]
-        graph = ReferenceGraph(reader, self.cancelled)
+        graph = ReferenceGraph(reader)
         definitions = definitions_around(graph, passage.path, passage.lines, passage.focus, passage.cursor)
         if definitions and passage.focus:
             names = {each.name for each in definitions}
             self.focused_names = [name for name in passage.defined if name in names]
-        self.referrals, stored = referrals(reader, graph, definitions, self.cancelled)
+        self.referrals, stored = referrals(reader, graph, definitions)
         self._read[passage.folder].update(stored)
         pool = self._pools[passage.folder]
         for chunk, by_relation in self.referrals.items():
@@ -238,9 +234,9 @@ class Relations:
             similar: dict[int, float] = {}
             background = 0.0
             if vector is not None:
-                hits = reader.nearest_static(vector, _NEAREST, _ALL, self.cancelled)
+                hits = reader.nearest_static(vector, _NEAREST, _ALL)
                 if self.besides is not None:
-                    hits += reader.nearest_static(vector, _NEAREST_BESIDES, self.besides, self.cancelled)
+                    hits += reader.nearest_static(vector, _NEAREST_BESIDES, self.besides)
                 similar = {hit.chunk_id: hit.score for hit in hits}
                 unknown = pool.keys() | set(chain.from_iterable(looked_into))
                 sample = indexed.spread_ids(reader, _SAMPLE)

@@ -18,7 +18,7 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from cairn.index.reader.records import StoredChunk
-from cairn.index.store.deadline import check_cancelled
+from cairn.index.store.deadline import check_end
 from cairn.retrieval.candidates import Candidates, FileCandidate, Floats
 from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.packages import Packages
@@ -258,7 +258,7 @@ class _Sums:
         self._compared = inputs.candidates.similarity.any()
 
     def add(self, signal: FileSignal, inputs: SignalInputs) -> None:
-        check_cancelled()
+        check_end()
         weight = signal.weight_for(inputs.query) * self._balance[signal.family]
         if not weight:
             return

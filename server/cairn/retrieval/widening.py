@@ -18,7 +18,6 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
 from cairn.index.references.edges import Edge, Place
 from cairn.index.references.graph import ReferenceGraph
-from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.windows import Passage, definition_worth
 from cairn.text.identifiers import words_in
@@ -68,7 +67,6 @@ class Walk:
     """Walks from the functions that best match a question to their callees and callers."""
 
     readers: Sequence[IndexReader]
-    cancelled: Cancelled
     nearness: Callable[[Sequence[str]], Floats]
     """Returns float64[texts], 0 to 1: the similarity of each text to the question."""
     goes_to: Callable[[int, str], bool]
@@ -80,7 +78,7 @@ class Walk:
     """The highest worth that a neighbour passed on to each function, and a reason that names it."""
 
     def __attrs_post_init__(self) -> None:
-        self._graphs = [ReferenceGraph(reader, self.cancelled, MOST_FILES) for reader in self.readers]
+        self._graphs = [ReferenceGraph(reader, MOST_FILES) for reader in self.readers]
 
     def steps(self, found: Iterable[Passage]) -> tuple[Step, ...]:
         """Return the functions of the flow, the likeliest first. `found` are lines of code, best first."""
@@ -227,13 +225,11 @@ def _members(run: Sequence[str]) -> Family:
     return ()
 
 
-def mentioning(
-    reader: IndexReader, found: Sequence[Family], only: ChunkFilter, cancelled: Cancelled
-) -> list[int]:
+def mentioning(reader: IndexReader, found: Sequence[Family], only: ChunkFilter) -> list[int]:
     """Return the ids of chunks that mention members of the families, the best matches of each first."""
     ids: dict[int, None] = {}
     for family in found:
-        hits = reader.keywords(family, _ALL_COLUMNS, _MOST_MENTIONING, only, cancelled)
+        hits = reader.keywords(family, _ALL_COLUMNS, _MOST_MENTIONING, only)
         ids.update(dict.fromkeys(hit.chunk_id for hit in hits))
     return list(ids)
 

@@ -246,7 +246,7 @@ def gather_windows(
     legs = ranking.legs
     sources: list[Callable[[int, IndexReader], Sequence[int]]] = []
     if listed:
-        sources.append(lambda _, reader: mentioning(reader, listed, legs.only, legs.cancelled))
+        sources.append(lambda _, reader: mentioning(reader, listed, legs.only))
     if steps:
         sources.append(partial(chunks_of, steps))
     if files is None and subject_of(legs.query.wording):

@@ -15,7 +15,7 @@ from attrs import define, frozen
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
-from cairn.index.store.deadline import check_cancelled
+from cairn.index.store.deadline import check_end
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.place_choice import Shown
 from cairn.retrieval.question_kinds import QuestionKind
@@ -59,7 +59,7 @@ class Strength:
 
 def strength(windows: Windows, scores: Floats, similarities: Floats) -> Strength:
     """Measure the passages. `scores` and `similarities` are float64[windows] with at least one window."""
-    check_cancelled()
+    check_end()
     order = np.argsort(-scores, kind="stable")
     files = [(windows.folders[chunk], windows.chunks[chunk].path) for chunk in windows.chunk_of.tolist()]
     holds = windows.counts > 0
@@ -156,7 +156,7 @@ def rank_passages(
         ):
             windows = gather_windows(ranking, table, most, listed=listed)
             parts, scores = _scored(windows)
-        walk = Walk(ranking.readers, ranking.legs.cancelled, windows.nearness, _path_filter(ranking))
+        walk = Walk(ranking.readers, windows.nearness, _path_filter(ranking))
         if steps := walk.steps(_best_code(windows, scores)):
             windows = gather_windows(ranking, table, most, listed=listed, steps=steps)
             parts, scores = _scored(windows)
@@ -197,7 +197,7 @@ def _best_code(windows: Windows, scores: Floats) -> Iterator[Passage]:
 def _scored(windows: Windows) -> tuple[Floats, Floats]:
     """Return what each signal adds, float64[signals, windows], and the scores relative to the best of these
     sums, float64[windows]."""
-    check_cancelled()
+    check_end()
     parts = np.stack([signal.weight * signal.value(windows) for signal in SIGNALS])
     sums = parts.sum(axis=0)
     scores = sums / max(_LEAST_SCORE, float(sums.max()))

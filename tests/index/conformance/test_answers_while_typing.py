@@ -54,33 +54,33 @@ def answers(reader: IndexReader, table: StaticTable) -> list[object]:
         outlines = reader.outlines(every)
         return sorted((outlines[each].path, outlines[each].position) for each in every)
 
-    scored = found_words.find_words(reader, [[each.lower()] for each in WORDS], MOST, never)
+    scored = found_words.find_words(reader, [[each.lower()] for each in WORDS], MOST)
     best = scored.best(MOST)
     vector = table.embed_queries_int8(["a crane lifts cargo from a ship"])[0]
     similar = reader.static_similarities(ids, vector)
-    python = reader.admitted(ChunkFilter(languages=("python",)), never)
-    graph = ReferenceGraph(reader, never)
+    python = reader.admitted(ChunkFilter(languages=("python",)))
+    graph = ReferenceGraph(reader)
     return [
         list(reader.hidden),
         where(ids),
         [[(each.collection, each.chunk) for each in reader.page(path)] for path in (*PATHS, *NEW)],
-        {word: where(found.ids) for word, found in reader.postings(dict.fromkeys(WORDS, 0), never).items()},
+        {word: where(found.ids) for word, found in reader.postings(dict.fromkeys(WORDS, 0)).items()},
         where(best),
         [round(score, 4) for score in sorted(scored.scores(best).tolist())],
-        where(hit.chunk_id for hit in reader.keywords(WORDS, ColumnWeights(), MOST, ALL, never)),
+        where(hit.chunk_id for hit in reader.keywords(WORDS, ColumnWeights(), MOST, ALL)),
         [where(hit.chunk_id for hit in reader.containing(Literal(word), MOST, ALL, Deadline(never)).hits) for word in WORDS],  # noqa: E501
         where(hit.chunk_id for hit in reader.defining(WORDS, MOST, ALL)),
         where(hit.chunk_id for hit in reader.members("Crane", WORDS, MOST, ALL)),
-        sorted((each.path, each.name) for each in reader.definitions(WORDS, MOST, MOST, never)),
+        sorted((each.path, each.name) for each in reader.definitions(WORDS, MOST, MOST)),
         sorted((each.path, each.name) for each in reader.definitions_of(WORDS, 3)),
         where(python if python is not None else ids),
         {where([chunk])[0]: round(cosine, 5) for chunk, cosine in similar.items()},
-        [round(hit.score, 5) for hit in reader.nearest_static(vector, 30, ALL, never)],
-        sorted(path for _, path in reader.symbols_with_words(["Crane"], MOST, never)),
+        [round(hit.score, 5) for hit in reader.nearest_static(vector, 30, ALL)],
+        sorted(path for _, path in reader.symbols_with_words(["Crane"], MOST)),
         graph.callers(graph.named("lift"), 50),
-        sorted(name.lower() for name in name_queries.names_like(reader, "crane", never)),
+        sorted(name.lower() for name in name_queries.names_like(reader, "crane")),
         [reader.has_language(language) for language in ("python", "ruby", "markdown")],
-        sorted(file_queries.files_by_path(reader, "zz OR crane", MOST, never)),
+        sorted(file_queries.files_by_path(reader, "zz OR crane", MOST)),
         sorted(IndexVocabulary([reader]).unknown([word.lower() for word in WORDS])),
         IndexVocabulary([reader]).documents([word.lower() for word in WORDS]),
     ]  # fmt: skip

@@ -50,17 +50,17 @@ HOSTILE = {
 
 Ask = Callable[[IndexReader, str], object]
 QUERIES: dict[str, Ask] = {
-    "word_counts": lambda reader, text: max(reader.word_counts([text], 100, never).matching.values()) > 2,
-    "postings": lambda reader, text: [p for p in reader.postings({text: 0}, never).values() if len(p.ids)],
-    "keywords": lambda reader, text: reader.keywords([text], ColumnWeights(), 5, ALL, never),
-    "statistics": lambda reader, text: sum(reader.statistics([text], never).frequencies),
+    "word_counts": lambda reader, text: max(reader.word_counts([text], 100).matching.values()) > 2,
+    "postings": lambda reader, text: [p for p in reader.postings({text: 0}).values() if len(p.ids)],
+    "keywords": lambda reader, text: reader.keywords([text], ColumnWeights(), 5, ALL),
+    "statistics": lambda reader, text: sum(reader.statistics([text]).frequencies),
     "absent": lambda reader, text: [] if reader.absent([text]) == [text] else "known",
     "documents": lambda reader, text: reader.documents([text]),
     "is_named": lambda reader, text: reader.is_named(text),
     "containing in any case": lambda reader, text: reader.containing(Literal(f"qz{text}zq"), 5, ALL, Deadline(never)).hits,  # noqa: E501
     "containing a word": lambda reader, text: reader.containing(Literal(f"qz{text}zq", True, True), 5, ALL, Deadline(never)).hits,  # noqa: E501
-    "paths": lambda reader, text: reader.admitted(ChunkFilter(languages=(text,), collections=(text,)), never).tolist(),  # type: ignore[union-attr]  # noqa: E501
-    "keywords in": lambda reader, text: reader.keywords(["ship"], ColumnWeights(), 5, ChunkFilter(collections=(text,)), never),  # noqa: E501
+    "paths": lambda reader, text: reader.admitted(ChunkFilter(languages=(text,), collections=(text,))).tolist(),  # type: ignore[union-attr]  # noqa: E501
+    "keywords in": lambda reader, text: reader.keywords(["ship"], ColumnWeights(), 5, ChunkFilter(collections=(text,))),  # noqa: E501
     "chunks_in": lambda reader, text: reader.chunks_in([text]).tolist(),
     "leading_chunks": lambda reader, text: reader.leading_chunks([text], 2, ALL),
     "opening_chunks": lambda reader, text: reader.opening_chunks([text], 2, ALL),
@@ -72,13 +72,13 @@ QUERIES: dict[str, Ask] = {
     "has_language": lambda reader, text: reader.has_language(text),
     "defining": lambda reader, text: reader.defining([text], 5, ALL),
     "members": lambda reader, text: [*reader.members(text, ["lift"], 5, ALL), *reader.members("Crane", [text], 5, ALL)],  # noqa: E501
-    "definitions": lambda reader, text: reader.definitions([text], 5, 5, never),
+    "definitions": lambda reader, text: reader.definitions([text], 5, 5),
     "definitions_of": lambda reader, text: reader.definitions_of([text], 5),
     "symbols_at": lambda reader, text: reader.symbols_at([text]),
     "contents": lambda reader, text: reader.contents([text]),
-    "nearest_static in": lambda reader, text: reader.nearest_static(np.ones(256, np.int8), 5, ChunkFilter(languages=(text,)), never),  # noqa: E501
-    "files_at": lambda reader, text: file_queries.files_at(reader, [f"qz{text}"], 5, never),
-    "files_called": lambda reader, text: file_queries.files_called(reader, [text], never),
+    "nearest_static in": lambda reader, text: reader.nearest_static(np.ones(256, np.int8), 5, ChunkFilter(languages=(text,))),  # noqa: E501
+    "files_at": lambda reader, text: file_queries.files_at(reader, [f"qz{text}"], 5),
+    "files_called": lambda reader, text: file_queries.files_called(reader, [text]),
     "has_below": lambda reader, text: file_queries.has_below(reader, f"qz{text}"),
     "names_in": lambda reader, text: file_queries.names_in(reader, f"qz{text}"),
     "in_degrees": lambda reader, text: sum(file_queries.in_degrees(reader, [text]).values()),
@@ -88,12 +88,12 @@ QUERIES: dict[str, Ask] = {
     "same_stem": lambda reader, text: relations.same_stem(reader, f"qz{text}"),
     "imports_around": lambda reader, text: [*relations.imports_around(reader, text)[0], *relations.imports_around(reader, text)[1]],  # noqa: E501
     "changed_together": lambda reader, text: relations.changed_together(reader, text),
-    "names_like": lambda reader, text: name_queries.names_like(reader, f"qz{text}", never),
-    "find_words": lambda reader, text: found_words.find_words(reader, [[text]], 100, never).best(5).tolist(),
+    "names_like": lambda reader, text: name_queries.names_like(reader, f"qz{text}"),
+    "find_words": lambda reader, text: found_words.find_words(reader, [[text]], 100).best(5).tolist(),
     "vocabulary": lambda reader, text: [n for n in IndexVocabulary([reader]).documents([text]).values() if n],
-    "named": lambda reader, text: ReferenceGraph(reader, never).named(f"qz{text}"),
-    "at": lambda reader, text: ReferenceGraph(reader, never).at(text, 0, 0),
-    "around": lambda reader, text: ReferenceGraph(reader, never).around(text, 0),
+    "named": lambda reader, text: ReferenceGraph(reader).named(f"qz{text}"),
+    "at": lambda reader, text: ReferenceGraph(reader).at(text, 0, 0),
+    "around": lambda reader, text: ReferenceGraph(reader).around(text, 0),
 }  # fmt: skip
 """Queries that find nothing for such a text."""
 
@@ -115,8 +115,8 @@ def test_hostile_text_finds_nothing(subject: Subject, ask: Ask) -> None:
 
 @pytest.mark.parametrize("text", ["qqzz' OR '1'='1", "%", "_", "\\%", "qqzz\0", "\0", '"', "😀"])
 def test_hostile_name_patterns_match_nothing(subject: Subject, text: str) -> None:
-    names = subject.reader.names_matching("", f"%qqzz{text}%", never)
-    assert names == subject.reader.names_matching(f"qqzz{text}", "", never) == []
+    names = subject.reader.names_matching("", f"%qqzz{text}%")
+    assert names == subject.reader.names_matching(f"qqzz{text}", "") == []
     assert subject.reader.stems_starting(f"qqzz{text}", Deadline(never)) == {}
 
 
@@ -139,7 +139,7 @@ def test_lone_surrogates_find_nothing(subject: Subject) -> None:
     assert reader.chunk_ids(["\ud800"]) == {}
     assert reader.contents(["\ud800"]) == {}
     assert reader.defining(["\ud800"], 5, ALL) == []
-    assert reader.definitions(["\ud800"], 5, 5, never) == []
+    assert reader.definitions(["\ud800"], 5, 5) == []
     assert reader.definitions_of(["\ud800"], 5) == []
     assert reader.containing(Literal("qq\ud800"), 5, ALL, Deadline(never)).hits == ()
     assert not reader.has_language("cobol")

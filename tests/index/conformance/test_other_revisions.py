@@ -64,17 +64,17 @@ def test_snapshots_number_their_chunks_by_place(shared: Subject, other: Subject)
 @pytest.mark.parametrize("word", OTHER_WORDS)
 def test_words_of_other_revisions_occur_nowhere(shared: Subject, word: str) -> None:
     reader = shared.reader
-    assert reader.word_counts([word], MOST, never).matching == {word: 0}
-    assert len(reader.postings({word: 0}, never)[word].ids) == 0
-    assert reader.statistics([word], never).frequencies == [0]
-    assert reader.keywords([word], ColumnWeights(), MOST, ALL, never) == []
+    assert reader.word_counts([word], MOST).matching == {word: 0}
+    assert len(reader.postings({word: 0})[word].ids) == 0
+    assert reader.statistics([word]).frequencies == [0]
+    assert reader.keywords([word], ColumnWeights(), MOST, ALL) == []
     assert reader.absent([word]) == [word]
     assert reader.documents([word]) == {}
     assert not reader.is_named(word)
     assert reader.containing(Literal(word), MOST, ALL, Deadline(never)).hits == ()
     assert IndexVocabulary([reader]).unknown([word]) == {word}
     assert IndexVocabulary([reader]).documents([word]) == {word: 0}
-    assert len(found_words.find_words(reader, [[word]], MOST, never).best(MOST)) == 0
+    assert len(found_words.find_words(reader, [[word]], MOST).best(MOST)) == 0
 
 
 def test_words_of_other_revisions_are_not_suggested(shared: Subject) -> None:
@@ -89,19 +89,19 @@ def test_words_of_other_revisions_are_not_suggested(shared: Subject) -> None:
 def test_names_of_other_revisions_are_defined_nowhere(shared: Subject, name: str) -> None:
     reader = shared.reader
     assert reader.defining([name], MOST, ALL) == []
-    assert reader.definitions([name], MOST, MOST, never) == []
+    assert reader.definitions([name], MOST, MOST) == []
     assert reader.definitions_of([name], MOST) == []
     assert reader.members("Crane", [name], MOST, ALL) == reader.members(name, ["lift"], MOST, ALL) == []
-    assert reader.names_matching(name[:5], "", never) == []
-    assert name.lower() not in {each.lower() for each in reader.names_matching("", "%%", never)}
-    assert reader.symbols_with_words([f"={name}"], MOST, never) == []
-    assert ReferenceGraph(reader, never).named(name) == []
-    assert name_queries.names_like(reader, name.lower(), never) == []
+    assert reader.names_matching(name[:5], "") == []
+    assert name.lower() not in {each.lower() for each in reader.names_matching("", "%%")}
+    assert reader.symbols_with_words([f"={name}"], MOST) == []
+    assert ReferenceGraph(reader).named(name) == []
+    assert name_queries.names_like(reader, name.lower()) == []
 
 
 def test_other_revisions_do_not_count_towards_limits(shared: Subject, sqlite: Subject) -> None:
     def paths(subject: Subject, limit: int) -> list[str]:
-        return sorted(each.path for each in subject.reader.definitions(["Crane", "lift"], 10, limit, never))
+        return sorted(each.path for each in subject.reader.definitions(["Crane", "lift"], 10, limit))
 
     assert paths(shared, 2) == paths(sqlite, 2)
     assert len(shared.reader.defining(["Crane"], 2, ALL)) == 2
@@ -119,7 +119,7 @@ def test_files_of_other_revisions_are_missing(shared: Subject, other: Subject) -
         assert len(reader.chunks_in([path])) == 0
         assert not file_queries.has_below(reader, path)
     assert not reader.has_language("zig")
-    assert len(reader.admitted(ChunkFilter(languages=("zig",)), never)) == 0  # type: ignore[arg-type]
+    assert len(reader.admitted(ChunkFilter(languages=("zig",)))) == 0  # type: ignore[arg-type]
     ferry = {"zzferry-source", "zzferry-config"}
     assert {each.name for each in reader.stats().collections}.isdisjoint(ferry)
     assert {each.name for each in other.reader.stats().collections} >= ferry
@@ -146,10 +146,10 @@ def test_vectors_of_other_revisions_are_not_compared(
 ) -> None:
     vector = table.embed_queries_int8(["keeps a ship with zymurgy in quarantine for days"])[0]
     for only in (ALL, ChunkFilter(types=("code",)), ChunkFilter(hidden=("LICENSE",))):
-        found = shared.reader.nearest_static(vector, 200, only, never)
+        found = shared.reader.nearest_static(vector, 200, only)
         assert found
         assert OTHER_ONLY not in shared.paths(hit.chunk_id for hit in found)
-    found = other.reader.nearest_static(vector, 2, ALL, never)
+    found = other.reader.nearest_static(vector, 2, ALL)
     assert OTHER_ONLY in other.paths(hit.chunk_id for hit in found)
 
 
@@ -161,18 +161,18 @@ def test_other_revisions_have_their_own_content(other: Subject, original: IndexR
 
     def answers(subject: Subject) -> list[object]:
         reader = subject.reader
-        found = reader.postings(dict.fromkeys(wanted, 0), never)
+        found = reader.postings(dict.fromkeys(wanted, 0))
         exact = reader.containing(Literal("lift"), MOST, ALL, Deadline(never))
         return [
-            reader.word_counts(wanted, MOST, never),
+            reader.word_counts(wanted, MOST),
             {word: sorted(subject.places(each.ids)) for word, each in found.items()},
             reader.absent(wanted),
             reader.stems_starting("zz", Deadline(never)),
             sorted(subject.places(hit.chunk_id for hit in reader.defining([*NAMES, "Crane"], MOST, ALL))),
             sorted(each.path for each in reader.definitions_of(["handler"], MOST)),
-            [name.lower() for name in reader.names_matching("", "%z%", never)],
+            [name.lower() for name in reader.names_matching("", "%z%")],
             sorted(subject.places(hit.chunk_id for hit in exact.hits)),
-            sorted(path for _, path in reader.symbols_with_words(["=Crane"], MOST, never)),
+            sorted(path for _, path in reader.symbols_with_words(["=Crane"], MOST)),
             [(each.name, each.files, each.chunks) for each in reader.stats().collections],
             reader.contents(["LICENSE", OTHER_ONLY]),
             [(each.chunk.text, each.collection) for each in reader.page("src/harbour/crane.py")],
@@ -198,14 +198,14 @@ def test_frequent_words_count_once_in_each_chunk(
     team, subjects = shared_store
     reader = subjects["shared"].reader
     assert isinstance(reader, PostgresReader)
-    counted = reader.postings({"ship": 0}, never)["ship"]
+    counted = reader.postings({"ship": 0})["ship"]
     assert counted.counts.max() > 1
     for most, counts in (
         (len(counted.ids), counted.counts),
         (len(counted.ids) - 1, np.ones_like(counted.ids)),
     ):
         monkeypatch.setattr(postgres_words, "COUNTED", most)
-        found = team.reader(reader.memory.key).postings({"ship": 0}, never)["ship"]
+        found = team.reader(reader.memory.key).postings({"ship": 0})["ship"]
         assert found.ids.tolist() == counted.ids.tolist()
         assert found.counts.tolist() == counts.tolist()
 

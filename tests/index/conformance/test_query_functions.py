@@ -11,7 +11,7 @@ from cairn.errors import QueryCancelledError
 from cairn.index.queries import file_queries, found_words, name_queries, relations
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.store.deadline import never
+from cairn.index.store.deadline import ended_by
 from cairn.languages.imports import Module
 
 MOST = 100
@@ -22,7 +22,7 @@ MOST = 100
 
 def test_files_are_found_by_words_of_their_paths(subject: Subject) -> None:
     def found(match: str, limit: int = MOST) -> list[str]:
-        return file_queries.files_by_path(subject.reader, match, limit, never)
+        return file_queries.files_by_path(subject.reader, match, limit)
 
     assert set(found("berth")) == {"src/harbour/berth.py", "legacy/berth.py", "tests/test_berth.py"}
     assert set(found("winch OR ship")) >= {"native/winch.c", "native/winch.h", "fleet/ship/ship.go"}
@@ -36,16 +36,16 @@ def test_files_are_found_by_words_of_their_paths(subject: Subject) -> None:
 
 def test_introducing_files_are_readmes_and_manifests(subject: Subject) -> None:
     manifests = ["pyproject.toml", "web/package.json", "nowhere"]
-    found = file_queries.introducing_files(subject.reader, manifests, 5, never)
+    found = file_queries.introducing_files(subject.reader, manifests, 5)
     assert found == ["README.md", "pyproject.toml", "web/package.json"]
-    assert file_queries.introducing_files(subject.reader, [], 5, never) == ["README.md"]
-    assert file_queries.introducing_files(subject.reader, ["pyproject.toml"], 0, never) == []
+    assert file_queries.introducing_files(subject.reader, [], 5) == ["README.md"]
+    assert file_queries.introducing_files(subject.reader, ["pyproject.toml"], 0) == []
 
 
 def test_files_are_found_by_their_names(subject: Subject) -> None:
-    found = file_queries.files_called(subject.reader, {"berth", "LICENSE", "nowhere"}, never)
+    found = file_queries.files_called(subject.reader, {"berth", "LICENSE", "nowhere"})
     assert found == ["LICENSE", "legacy/berth.py", "src/harbour/berth.py", "web/LICENSE"]
-    assert file_queries.files_called(subject.reader, set(), never) == []
+    assert file_queries.files_called(subject.reader, set()) == []
 
 
 def test_folders_contain_files_and_folders(subject: Subject) -> None:
@@ -72,7 +72,7 @@ def test_collections_are_counted_within_paths(subject: Subject) -> None:
 
 def test_files_are_found_by_subjects_of_commits(subject: Subject) -> None:
     def found(match: str) -> dict[str, float]:
-        return file_queries.files_by_subjects(subject.reader, match, never)
+        return file_queries.files_by_subjects(subject.reader, match)
 
     assert set(found("snaps")) == {"native/winch.c", "native/winch.h"}
     assert all(score > 0 for score in found("snaps").values())
@@ -134,9 +134,7 @@ def test_the_vocabulary_knows_its_index(subject: Subject) -> None:
 
 
 def test_found_words_score_chunks(subject: Subject) -> None:
-    found = found_words.find_words(
-        subject.reader, [["shallow"], ["crane", "cranes"], ["nowhere"]], 10_000, never
-    )
+    found = found_words.find_words(subject.reader, [["shallow"], ["crane", "cranes"], ["nowhere"]], 10_000)
     best = found.best(5)
     assert subject.paths(best[:3]) == {"src/harbour/berth.py", "legacy/berth.py", "README.md"}
     scores = found.scores(best)
@@ -151,21 +149,21 @@ def test_found_words_score_chunks(subject: Subject) -> None:
 
 
 def test_rare_words_are_found_first(subject: Subject) -> None:
-    found = found_words.find_words(subject.reader, [["ship"], ["shallow"], ["nowhere"]], 4, never)
+    found = found_words.find_words(subject.reader, [["ship"], ["shallow"], ["nowhere"]], 4)
     assert [word.place for word in found.words] == [2, 1]
-    assert found_words.find_words(subject.reader, [], 4, never).words == []
+    assert found_words.find_words(subject.reader, [], 4).words == []
 
 
 def test_weighted_words_are_ordered_by_weighted_idf(subject: Subject) -> None:
     wanted = [["pilot"], ["shallow"], ["nowhere"]]
-    found = found_words.find_words(subject.reader, wanted, 1_000, never, [1.0, 2.0, 1.0])
+    found = found_words.find_words(subject.reader, wanted, 1_000, [1.0, 2.0, 1.0])
     assert sorted(word.place for word in found.words) == [0, 1, 2]
     assert found.words[1].place == 1
 
 
 def test_passing_chunks_pass_the_filter(subject: Subject) -> None:
-    assert found_words.passing_chunks(subject.reader, ChunkFilter(), never) is None
-    found = found_words.passing_chunks(subject.reader, ChunkFilter(languages=("c",)), never)
+    assert found_words.passing_chunks(subject.reader, ChunkFilter()) is None
+    found = found_words.passing_chunks(subject.reader, ChunkFilter(languages=("c",)))
     assert found is not None
     assert subject.paths(found) == {"native/winch.c", "native/winch.h"}
 
@@ -246,15 +244,15 @@ def test_files_changed_together_are_known(subject: Subject) -> None:
     ],
 )
 def test_names_resemble_letters(subject: Subject, letters: str, first: list[str]) -> None:
-    found = name_queries.names_like(subject.reader, letters, never)
+    found = name_queries.names_like(subject.reader, letters)
     assert [name.lower() for name in found[: len(first) or 1]] == [name.lower() for name in first]
 
 
 def test_important_names_come_from_imported_files(subject: Subject) -> None:
-    found = name_queries.important_names(subject.reader, 3, never)
+    found = name_queries.important_names(subject.reader, 3)
     assert len(found) == 3
     assert found[0].path in ("src/harbour/crane.py", "src/harbour/tide.py")
-    assert name_queries.important_names(subject.reader, 0, never) == []
+    assert name_queries.important_names(subject.reader, 0) == []
 
 
 # --- cancellation -----------------------------------------------------------------------------------
@@ -264,23 +262,24 @@ def test_cancelled_queries_raise_or_are_complete(subject: Subject) -> None:
     """Cancel each query. A small index answers before SQLite checks the flag; no answer may be incomplete."""
     reader = subject.reader
     queries = [
-        lambda cancelled: file_queries.files_by_path(reader, "berth OR ship", MOST, cancelled),
-        lambda cancelled: file_queries.files_at(reader, ["ship"], MOST, cancelled),
-        lambda cancelled: sorted(file_queries.files_by_subjects(reader, "winch", cancelled)),
-        lambda cancelled: name_queries.names_like(reader, "tide", cancelled),
-        lambda cancelled: name_queries.defining(reader, ["handler"], cancelled),
-        lambda cancelled: reader.word_counts(["berth", "ship"], MOST, cancelled),
-        lambda cancelled: [len(each.ids) for _, each in sorted(reader.postings({"berth": 0, "ship": 0}, cancelled).items())],  # noqa: E501
-        lambda cancelled: reader.statistics(["berth", "ship"], cancelled),
-        lambda cancelled: reader.symbols_with_words(["Crane"], MOST, cancelled),
-        lambda cancelled: np.asarray(reader.admitted(ChunkFilter(types=("code",)), cancelled)).tolist(),
-        lambda cancelled: found_words.find_words(
-            reader, [["berth"], ["ship"]], MOST, cancelled
+        lambda: file_queries.files_by_path(reader, "berth OR ship", MOST),
+        lambda: file_queries.files_at(reader, ["ship"], MOST),
+        lambda: sorted(file_queries.files_by_subjects(reader, "winch")),
+        lambda: name_queries.names_like(reader, "tide"),
+        lambda: name_queries.defining(reader, ["handler"]),
+        lambda: reader.word_counts(["berth", "ship"], MOST),
+        lambda: [len(each.ids) for _, each in sorted(reader.postings({"berth": 0, "ship": 0}).items())],
+        lambda: reader.statistics(["berth", "ship"]),
+        lambda: reader.symbols_with_words(["Crane"], MOST),
+        lambda: np.asarray(reader.admitted(ChunkFilter(types=("code",)))).tolist(),
+        lambda: found_words.find_words(
+            reader, [["berth"], ["ship"]], MOST
         ).best(5).tolist(),
     ]  # fmt: skip
     for ask in queries:
-        whole = ask(never)
+        whole = ask()
         try:
-            assert ask(lambda: True) == whole
+            with ended_by(lambda: True):
+                assert ask() == whole
         except QueryCancelledError:
             continue

@@ -9,7 +9,6 @@ from tests.index.conformance.workspace import BERTH, TEXTS
 
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import outline
-from cairn.index.store.deadline import never
 
 ALL = ChunkFilter()
 UNKNOWN = [10_000_000, 0, -1, -7, 2**31, 2**40]
@@ -36,7 +35,7 @@ UNKNOWN = [10_000_000, 0, -1, -7, 2**31, 2**40]
     ],
 )  # fmt: skip
 def test_filters_admit_chunks(subject: Subject, only: ChunkFilter, paths: set[str]) -> None:
-    ids = subject.reader.admitted(only, never)
+    ids = subject.reader.admitted(only)
     assert ids is not None
     assert subject.paths(ids) == paths
     assert len(ids) == sum(path in paths for path, _ in subject.ids)
@@ -46,12 +45,12 @@ def test_filters_admit_chunks(subject: Subject, only: ChunkFilter, paths: set[st
 
 @pytest.mark.parametrize("only", [ALL, ChunkFilter(hidden=("README.md",)), ChunkFilter(paths=("**",))])
 def test_empty_filters_admit_all_chunks(subject: Subject, only: ChunkFilter) -> None:
-    ids = subject.reader.admitted(only, never)
+    ids = subject.reader.admitted(only)
     assert ids is None or set(ids.tolist()) == set(subject.ids.values())
 
 
 def test_hidden_chunks_are_admitted(subject: Subject) -> None:
-    ids = subject.reader.admitted(ChunkFilter(languages=("go",), hidden=("fleet/main.go",)), never)
+    ids = subject.reader.admitted(ChunkFilter(languages=("go",), hidden=("fleet/main.go",)))
     assert ids is not None
     assert len(ids) == 3
 

@@ -6,7 +6,6 @@ import pytest
 from tests.index.conformance.indexes import Subject
 
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.store.deadline import never
 
 ALL, MOST = ChunkFilter(), 100
 HANDLERS = {
@@ -87,7 +86,7 @@ def test_members_respect_limit_and_filter(subject: Subject) -> None:
 
 
 def test_definitions_are_found_in_any_case(subject: Subject) -> None:
-    found = subject.reader.definitions(["HANDLER", "lift", "nowhere"], MOST, MOST, never)
+    found = subject.reader.definitions(["HANDLER", "lift", "nowhere"], MOST, MOST)
     assert {(each.path, each.name) for each in found[:6]} == HANDLERS
     assert {(each.path, each.name) for each in found[6:]} == {
         ("src/harbour/crane.py", "lift"),
@@ -99,11 +98,11 @@ def test_definitions_are_found_in_any_case(subject: Subject) -> None:
 
 
 def test_definitions_respect_both_limits(subject: Subject) -> None:
-    every = subject.reader.definitions(["handler", "lift"], MOST, MOST, never)
-    assert subject.reader.definitions(["handler", "lift"], 3, MOST, never) == every[:3]
-    assert subject.reader.definitions(["handler", "lift"], MOST, 1, never) == [every[0], every[6]]
-    assert subject.reader.definitions([], MOST, MOST, never) == []
-    assert subject.reader.definitions(["handler"], 0, MOST, never) == []
+    every = subject.reader.definitions(["handler", "lift"], MOST, MOST)
+    assert subject.reader.definitions(["handler", "lift"], 3, MOST) == every[:3]
+    assert subject.reader.definitions(["handler", "lift"], MOST, 1) == [every[0], every[6]]
+    assert subject.reader.definitions([], MOST, MOST) == []
+    assert subject.reader.definitions(["handler"], 0, MOST) == []
 
 
 def test_definitions_of_exact_names_are_listed(subject: Subject) -> None:
@@ -140,12 +139,12 @@ def test_names_defined_too_often_are_left_out(subject: Subject) -> None:
     ],
 )
 def test_names_match_in_any_case(subject: Subject, first: str, pattern: str, names: list[str]) -> None:
-    found = subject.reader.names_matching(first, pattern, never)
+    found = subject.reader.names_matching(first, pattern)
     assert [name.lower() for name in found] == names
 
 
 def test_the_shortest_names_come_first(subject: Subject) -> None:
-    found = subject.reader.names_matching("", "%%", never)
+    found = subject.reader.names_matching("", "%%")
     assert [len(name) for name in found] == sorted(map(len, found))
     assert len({name.lower() for name in found}) == len(found)
     assert "Berth" in found
@@ -162,7 +161,7 @@ def test_symbol_tables_are_found_by_path(subject: Subject) -> None:
 
 def test_symbol_tables_are_found_by_name(subject: Subject) -> None:
     def paths(*words: str, limit: int = MOST) -> set[str]:
-        found = subject.reader.symbols_with_words(words, limit, never)
+        found = subject.reader.symbols_with_words(words, limit)
         assert found == [] or all(number for number, _ in found)
         return {path for _, path in found}
 

@@ -9,7 +9,6 @@ from tests.index.conformance.workspace import BINARY, TEXTS
 
 from cairn.chunking.model import content_key
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.store.deadline import never
 
 SAME = "chunks files_total has_static static static_key static_queued history scanned".split()
 
@@ -58,7 +57,7 @@ def test_languages_agree_with_filters(subject: Subject, sqlite: Subject) -> None
         assert found == sqlite.reader.languages()
         for language in {each.language for each in found}:
             only = ChunkFilter(languages=(language,))
-            admitted = subject.reader.admitted(only, never)
+            admitted = subject.reader.admitted(only)
             assert admitted is not None
             assert len(admitted) == sum(each.chunks for each in found if each.language == language)
 

@@ -10,7 +10,7 @@ from tests.index.conformance.indexes import Subject
 from cairn.embedding.static import StaticTable
 from cairn.errors import QueryCancelledError
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.store.deadline import never
+from cairn.index.store.deadline import ended_by
 
 ALL = ChunkFilter()
 
@@ -25,7 +25,7 @@ def test_the_static_table_is_named(subject: Subject, table: StaticTable) -> None
 
 
 def test_the_nearest_chunks_come_first(subject: Subject, vector: NDArray[np.int8]) -> None:
-    hits = subject.reader.nearest_static(vector, 10, ALL, never)
+    hits = subject.reader.nearest_static(vector, 10, ALL)
     assert len(hits) == 10
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     assert ("src/harbour/crane.py", 0) in subject.places(hit.chunk_id for hit in hits[:3])
@@ -36,10 +36,10 @@ def test_the_nearest_chunks_come_first(subject: Subject, vector: NDArray[np.int8
 
 
 def test_a_high_limit_returns_all_chunks(subject: Subject, vector: NDArray[np.int8]) -> None:
-    hits = subject.reader.nearest_static(vector, 200, ALL, never)
+    hits = subject.reader.nearest_static(vector, 200, ALL)
     assert {hit.chunk_id for hit in hits} == set(subject.ids.values())
-    assert subject.reader.nearest_static(vector, 0, ALL, never) == []
-    assert len(subject.reader.nearest_static(vector, 10_000, ALL, never)) == len(subject.ids)
+    assert subject.reader.nearest_static(vector, 0, ALL) == []
+    assert len(subject.reader.nearest_static(vector, 10_000, ALL)) == len(subject.ids)
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,13 @@ def test_a_high_limit_returns_all_chunks(subject: Subject, vector: NDArray[np.in
 def test_filters_restrict_the_nearest_chunks(
     subject: Subject, vector: NDArray[np.int8], only: ChunkFilter
 ) -> None:
-    every = subject.reader.nearest_static(vector, 200, ALL, never)
-    admitted = subject.reader.admitted(only, never)
+    every = subject.reader.nearest_static(vector, 200, ALL)
+    admitted = subject.reader.admitted(only)
     hidden = set(subject.reader.chunks_in(only.hidden).tolist())
     allowed = set(subject.ids.values() if admitted is None else admitted.tolist()) - hidden
     expected = [hit for hit in every if hit.chunk_id in allowed]
     for limit in (2, 200):
-        found = subject.reader.nearest_static(vector, limit, only, never)
+        found = subject.reader.nearest_static(vector, limit, only)
         assert [hit.chunk_id for hit in found] == [hit.chunk_id for hit in expected[:limit]]
         assert [hit.score for hit in found] == pytest.approx([hit.score for hit in expected[:limit]])
 
@@ -86,5 +86,5 @@ def test_vectors_of_nothing_are_empty(subject: Subject, vector: NDArray[np.int8]
 
 def test_a_cancelled_comparison_raises(subject: Subject, vector: NDArray[np.int8]) -> None:
     for only in (ALL, ChunkFilter(languages=("go",))):
-        with pytest.raises(QueryCancelledError):
-            subject.reader.nearest_static(vector, 5, only, lambda: True)
+        with pytest.raises(QueryCancelledError), ended_by(lambda: True):
+            subject.reader.nearest_static(vector, 5, only)

@@ -18,7 +18,7 @@ WEIGHTS = ColumnWeights()
 def keywords(
     subject: Subject, *words: str, limit: int = 50, only: ChunkFilter = ALL
 ) -> list[tuple[str, int]]:
-    hits = subject.reader.keywords(words, WEIGHTS, limit, only, never)
+    hits = subject.reader.keywords(words, WEIGHTS, limit, only)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     return subject.places(hit.chunk_id for hit in hits)
 
@@ -42,22 +42,22 @@ def keywords(
     ],
 )
 def test_word_counts_count_chunks_with_the_stem(subject: Subject, word: str, count: int) -> None:
-    counts = subject.reader.word_counts([word], EVERY, never)
+    counts = subject.reader.word_counts([word], EVERY)
     assert counts.rows == len(subject.ids)
     assert counts.matching == {word: count}
 
 
 def test_word_counts_stop_at_the_bound(subject: Subject) -> None:
-    assert subject.reader.word_counts(["pilot", "nowhere"], 5, never).matching == {"pilot": 5, "nowhere": 0}
-    assert subject.reader.word_counts([], EVERY, never).matching == {}
+    assert subject.reader.word_counts(["pilot", "nowhere"], 5).matching == {"pilot": 5, "nowhere": 0}
+    assert subject.reader.word_counts([], EVERY).matching == {}
 
 
 @pytest.mark.parametrize("phrase", ["too shallow", "tide-level", "cannot dock: the water", "ship.cargo"])
 def test_phrases_match_adjacent_words(subject: Subject, phrase: str) -> None:
-    (found,) = subject.reader.postings({phrase: 0}, never).values()
+    (found,) = subject.reader.postings({phrase: 0}).values()
     chunks = subject.reader.chunks(subject.ids.values())
     assert {number for number, each in chunks.items() if phrase in each.chunk.text} <= set(found.ids.tolist())
-    assert len(found.ids) == subject.reader.statistics([phrase], never).frequencies[0]
+    assert len(found.ids) == subject.reader.statistics([phrase]).frequencies[0]
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,12 @@ def test_phrases_match_adjacent_words(subject: Subject, phrase: str) -> None:
 def test_phrases_match_in_compound_names_but_not_in_separated_words(
     subject: Subject, phrase: str, paths: set[str]
 ) -> None:
-    (found,) = subject.reader.postings({phrase: 0}, never).values()
+    (found,) = subject.reader.postings({phrase: 0}).values()
     assert subject.paths(found.ids) == paths
 
 
 def test_postings_count_texts_and_names_separately(subject: Subject) -> None:
-    found = subject.reader.postings({"overload": 0, "nowhere": 0, "crane": 0}, never)
+    found = subject.reader.postings({"overload": 0, "nowhere": 0, "crane": 0})
     overload = found["overload"]
     assert subject.places(overload.ids) == [("src/harbour/crane.py", 0)]
     assert (overload.counts.tolist(), overload.names.tolist()) == ([2], [1])
@@ -135,11 +135,11 @@ def test_hidden_files_do_not_count_towards_the_keyword_limit(subject: Subject) -
 
 
 def test_statistics_count_chunks_and_frequencies(subject: Subject) -> None:
-    found = subject.reader.statistics(["shallow", "nowhere"], never)
+    found = subject.reader.statistics(["shallow", "nowhere"])
     assert found.chunks == len(subject.ids)
     assert list(found.frequencies) == [3, 0]
     assert found.tokens == int(subject.reader.columns().tokens.sum(dtype=np.int64))
-    assert subject.reader.statistics(["nowhere"], never).chunks == len(subject.ids)
+    assert subject.reader.statistics(["nowhere"]).chunks == len(subject.ids)
 
 
 def test_absent_words_are_in_no_chunk_and_no_path(subject: Subject) -> None:
@@ -169,7 +169,7 @@ def test_is_named_finds_words_of_defined_names(subject: Subject) -> None:
 
 def test_accents_match_in_any_composition(subject: Subject) -> None:
     for spelling in ("gezeitenhöhe", "gezeitenho\u0308he", "gezeitenhohe", "GEZEITENHÖHE"):
-        (found,) = subject.reader.postings({spelling: 0}, never).values()
+        (found,) = subject.reader.postings({spelling: 0}).values()
         assert subject.paths(found.ids) == {"src/harbour/accents.py", "docs/guide.md"}, spelling
 
 

@@ -9,12 +9,11 @@ from tests.index.conformance.indexes import Subject
 
 from cairn.index.references.edges import Edge, Place
 from cairn.index.references.graph import ReferenceGraph
-from cairn.index.store.deadline import never
 
 
 @pytest.fixture
 def graph(subject: Subject) -> ReferenceGraph:
-    return ReferenceGraph(subject.reader, never)
+    return ReferenceGraph(subject.reader)
 
 
 def shown(places: Iterable[Place]) -> list[tuple[str, str]]:

@@ -115,10 +115,10 @@ def named(found: Iterable[FoundName], subject: Subject) -> list[tuple[ChunkPlace
 def test_postings_are_the_same(both: Both, wanted: list[str]) -> None:
     def answers(subject: Subject) -> object:
         reader = subject.reader
-        found = reader.postings(dict.fromkeys(wanted, 0), never).items()
+        found = reader.postings(dict.fromkeys(wanted, 0)).items()
         return (
             {text: by_place(subject, p.ids, p.counts.tolist(), p.names.tolist()) for text, p in found},
-            sum(reader.statistics(wanted, never).frequencies) if wanted else 0,
+            sum(reader.statistics(wanted).frequencies) if wanted else 0,
             reader.absent([each.lower() for each in wanted]),
             [reader.is_named(each) for each in wanted],
         )
@@ -130,7 +130,7 @@ def test_postings_are_the_same(both: Both, wanted: list[str]) -> None:
 @given(wanted=st.lists(word, max_size=8, unique=True), bound=st.integers(1, 60))
 def test_word_counts_are_the_same(both: Both, wanted: list[str], bound: int) -> None:
     in_lower_case = [each.lower() for each in wanted]
-    both.assert_same(lambda subject: subject.reader.word_counts(wanted, bound, never))
+    both.assert_same(lambda subject: subject.reader.word_counts(wanted, bound))
     both.assert_same(lambda subject: IndexVocabulary([subject.reader]).documents(in_lower_case))
     both.assert_same(lambda subject: subject.reader.documents(wanted))
 
@@ -146,9 +146,7 @@ def test_stems_are_the_same(both: Both, prefix: str) -> None:
     wanted=st.lists(word | phrase | odd_text, max_size=5, unique=True), only=filters, limit=st.integers(0, 50)
 )
 def test_keyword_scores_are_the_same(both: Both, wanted: list[str], only: ChunkFilter, limit: int) -> None:
-    both.assert_same_hits(
-        lambda subject: subject.reader.keywords(wanted, ColumnWeights(), limit, only, never)
-    )
+    both.assert_same_hits(lambda subject: subject.reader.keywords(wanted, ColumnWeights(), limit, only))
 
 
 @few
@@ -161,8 +159,8 @@ def test_scores_of_found_words_are_the_same(
     both: Both, wanted: list[list[str]], only: ChunkFilter, most: int
 ) -> None:
     def scores(subject: Subject) -> dict[ChunkPlace, float]:
-        found = found_words.find_words(subject.reader, wanted, most, never)
-        passing = found_words.passing_chunks(subject.reader, only, never)
+        found = found_words.find_words(subject.reader, wanted, most)
+        passing = found_words.passing_chunks(subject.reader, only)
         ids = np.array(sorted(subject.ids.values()), np.int64) if passing is None else passing
         return dict(zip(subject.places(ids), found.scores(ids).tolist(), strict=True))
 
@@ -192,7 +190,7 @@ def _containing(subject: Subject, literal: Literal, only: ChunkFilter) -> set[Ch
     """Search every chunk."""
     if not literal.text.strip():
         return set()
-    passing = subject.reader.admitted(only, never)
+    passing = subject.reader.admitted(only)
     ids = set(subject.ids.values() if passing is None else passing.tolist())
     ids -= set(subject.reader.chunks_in(only.hidden).tolist())
     stored = subject.reader.chunks(ids)
@@ -207,7 +205,7 @@ def _containing(subject: Subject, literal: Literal, only: ChunkFilter) -> set[Ch
 @given(only=filters)
 def test_admitted_chunks_are_the_same(both: Both, only: ChunkFilter) -> None:
     def admitted(subject: Subject) -> object:
-        found = subject.reader.admitted(only, never)
+        found = subject.reader.admitted(only)
         return sorted(subject.ids) if found is None else sorted(subject.places(found))
 
     both.assert_same(admitted)
@@ -217,7 +215,7 @@ def test_admitted_chunks_are_the_same(both: Both, only: ChunkFilter) -> None:
 @given(wanted=st.lists(name | odd_text, max_size=5), only=filters, limit=st.integers(0, 20))
 def test_definitions_are_the_same(both: Both, wanted: list[str], only: ChunkFilter, limit: int) -> None:
     both.assert_same_hits(lambda subject: subject.reader.defining(wanted, limit, only))
-    both.assert_same(lambda subject: named(subject.reader.definitions(wanted, MOST, MOST, never), subject))
+    both.assert_same(lambda subject: named(subject.reader.definitions(wanted, MOST, MOST), subject))
     both.assert_same(lambda subject: named(subject.reader.definitions_of(wanted, 4), subject))
 
 
@@ -233,7 +231,7 @@ def test_members_are_the_same(both: Both, owner: str, wanted: list[str], only: C
 )
 def test_similar_names_are_the_same(both: Both, letters: str) -> None:
     both.assert_same(
-        lambda subject: [each.lower() for each in name_queries.names_like(subject.reader, letters, never)]
+        lambda subject: [each.lower() for each in name_queries.names_like(subject.reader, letters)]
     )
 
 
@@ -241,7 +239,7 @@ def test_similar_names_are_the_same(both: Both, letters: str) -> None:
 @given(symbol=name, limit=st.integers(1, 30))
 def test_references_are_the_same(both: Both, symbol: str, limit: int) -> None:
     def edges(subject: Subject) -> object:
-        graph = ReferenceGraph(subject.reader, never)
+        graph = ReferenceGraph(subject.reader)
         places = graph.named(symbol)
         return places, graph.callers(places, limit), graph.uses(places, limit), graph.tests(places, limit)
 
@@ -254,7 +252,7 @@ def test_nearest_chunks_are_the_same(
     both: Both, table: StaticTable, question: str, only: ChunkFilter, limit: int
 ) -> None:
     vector = table.embed_queries_int8([question])[0]
-    both.assert_same_hits(lambda subject: subject.reader.nearest_static(vector, limit, only, never))
+    both.assert_same_hits(lambda subject: subject.reader.nearest_static(vector, limit, only))
 
     def similarities(subject: Subject) -> dict[ChunkPlace, float]:
         found = subject.reader.static_similarities(subject.ids.values(), vector)
@@ -315,7 +313,7 @@ def test_the_database_compares_vectors_like_memory(
         ids = [*subject.ids.values(), -1, 0, 2**40]
         return list(starmap(Hit, subject.reader.static_similarities(ids, vector).items()))
 
-    both.assert_same_hits(lambda subject: subject.reader.nearest_static(vector, limit, only, never))
+    both.assert_same_hits(lambda subject: subject.reader.nearest_static(vector, limit, only))
     both.assert_same_hits(similarities)
     test_vectors_are_the_same(both)
     assert len(both.snapshot.reader.static_vectors(range(-5, 500))[0]) == len(both.snapshot.ids)

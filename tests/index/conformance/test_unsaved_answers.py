@@ -70,7 +70,7 @@ def test_without_open_documents_answers_are_those_of_the_index(
     assert not editor.has_unsaved
     assert editor.facts() == subject.reader.facts()
     assert editor.page("LICENSE") == subject.reader.page("LICENSE")
-    here, there = (each.keywords(["ship"], WEIGHTS, 5, ALL, never) for each in (editor, subject.reader))
+    here, there = (each.keywords(["ship"], WEIGHTS, 5, ALL) for each in (editor, subject.reader))
     assert here == there
 
 
@@ -101,12 +101,12 @@ def test_unsaved_text_hides_saved_text(editor: OverlaidReader, typing: Type) -> 
 
 def test_words_of_unsaved_text_are_found(editor: OverlaidReader, typing: Type) -> None:
     typing()
-    found = editor.postings({"zzheftier": 0, "davit": 0, "moon": 0, "sluice": 0}, never)
+    found = editor.postings({"zzheftier": 0, "davit": 0, "moon": 0, "sluice": 0})
     assert paths(editor, found["zzheftier"].ids) == [CRANE_PATH]
     assert set(paths(editor, found["davit"].ids)) == {CRANE_PATH, NEW}
     assert set(paths(editor, found["sluice"].ids)) == {NEW}
-    assert hits(editor, editor.keywords(["zzheftier"], WEIGHTS, 5, ALL, never)) == [CRANE_PATH]
-    assert hits(editor, editor.keywords(["moon"], WEIGHTS, 5, ALL, never)) == []
+    assert hits(editor, editor.keywords(["zzheftier"], WEIGHTS, 5, ALL)) == [CRANE_PATH]
+    assert hits(editor, editor.keywords(["moon"], WEIGHTS, 5, ALL)) == []
     assert editor.absent(["zzheftier", "davit", "sluice", "qqqq"]) == ["qqqq"]
     assert editor.documents(["davit", "sluic"]) == {"davit": 2, "sluic": 1}
     assert editor.is_named("davit")
@@ -115,7 +115,7 @@ def test_words_of_unsaved_text_are_found(editor: OverlaidReader, typing: Type) -
     own = np.array(editor.chunk_ids([NEW])[NEW], np.int64)
     assert (columns.files_of(own) < 0).all()
     assert (columns.tokens_of(own) > 0).all()
-    best = found_words.find_words(editor, [["sluice"], ["moon"], ["handles"]], MOST, never).best(MOST)
+    best = found_words.find_words(editor, [["sluice"], ["moon"], ["handles"]], MOST).best(MOST)
     assert NEW in paths(editor, best)
     assert GONE not in paths(editor, best)
 
@@ -143,13 +143,13 @@ def test_names_of_unsaved_text_are_defined(editor: OverlaidReader, typing: Type)
     assert hits(editor, editor.defining(["tide_level"], MOST, ALL)) == []
     assert hits(editor, editor.defining(["Crane"], MOST, ALL)) == ["web/src/crane.ts"]
     assert hits(editor, editor.members("Davit", ["lift"], MOST, ALL)) == [CRANE_PATH]
-    handlers = {each.path for each in editor.definitions(["handler"], MOST, MOST, never)}
+    handlers = {each.path for each in editor.definitions(["handler"], MOST, MOST)}
     others = {"src/harbour/berth.py", "legacy/berth.py", "web/src/client.ts", "fleet/main.go"}
     assert handlers == {*others, CRANE_PATH, NEW}
     cranes = {each.path for each in editor.definitions_of(["Crane", "Davit"], MOST)}
     assert cranes == {"web/src/crane.ts", CRANE_PATH}
-    assert editor.names_matching("davit", "", never) == ["Davit"]
-    assert name_queries.names_like(editor, "zzopen", never) == ["zzopen_sluice"]
+    assert editor.names_matching("davit", "") == ["Davit"]
+    assert name_queries.names_like(editor, "zzopen") == ["zzopen_sluice"]
     own = editor.chunk_ids([NEW])[NEW]
     assert {outline.path for outline in editor.outlines(own).values()} == {NEW}
     assert set(editor.outlines(own)) == set(own)
@@ -160,9 +160,9 @@ def test_symbol_tables_of_unsaved_text_are_read(editor: OverlaidReader, typing: 
     (number, path), (other, _) = editor.symbols_at([NEW, "native/winch.c"])[::-1]
     assert (path, number < 0 < other) == (NEW, True)
     assert editor.symbol_tables([number])[number].language == "python"
-    assert {path for _, path in editor.symbols_with_words(["=Davit"], MOST, never)} == {CRANE_PATH}
-    assert {path for _, path in editor.symbols_with_words(["=tide_level"], MOST, never)} == set()
-    graph = ReferenceGraph(editor, never)
+    assert {path for _, path in editor.symbols_with_words(["=Davit"], MOST)} == {CRANE_PATH}
+    assert {path for _, path in editor.symbols_with_words(["=tide_level"], MOST)} == set()
+    graph = ReferenceGraph(editor)
     (davit,) = graph.named("Davit.lift")
     assert {edge.path for edge in graph.callers([davit], MOST).found} >= {NEW}
     assert graph.named("tide_level") == []
@@ -173,9 +173,9 @@ def test_vectors_of_unsaved_text_are_compared(
 ) -> None:
     typing()
     vector = table.embed_queries_int8(["open the gates of the sluice between harbour and river"])[0]
-    found = editor.nearest_static(vector, 3, ALL, never)
+    found = editor.nearest_static(vector, 3, ALL)
     assert NEW in hits(editor, found)
-    every = editor.nearest_static(vector, 200, ALL, never)
+    every = editor.nearest_static(vector, 200, ALL)
     assert GONE not in hits(editor, every)
     own = editor.chunk_ids([NEW, CRANE_PATH])
     ids = [each for found in own.values() for each in found]
@@ -188,16 +188,16 @@ def test_vectors_of_unsaved_text_are_compared(
 
 def test_filters_apply_to_unsaved_text(editor: OverlaidReader, typing: Type) -> None:
     typing()
-    python = editor.admitted(ChunkFilter(languages=("python",), paths=("src/harbour/",)), never)
+    python = editor.admitted(ChunkFilter(languages=("python",), paths=("src/harbour/",)))
     assert python is not None
     assert (np.diff(python) > 0).all()
     own = [each for found in editor.chunk_ids([NEW, CRANE_PATH]).values() for each in found]
     assert set(own) <= set(python.tolist())
-    passing = found_words.passing_chunks(editor, ChunkFilter(paths=("src/harbour/",)), never)
+    passing = found_words.passing_chunks(editor, ChunkFilter(paths=("src/harbour/",)))
     assert passing is not None
     assert not set(paths(editor, passing)) & {GONE}
     go = ChunkFilter(languages=("go",))
-    assert hits(editor, editor.keywords(["sluice"], WEIGHTS, MOST, go, never)) == []
+    assert hits(editor, editor.keywords(["sluice"], WEIGHTS, MOST, go)) == []
     assert hits(editor, editor.defining(["handler"], MOST, go)) == ["fleet/main.go"]
     assert editor.containing(Literal("E9999"), MOST, go, Deadline(never)).hits == ()
     assert NEW in paths(editor, editor.leading_chunks([NEW, GONE, "LICENSE"], 1, ALL))
@@ -213,9 +213,9 @@ def test_hidden_chunks_do_not_count_towards_limits(
     order = [subject.place(chunk)[0] for chunk in ranked]
     typing(dict.fromkeys(order[:4], "x = 1\n"))
     assert hits(editor, editor.defining(["handler"], 2, ALL)) == order[4:]
-    assert {each.path for each in editor.definitions(["handler"], 2, 2, never)} == set(order[4:])
+    assert {each.path for each in editor.definitions(["handler"], 2, 2)} == set(order[4:])
     typing({path: text for path, text in TEXTS.items() if path in order} | {"src/pilots.py": "x = 1\n"})
-    shallow = editor.keywords(["ships", "shallow"], WEIGHTS, 3, ALL, never)
+    shallow = editor.keywords(["ships", "shallow"], WEIGHTS, 3, ALL)
     assert len(shallow) == 3
     matches = editor.containing(Literal("ships"), 3, ALL, Deadline(never))
     assert len(matches.hits) == 3
@@ -230,9 +230,9 @@ def test_hidden_definitions_do_not_make_a_name_too_frequent(editor: OverlaidRead
 def test_limits_apply_to_saved_and_unsaved_text_together(editor: OverlaidReader, typing: Type) -> None:
     typing()
     assert len(editor.defining(["handler"], 3, ALL)) == 3
-    assert len(editor.definitions(["handler"], 3, MOST, never)) == 3
-    assert len(editor.definitions(["handler", "lift"], MOST, 2, never)) == 4
-    found = editor.definitions(["lift", "handler"], MOST, MOST, never)
+    assert len(editor.definitions(["handler"], 3, MOST)) == 3
+    assert len(editor.definitions(["handler", "lift"], MOST, 2)) == 4
+    found = editor.definitions(["lift", "handler"], MOST, MOST)
     assert [each.name.lower() for each in found] == ["lift"] * 2 + ["handler"] * 6
 
 
@@ -255,16 +255,16 @@ def test_closed_documents_return_to_their_saved_text(
     assert not editor.has_unsaved
     assert editor.page(CRANE_PATH) == subject.reader.page(CRANE_PATH)
     assert editor.page(NEW) == []
-    assert editor.keywords(["sluice"], WEIGHTS, 5, ALL, never) == []
-    assert {each.path for each in editor.definitions(["tide_level"], MOST, MOST, never)} == {GONE}
+    assert editor.keywords(["sluice"], WEIGHTS, 5, ALL) == []
+    assert {each.path for each in editor.definitions(["tide_level"], MOST, MOST)} == {GONE}
     assert set(editor.chunks(replaced)) in (set(), set(replaced))
 
 
 def test_file_queries_include_unsaved_files(editor: OverlaidReader, typing: Type) -> None:
     typing()
-    assert file_queries.files_by_path(editor, "sluice", MOST, never) == [NEW]
-    assert file_queries.files_at(editor, ["sluice.py"], MOST, never) == [NEW]
-    assert file_queries.files_called(editor, {"sluice"}, never) == [NEW]
+    assert file_queries.files_by_path(editor, "sluice", MOST) == [NEW]
+    assert file_queries.files_at(editor, ["sluice.py"], MOST) == [NEW]
+    assert file_queries.files_called(editor, {"sluice"}) == [NEW]
     assert file_queries.has_below(editor, NEW)
     assert "sluice.py" in file_queries.names_in(editor, "src/harbour")
     assert relations.same_stem(editor, "web/sluice.ts") == [NEW]
@@ -284,5 +284,5 @@ def test_hostile_text_can_be_typed(editor: OverlaidReader, typing: Type) -> None
     })  # fmt: skip
     assert editor.page("src/nul.py") == []
     assert editor.page("src/empty.py") == []
-    assert hits(editor, editor.keywords(["zzlone"], WEIGHTS, 5, ALL, never)) == ["src/surrogate.py"]
+    assert hits(editor, editor.keywords(["zzlone"], WEIGHTS, 5, ALL)) == ["src/surrogate.py"]
     assert hits(editor, editor.defining(["zzquote"], 5, ALL)) == ["src/quote'\".py"]

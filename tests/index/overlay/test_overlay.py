@@ -30,7 +30,7 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import MAX_NEIGHBOURS
 from cairn.index.reader.records import ColumnWeights, Hit, StoredChunk
 from cairn.index.sqlite.sqlite_reader import SqliteReader
-from cairn.index.store.deadline import Deadline, never
+from cairn.index.store.deadline import Deadline, ended_by, never
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.vector_intake import VectorIntake
 from cairn.settings.tree import EmbeddingSettings, IndexSettings, Settings
@@ -101,18 +101,18 @@ class Desk:
         return [stored[hit.chunk_id] for hit in hits]
 
     def words(self, *words: str, limit: int = 10, only: ChunkFilter = ALL) -> list[str]:
-        return [s.path for s in self.stored(self.reader.keywords(words, WEIGHTS, limit, only, never))]
+        return [s.path for s in self.stored(self.reader.keywords(words, WEIGHTS, limit, only))]
 
     def defining(self, *names: str) -> list[str]:
         return [s.path for s in self.stored(self.reader.defining(names, 10, ALL))]
 
     def meaning(self, word: str, limit: int = 1, only: ChunkFilter = ALL) -> list[str]:
         vector = self.table.embed_int8([word], 10)[0]
-        return [s.path for s in self.stored(self.reader.nearest_static(vector, limit, only, never))]
+        return [s.path for s in self.stored(self.reader.nearest_static(vector, limit, only))]
 
     def scores(self, path: str, words: Sequence[str], weights: ColumnWeights) -> list[float]:
         """Return the scores of the chunks of a file, in its order."""
-        hits = {hit.chunk_id: hit.score for hit in self.reader.keywords(words, weights, 1_000, ALL, never)}
+        hits = {hit.chunk_id: hit.score for hit in self.reader.keywords(words, weights, 1_000, ALL)}
         return [hits[stored.id] for stored in self.reader.page(path) if stored.id in hits]
 
 
@@ -192,7 +192,7 @@ def test_a_new_document_belongs_to_its_project(desk: Desk) -> None:
 def test_new_documents_have_important_names(desk: Desk) -> None:
     desk.type("lamps.py", "def kindle():\n    return 1\n")
     desk.type("ships.py", "def unload():\n    return 1\n")
-    found = important_names(desk.reader, 10, never)
+    found = important_names(desk.reader, 10)
     assert [(name.path, name.name) for name in found] == [("lamps.py", "kindle"), ("ships.py", "unload")]
 
 
@@ -226,10 +226,10 @@ def test_path_queries_rank_saved_and_unsaved_files_alike(desk: Desk) -> None:
     desk.type("lamps/lighthouse.py", "def kindle():\n    return 1\n")
     desk.type("ships.py", SHIPS + "# changed\n")
     for fragment in ("lamps/lighthouse.py", "ships.py"):
-        (found,) = files_at(desk.reader, [fragment], 5, never)
+        (found,) = files_at(desk.reader, [fragment], 5)
         assert found == fragment
-    assert files_at(desk.reader, ["*.py"], 1, never) == ["ships.py"]
-    assert files_by_path(desk.reader, '"ship" OR "lighthouse"', 5, never) == [
+    assert files_at(desk.reader, ["*.py"], 1) == ["ships.py"]
+    assert files_by_path(desk.reader, '"ship" OR "lighthouse"', 5) == [
         "ships.py",
         "lamps/lighthouse.py",
     ]
@@ -358,9 +358,9 @@ def test_counting_words_ends_at_the_deadline(desk: Desk) -> None:
     words = [f"berth{n}" for n in range(500)]
     desk.save("berths.md", "# Berths\n\n" + " ".join(words))
     desk.index()
-    with pytest.raises(OutOfTimeError):
-        desk.reader.statistics(words, Deadline(never, 0.0))
-    assert set(desk.reader.statistics(words, Deadline(never)).frequencies) == {1}
+    with pytest.raises(OutOfTimeError), ended_by(Deadline(never, 0.0)):
+        desk.reader.statistics(words)
+    assert set(desk.reader.statistics(words).frequencies) == {1}
 
 
 def test_unsaved_text_is_found_without_an_index(tmp_path: Path) -> None:
@@ -369,7 +369,7 @@ def test_unsaved_text_is_found_without_an_index(tmp_path: Path) -> None:
     reader = OverlaidReader(SqliteReader(tmp_path / "no data"), overlay)
     overlay.changed("a.md", "# Sluice\n\nIt opens.\n")
     reader.show_unsaved()
-    (hit,) = reader.keywords(["sluice"], WEIGHTS, 5, ALL, never)
+    (hit,) = reader.keywords(["sluice"], WEIGHTS, 5, ALL)
     assert hit.score > 0
     assert reader.chunks([hit.chunk_id])[hit.chunk_id].path == "a.md"
     overlay.close()
@@ -429,11 +429,11 @@ def test_threads_see_complete_documents_during_changes(desk: Desk) -> None:
                 page = "".join(stored.chunk.text for stored in desk.reader.page("guide.md"))
                 if page not in versions:
                     problems.append(page)
-            hits = desk.reader.keywords(["rope", "crane"], WEIGHTS, 20, ALL, never)
+            hits = desk.reader.keywords(["rope", "crane"], WEIGHTS, 20, ALL)
             if not hits:
                 problems.append("nothing found")
             desk.reader.chunks(hit.chunk_id for hit in hits)
-            desk.reader.nearest_static(vector, 5, ALL, never)
+            desk.reader.nearest_static(vector, 5, ALL)
             desk.reader.static_similarities([hit.chunk_id for hit in hits], vector)
         return problems
 
@@ -459,7 +459,7 @@ def test_found_chunks_stay_readable_after_a_change(desk: Desk) -> None:
     ]
     for change in changes:
         desk.type("ships.py", SHIPS + "# sluice\n")
-        hits = desk.reader.keywords(["sluice"], WEIGHTS, 5, ALL, never)
+        hits = desk.reader.keywords(["sluice"], WEIGHTS, 5, ALL)
         change()
         (stored,) = desk.stored(hits)
         assert stored.chunk.text == SHIPS + "# sluice\n"

@@ -21,7 +21,7 @@ from cairn.index.postgres import postgres_reader as postgres_reader
 from cairn.index.postgres.postgres_reader import PostgresReader, VectorCache
 from cairn.index.postgres.transactions import Begun, Reads, SingleReads
 from cairn.index.sqlite.sqlite_reader import SqliteReader
-from cairn.index.store.deadline import never
+from cairn.index.store.deadline import ended_by
 from cairn.index.vectors.codes import BLOCK
 from cairn.team.trial import LocalServer
 
@@ -119,10 +119,10 @@ def test_cancelled_query_does_not_wait_for_vectors(harbour: Harbour) -> None:
     kept, memory, may_begin = VectorCache(read_behind_from=1), harbour.first.memory, threading.Event()
     reads = Counted(harbour.first.reads, may_begin.wait)
     assert kept.of(memory, reads) is None
-    with pytest.raises(QueryCancelledError):
-        kept.of(memory, reads, lambda: True)
+    with pytest.raises(QueryCancelledError), ended_by(lambda: True):
+        kept.of(memory, reads, waits=True)
     may_begin.set()
-    assert kept.of(memory, reads, never) is not None
+    assert kept.of(memory, reads, waits=True) is not None
     assert reads.count == 1
 
 
@@ -130,6 +130,6 @@ def test_cancelled_query_does_not_wait_for_vectors(harbour: Harbour) -> None:
 @pytest.mark.parametrize("fail", [gone, broken])
 def test_database_compares_where_vectors_cannot_be_read(harbour: Harbour, fail: Callable[[], None]) -> None:
     kept, reads = VectorCache(read_behind_from=1), Counted(harbour.first.reads, fail)
-    assert kept.of(harbour.first.memory, reads, never) is None
-    assert kept.of(harbour.first.memory, reads, never) is None
+    assert kept.of(harbour.first.memory, reads) is None
+    assert kept.of(harbour.first.memory, reads) is None
     assert reads.count == 1

@@ -21,7 +21,7 @@ from cairn.index.queries.file_queries import (
 )
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.sqlite_reader import SqliteReader
-from cairn.index.store.deadline import never
+from cairn.index.store.deadline import ended_by, never
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 
 FILES = dict.fromkeys(
@@ -54,22 +54,22 @@ def writer(writer: IndexWriter) -> IndexWriter:
 
 def test_words_of_names_outrank_words_of_folders(writer: IndexWriter, reader: IndexReader) -> None:
     writer.write([indexed("crane/other.py", "x = 1\n")], ())
-    assert files_by_path(reader, '"crane"', 10, never) == ["src/port/crane.py", "crane/other.py"]
-    assert files_by_path(reader, '"crane"', 1, never) == ["src/port/crane.py"]
+    assert files_by_path(reader, '"crane"', 10) == ["src/port/crane.py", "crane/other.py"]
+    assert files_by_path(reader, '"crane"', 1) == ["src/port/crane.py"]
 
 
 def test_deleted_files_are_not_found(writer: IndexWriter, reader: IndexReader) -> None:
     writer.write((), ["src/port/crane.py"])
-    assert files_by_path(reader, '"crane"', 10, never) == []
+    assert files_by_path(reader, '"crane"', 10) == []
     writer.write([indexed("src/tide.py", "x = 1\n")], ())  # reuses the free row
-    assert files_by_path(reader, '"crane"', 10, never) == []
-    assert files_by_path(reader, '"tide"', 10, never) == ["src/tide.py"]
+    assert files_by_path(reader, '"crane"', 10) == []
+    assert files_by_path(reader, '"tide"', 10) == ["src/tide.py"]
 
 
 def test_cancelled_queries_raise(writer: IndexWriter, reader: IndexReader) -> None:
     writer.write([indexed(f"many/moor{n}.py", "x = 1\n") for n in range(1_000)], ())
-    with pytest.raises(QueryCancelledError):
-        files_by_path(reader, '"many"', 10, lambda: True)
+    with pytest.raises(QueryCancelledError), ended_by(lambda: True):
+        files_by_path(reader, '"many"', 10)
 
 
 # --- pieces of paths -------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ def test_cancelled_queries_raise(writer: IndexWriter, reader: IndexReader) -> No
 def test_files_are_found_by_pieces_of_their_paths(
     reader: IndexReader, fragments: Sequence[str], found: list[str]
 ) -> None:
-    assert files_at(reader, fragments, 20, never) == found
+    assert files_at(reader, fragments, 20) == found
 
 
 @given(
@@ -121,7 +121,7 @@ def test_every_file_is_found_by_its_path(writer: IndexWriter, reader: IndexReade
     whole = f"any/{path}/file.py"
     writer.write([indexed(whole, "x = 1\n")], ())
     for fragment in (whole, f"{path}/file.py", f"/home/ada/{whole}"):
-        assert whole in files_at(reader, [fragment], 1000, never)
+        assert whole in files_at(reader, [fragment], 1000)
     writer.write((), [whole])
 
 
@@ -130,7 +130,7 @@ def test_every_file_is_found_by_its_path(writer: IndexWriter, reader: IndexReade
 
 class Project(IndexedRepository):
     def about(self, match: str) -> list[str]:
-        return best_by_file(files_by_subjects(SqliteReader(self.writer.folder), match, never), 10)
+        return best_by_file(files_by_subjects(SqliteReader(self.writer.folder), match), 10)
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
 from cairn.index.sqlite import word_memory as postings_module
 from cairn.index.sqlite.sqlite_reader import SqliteReader
-from cairn.index.store.deadline import never
 from cairn.index.store.writer import IndexWriter
 
 EVERYTHING = ChunkFilter()
@@ -28,7 +27,7 @@ FILES = {
 
 
 def found(reader: IndexReader, *words: str, most: int = 1_000) -> FoundWords:
-    return find_words(reader, [(word,) for word in words], most, never)
+    return find_words(reader, [(word,) for word in words], most)
 
 
 def ids_of(reader: IndexReader, path: str) -> list[int]:
@@ -42,7 +41,7 @@ def test_scores_of_single_occurrences_equal_those_of_fts5(
 ) -> None:
     monkeypatch.setattr(postings_module, "COUNTED", counted)
     weights = ColumnWeights(symbol=2.5)
-    hits = reader.keywords([word], weights, 10, EVERYTHING, never)
+    hits = reader.keywords([word], weights, 10, EVERYTHING)
     mine = found(reader, word)
     assert mine.best(10).tolist() == [hit.chunk_id for hit in hits]
     best = np.array([hit.chunk_id for hit in hits])
@@ -66,7 +65,7 @@ def test_frequent_words_score_higher(reader: IndexReader) -> None:
 
 
 def test_words_that_count_as_one_add_up(reader: IndexReader) -> None:
-    together = find_words(reader, [("rope", "moored")], 1_000, never)
+    together = find_words(reader, [("rope", "moored")], 1_000)
     apart = {*found(reader, "rope").best(10).tolist(), *found(reader, "moored").best(10).tolist()}
     assert len(together.words) == 1
     assert set(together.best(10).tolist()) == apart

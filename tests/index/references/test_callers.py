@@ -30,7 +30,7 @@ def opened(tmp_path: Path) -> Iterator[Open]:
 
 
 def graph(folder: IndexedFolder) -> ReferenceGraph:
-    return ReferenceGraph(folder.reader, lambda: False)
+    return ReferenceGraph(folder.reader)
 
 
 def callers(folder: IndexedFolder, symbol: str, path: str = "") -> Edges:
@@ -309,7 +309,7 @@ def test_a_name_in_too_many_files_is_not_looked_up(opened: Open) -> None:
     one = "def moor(ship):\n    return tie(ship)\n\n\ndef tie(ship):\n    return ship\n"
     folder = opened({f"port_{n}.py": one.replace("tie", f"tie_{n}") for n in range(3)})
     for most, found in ((3, 3), (2, 0)):
-        references = ReferenceGraph(folder.reader, lambda: False, most)
+        references = ReferenceGraph(folder.reader, most)
         assert functions_of(references.callers(references.named("tie_0"), 100)) == {"port_0.py moor"}
         assert len(references.named("moor")) == found
 

@@ -14,7 +14,6 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import KeywordCounts
 from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.sqlite.word_memory import count_rows
-from cairn.index.store.deadline import never
 from cairn.index.store.meta import raise_generation
 from cairn.index.store.writer import IndexWriter
 
@@ -39,7 +38,7 @@ def write(writer: IndexWriter, start: int, end: int) -> None:
 
 
 def count(reader: IndexReader, *words: str, bound: int = 1000, table: str = "chunks_fts") -> KeywordCounts:
-    return count_rows(reader, table, words, bound, never)
+    return count_rows(reader, table, words, bound)
 
 
 def test_rows_are_counted_up_to_the_bound(reader: IndexReader) -> None:

@@ -10,7 +10,7 @@ import pytest
 from cairn.errors import QueryCancelledError
 from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store import deadline as module
-from cairn.index.store.deadline import Deadline, cancelled_by, check_cancelled, never
+from cairn.index.store.deadline import Deadline, check_end, ended_by, never
 from cairn.startup.figures import part_of_request
 
 
@@ -45,7 +45,7 @@ def test_cancelled_query_ends() -> None:
 
 def test_cancelled_request_reads_no_index(reader: SqliteReader) -> None:
     is_cancelled = False
-    with cancelled_by(lambda: is_cancelled):
+    with ended_by(lambda: is_cancelled):
         assert not reader.facts().complete
         is_cancelled = True
         with pytest.raises(QueryCancelledError):
@@ -55,9 +55,9 @@ def test_cancelled_request_reads_no_index(reader: SqliteReader) -> None:
 
 def test_cancelling_a_request_ends_its_work_in_other_threads() -> None:
     with ThreadPoolExecutor(1) as threads:
-        with cancelled_by(lambda: True):
-            part = threads.submit(part_of_request(check_cancelled))
-        apart = threads.submit(check_cancelled)
+        with ended_by(lambda: True):
+            part = threads.submit(part_of_request(check_end))
+        apart = threads.submit(check_end)
         with pytest.raises(QueryCancelledError):
             part.result()
         apart.result()

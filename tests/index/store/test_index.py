@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
 from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store import database as database_module
-from cairn.index.store.deadline import never
+from cairn.index.store.deadline import ended_by
 from cairn.index.store.writer import IndexedFile, IndexWriter
 from cairn.index.vectors.vector_store import VectorStore
 
@@ -31,7 +32,7 @@ EVEN = ColumnWeights()
 
 
 def paths(reader: IndexReader, *words: str, only: ChunkFilter = ALL) -> list[str]:
-    hits = reader.keywords(words, EVEN, 10, only, never)
+    hits = reader.keywords(words, EVEN, 10, only)
     stored = reader.chunks(hit.chunk_id for hit in hits)
     return [stored[hit.chunk_id].path for hit in hits]
 
@@ -53,8 +54,8 @@ GUIDE = indexed("docs/guide.md", "# Routing\n\nRoutes connect a path with a view
 
 
 def test_reader_without_an_index_finds_nothing(reader: IndexReader) -> None:
-    assert reader.keywords(["x"], EVEN, 10, ALL, never) == []
-    assert reader.nearest_static(QUERY, 10, ALL, never) == []
+    assert reader.keywords(["x"], EVEN, 10, ALL) == []
+    assert reader.nearest_static(QUERY, 10, ALL) == []
     assert (reader.chunks([1]), reader.page("a"), reader.generation()) == ({}, [], 0)
     assert not reader.facts().complete
 
@@ -71,9 +72,10 @@ def test_keywords_find_only_new_words_of_a_replaced_file(writer: IndexWriter, re
 
 def test_cancelled_statement_ends(writer: IndexWriter, reader: IndexReader) -> None:
     writer.write([indexed(f"f{n}.md", "word " * 300) for n in range(1_200)], ())
-    with pytest.raises(QueryCancelledError):
-        reader.keywords(["word"], EVEN, 10, ALL, lambda: True)
-    assert reader.keywords(["word"], EVEN, 10, ALL, never)
+    looks = itertools.count()  # The first look is before the statement.
+    with pytest.raises(QueryCancelledError), ended_by(lambda: next(looks) > 0):
+        reader.keywords(["word"], EVEN, 10, ALL)
+    assert reader.keywords(["word"], EVEN, 10, ALL)
 
 
 def test_every_change_increments_the_generation(writer: IndexWriter, reader: IndexReader) -> None:
@@ -169,7 +171,7 @@ def test_changed_file_is_stored_like_a_new_one(versions: list[list[str]]) -> Non
             writer.write([file], ())
             assert tuple(stored.chunk for stored in reader.page("port.md")) == file.chunks
             for name in {name for names in versions for name in names}:
-                assert len(reader.keywords([name], EVEN, 50, ALL, never)) == names.count(name)
+                assert len(reader.keywords([name], EVEN, 50, ALL)) == names.count(name)
             assert violated_invariants(writer.db, reader.facts().chunks) == []
         writer.close()
 

@@ -58,11 +58,11 @@ class Index:
 
     def answers(self) -> list[list[Hit]]:
         queries = [made_up_int8(word) for word in ("ship", "rope", "tide")]
-        return [self.reader.nearest_static(vector, 50, ALL, never) for vector in queries]
+        return [self.reader.nearest_static(vector, 50, ALL) for vector in queries]
 
     def found(self, word: str) -> set[str]:
         """The paths of the chunks with the word."""
-        hits = self.reader.keywords([word], ColumnWeights(), 5, ALL, never)
+        hits = self.reader.keywords([word], ColumnWeights(), 5, ALL)
         return {stored.path for stored in self.reader.chunks(hit.chunk_id for hit in hits).values()}
 
 

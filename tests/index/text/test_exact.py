@@ -33,7 +33,7 @@ from cairn.index.reader.word_list import (
     stable_part,
 )
 from cairn.index.sqlite.sqlite_reader import SqliteReader
-from cairn.index.store.deadline import Deadline, never
+from cairn.index.store.deadline import Deadline, ended_by, never
 from cairn.index.store.keyword_columns import operator_words
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.protocol.search_messages import ChunkType
@@ -222,11 +222,12 @@ def test_a_passed_deadline_returns_the_hits_so_far(
 
 def test_keyword_queries_distinguish_timeout_and_cancellation(many: IndexReader) -> None:
     words = [f"word_{n}" for n in range(1_000)]
-    with pytest.raises(OutOfTimeError):
-        many.keywords(words, ColumnWeights(), 10, ALL, Deadline(never, 0.0))
-    with pytest.raises(QueryCancelledError):
-        many.keywords(words, ColumnWeights(), 10, ALL, Deadline(lambda: True, 0.0))
-    assert many.keywords(words, ColumnWeights(), 10, ALL, Deadline(never, 60_000.0))
+    with pytest.raises(OutOfTimeError), ended_by(Deadline(never, 0.0)):
+        many.keywords(words, ColumnWeights(), 10, ALL)
+    with pytest.raises(QueryCancelledError), ended_by(Deadline(lambda: True, 0.0)):
+        many.keywords(words, ColumnWeights(), 10, ALL)
+    with ended_by(Deadline(never, 60_000.0)):
+        assert many.keywords(words, ColumnWeights(), 10, ALL)
 
 
 # --- any text ---------------------------------------------------------------------------------------

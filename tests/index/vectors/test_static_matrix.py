@@ -22,7 +22,7 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import Hit
 from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.database import Maintenance
-from cairn.index.store.deadline import Deadline, never
+from cairn.index.store.deadline import Deadline, ended_by, never
 from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexWriter
@@ -93,7 +93,7 @@ class Desk:
         return [ids[place] for place in np.argsort(distances, kind="stable")[:limit]]
 
     def found(self, query: Int8, limit: int = 20, only: ChunkFilter = ALL) -> list[int]:
-        hits = self.reader.nearest_static(query, limit, only, never)
+        hits = self.reader.nearest_static(query, limit, only)
         assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))
         return [hit.chunk_id for hit in hits]
 
@@ -157,7 +157,7 @@ def test_matrix_finds_what_sqlite_vec_finds(desk: Desk, monkeypatch: pytest.Monk
     for query in vectors(10, seed=99):
 
         def ask(reader: IndexReader, query: Int8 = query) -> list[Hit]:
-            return reader.nearest_static(query, 200, ALL, never)
+            return reader.nearest_static(query, 200, ALL)
 
         found = ask(desk.reader)
         assert_same(found, by_sqlite_vec(desk, monkeypatch, ask))
@@ -244,8 +244,8 @@ def test_filters_allow_what_sqlite_vec_allows(
     desk.write("a.py", 60)
     desk.write("b.py", 9, "tide")
     for _ in range(2):  # the second time from the cache of filters
-        found = desk.reader.nearest_static(query, 30, only, never)
-        expected = by_sqlite_vec(desk, monkeypatch, lambda r: r.nearest_static(query, 30, only, never))
+        found = desk.reader.nearest_static(query, 30, only)
+        expected = by_sqlite_vec(desk, monkeypatch, lambda r: r.nearest_static(query, 30, only))
         assert_same(found, expected)
 
 
@@ -387,7 +387,7 @@ def test_threads_search_while_the_index_changes(
     def ask() -> None:
         while not done.is_set():
             try:
-                hits = desk.reader.nearest_static(query, 30, ALL, never)
+                hits = desk.reader.nearest_static(query, 30, ALL)
                 if len({hit.chunk_id for hit in hits}) != 30 or hits[0].chunk_id != stays:
                     problems.append(hits)
                 if stays not in desk.reader.static_similarities([stays, 5], query):
@@ -457,8 +457,8 @@ def test_query_waits_for_many_rows_to_its_deadline(
     matrix = desk.reader.memory.matrix = StaticMatrix()
     with matrix._reading:  # as if reading took long
         assert desk.rows() is None
-        with pytest.raises(OutOfTimeError):
-            desk.reader.nearest_static(query, 5, ALL, Deadline(never, ms=20))
+        with pytest.raises(OutOfTimeError), ended_by(Deadline(never, ms=20)):
+            desk.reader.nearest_static(query, 5, ALL)
     assert desk.found(query, 5) == desk.expected(query, 5)
     before = desk.rows()
     assert before is not None, "the rows were read while the query waited"
@@ -536,8 +536,8 @@ def test_query_past_its_deadline_is_not_computed(
     desk: Desk, deadline: Deadline, error: type[Exception]
 ) -> None:
     desk.give(range(1, 50))
-    with pytest.raises(error):
-        desk.reader.nearest_static(vectors(1, seed=3)[0], 5, ALL, deadline)
+    with pytest.raises(error), ended_by(deadline):
+        desk.reader.nearest_static(vectors(1, seed=3)[0], 5, ALL)
 
 
 # --- the model's vectors ---------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from cairn.embedding.packaged import PackagedModel
 from cairn.index.indexing.folder_state import Progress
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.sqlite.sqlite_reader import SqliteReader
-from cairn.index.store.deadline import never
 from cairn.index.store.meta import static_key
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexedFile, IndexWriter
@@ -192,7 +191,7 @@ def test_save_gets_vectors_immediately(fast_desk: Desk) -> None:
     )
     assert desk.writer.facts().static_queued == 0
     query = small_table().embed_int8(["tide"], 8)[0]
-    hits = SqliteReader(desk.writer.folder).nearest_static(query, 2, ALL, never)
+    hits = SqliteReader(desk.writer.folder).nearest_static(query, 2, ALL)
     assert [hit.chunk_id for hit in hits] == ids[::-1]
 
 

@@ -65,9 +65,7 @@ class FolderWithPassages(IndexedFolder):
         return searcher
 
     def _searcher(self, meaning: Meaning | None) -> IndexedSearcher:
-        return IndexedSearcher(
-            [self.uri], [self.reader], meaning, self.settings.search, lambda: False, {}, everywhere=True
-        )
+        return IndexedSearcher([self.uri], [self.reader], meaning, self.settings.search, {}, everywhere=True)
 
     def shown(self, passage: Passage) -> str:
         """Return the lines of the passage in the index."""

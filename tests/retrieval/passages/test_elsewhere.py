@@ -63,7 +63,7 @@ def elsewhere(
     folder: FolderWithPassages, shown: Sequence[Lines] = SHOWN, question: str = QUESTION
 ) -> dict[str, NamedLines]:
     passages = folder.passages(question)
-    found = Elsewhere([folder.reader], folder.outlines(passages), lambda: False).places(passages, shown)
+    found = Elsewhere([folder.reader], folder.outlines(passages)).places(passages, shown)
     assert len({each.lines for each in found}) == len(found)
     return {each.title: each for each in found}
 

@@ -30,7 +30,7 @@ from cairn.index.reader.records import (
     StoredChunk,
     outline,
 )
-from cairn.index.store.deadline import Cancelled, Deadline
+from cairn.index.store.deadline import Deadline
 from cairn.index.store.meta import Facts
 
 if TYPE_CHECKING:
@@ -78,13 +78,13 @@ class OverlaidReader(IndexReader):
     def identity(self) -> object:
         return self._saved.identity()
 
-    def word_counts(self, texts: Iterable[str], bound: int, cancelled: Cancelled) -> KeywordCounts:
-        return self._saved.word_counts(texts, bound, cancelled)
+    def word_counts(self, texts: Iterable[str], bound: int) -> KeywordCounts:
+        return self._saved.word_counts(texts, bound)
 
-    def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
-        found = self._saved.postings(texts, cancelled)
+    def postings(self, texts: Mapping[str, int]) -> dict[str, Postings]:
+        found = self._saved.postings(texts)
         for unsaved in self.sources[1:]:
-            here = unsaved.postings(dict.fromkeys(found, 0), cancelled)
+            here = unsaved.postings(dict.fromkeys(found, 0))
             found = {
                 text: each.with_unsaved(here[text]) if text in here else each for text, each in found.items()
             }
@@ -102,19 +102,18 @@ class OverlaidReader(IndexReader):
         weights: ColumnWeights,
         limit: int,
         only: ChunkFilter,
-        cancelled: Cancelled,
     ) -> list[Hit]:
         with self.overlay.shown() as (unsaved, hidden):
-            found = unsaved.occurrences(words, only, cancelled) if unsaved else []
-        hits = self._saved.keywords(words, weights, limit, _without(only, hidden), cancelled)
+            found = unsaved.occurrences(words, only) if unsaved else []
+        hits = self._saved.keywords(words, weights, limit, _without(only, hidden))
         if not found:
             return hits
         # Counting a frequent word takes long, so other threads may already read the unsaved text meanwhile.
-        scores = score(found, self._saved.statistics(words, cancelled), astuple(weights))
+        scores = score(found, self._saved.statistics(words), astuple(weights))
         return _merged(hits, list(starmap(Hit, ((-chunk, value) for chunk, value in scores.items()))), limit)
 
-    def statistics(self, words: Sequence[str], cancelled: Cancelled) -> Statistics:
-        return self._saved.statistics(words, cancelled)
+    def statistics(self, words: Sequence[str]) -> Statistics:
+        return self._saved.statistics(words)
 
     def absent(self, words: Sequence[str]) -> list[str]:
         left = list(words)
@@ -143,13 +142,13 @@ class OverlaidReader(IndexReader):
         there = self._saved.containing(literal, limit, _without(only, hidden), deadline, far)
         return best_first([*there.hits, *_renumbered(here.hits)], cut=here.cut or there.cut)
 
-    def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
+    def admitted(self, only: ChunkFilter) -> Ids | None:
         import numpy as np  # opening a workspace does not need it
 
-        found = self._saved.admitted(only, cancelled)
+        found = self._saved.admitted(only)
         if found is None:
             return None
-        here = [unsaved.admitted(only, cancelled) for unsaved in self.sources[1:]]
+        here = [unsaved.admitted(only) for unsaved in self.sources[1:]]
         return np.concatenate([*(-ids[::-1] for ids in here if ids is not None), found])
 
     def chunks_in(self, paths: Sequence[str]) -> Ids:
@@ -208,12 +207,8 @@ class OverlaidReader(IndexReader):
     def members(self, owner: str, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
         return self._hits(only, limit, lambda source, passing: source.members(owner, names, limit, passing))
 
-    def definitions(
-        self, names: Sequence[str], most: int, of_each: int, cancelled: Cancelled
-    ) -> list[FoundName]:
-        found = self._names(
-            lambda source, spare: source.definitions(names, most + spare, of_each + spare, cancelled)
-        )
+    def definitions(self, names: Sequence[str], most: int, of_each: int) -> list[FoundName]:
+        found = self._names(lambda source, spare: source.definitions(names, most + spare, of_each + spare))
         if not self.has_unsaved:
             return found
         wanted = Counter(name.lower() for name in names)
@@ -226,23 +221,19 @@ class OverlaidReader(IndexReader):
                 kept.append(each)
         return sorted(kept, key=lambda each: order.get(each.name.lower(), len(order)))[:most]
 
-    def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
+    def names_matching(self, first: str, pattern: str) -> list[str]:
         found: dict[str, str] = {}
         for source in self.sources:
-            for name in source.names_matching(first, pattern, cancelled):
+            for name in source.names_matching(first, pattern):
                 found.setdefault(name.lower(), name)
         return list(found.values())
 
     def symbols_at(self, paths: Sequence[str]) -> list[tuple[int, str]]:
         return self._symbols(lambda source: source.symbols_at(paths))
 
-    def symbols_with_words(
-        self, words: Sequence[str], limit: int, cancelled: Cancelled
-    ) -> list[tuple[int, str]]:
+    def symbols_with_words(self, words: Sequence[str], limit: int) -> list[tuple[int, str]]:
         spare = len(self.hidden)
-        return self._symbols(lambda source: source.symbols_with_words(words, limit + spare, cancelled))[
-            :limit
-        ]
+        return self._symbols(lambda source: source.symbols_with_words(words, limit + spare))[:limit]
 
     def symbol_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:
         found: dict[int, PackedTable] = {}
@@ -250,12 +241,8 @@ class OverlaidReader(IndexReader):
             found.update((sign * each, table) for each, table in source.symbol_tables(wanted).items())
         return found
 
-    def nearest_static(
-        self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
-    ) -> list[Hit]:
-        return self._hits(
-            only, limit, lambda source, passing: source.nearest_static(vector, limit, passing, cancelled)
-        )
+    def nearest_static(self, vector: NDArray[np.int8], limit: int, only: ChunkFilter) -> list[Hit]:
+        return self._hits(only, limit, lambda source, passing: source.nearest_static(vector, limit, passing))
 
     def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
         if not self.has_unsaved:

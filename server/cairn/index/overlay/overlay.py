@@ -27,7 +27,6 @@ from cairn.index.reader.filters import ChunkFilter, passes
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.index.sqlite.sqlite_reader import SqliteReader
-from cairn.index.store.deadline import Cancelled
 from cairn.index.store.meta import Facts, static_key
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.index.vectors.vector_intake import VectorIntake
@@ -82,11 +81,11 @@ class UnsavedReader(SqliteReader):
         self._reading_lock = using
 
     @contextmanager
-    def reading(self, cancelled: Cancelled | None = None) -> Iterator[apsw.Connection]:
-        with self._reading_lock, super().reading(cancelled) as db:
+    def reading(self) -> Iterator[apsw.Connection]:
+        with self._reading_lock, super().reading() as db:
             yield db
 
-    def occurrences(self, words: Sequence[str], only: ChunkFilter, cancelled: Cancelled) -> list[Occurrences]:
+    def occurrences(self, words: Sequence[str], only: ChunkFilter) -> list[Occurrences]:
         """Return where the words occur in every chunk that contains any of them."""
         if not words:
             return []
@@ -95,14 +94,13 @@ class UnsavedReader(SqliteReader):
             f"""SELECT rowid, {OCCURRENCES}(chunks_fts) FROM chunks_fts
                 WHERE chunks_fts MATCH ? AND {condition}""",
             (any_of(words), *values),
-            cancelled,
         )
         return [Occurrences(chunk, *json.loads(found)) for chunk, found in rows]
 
-    def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
+    def postings(self, texts: Mapping[str, int]) -> dict[str, Postings]:
         from cairn.index.sqlite.word_memory import read_postings
 
-        with self.reading(cancelled) as db:
+        with self.reading() as db:
             return {text: read_postings(db, text, rows) for text, rows in texts.items()}
 
     def columns(self) -> ChunkColumns:
@@ -111,7 +109,7 @@ class UnsavedReader(SqliteReader):
         with self.reading() as db:
             return ChunkArrays().columns(db, None)
 
-    def _static_rows(self, db: apsw.Connection, facts: Facts, deadline: Cancelled | None = None) -> None:
+    def _static_rows(self, db: apsw.Connection, facts: Facts, *, waits: bool = False) -> None:
         """Return None, because there are too few rows for a matrix."""
 
     def connection(self) -> apsw.Connection:

@@ -24,15 +24,14 @@ from psycopg.rows import TupleRow
 
 from cairn.errors import CairnError
 from cairn.index.postgres.snapshot_catalogue import SnapshotMemory
-from cairn.index.postgres.snapshot_reader import ChunkQueries, best_first, check
+from cairn.index.postgres.snapshot_reader import ChunkQueries, best_first
 from cairn.index.postgres.team_schema import DIMENSIONS
 from cairn.index.postgres.term_queries import DefinitionQueries, WordQueries
 from cairn.index.postgres.transactions import Reads
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.reader.index_memory import interruption
 from cairn.index.reader.index_reader import MAX_NEIGHBOURS
 from cairn.index.reader.records import Hit
-from cairn.index.store.deadline import Cancelled
+from cairn.index.store.deadline import check_end
 from cairn.index.store.schema import STATIC_LENGTH
 from cairn.index.vectors.static_rows import RowStore, StaticRows
 
@@ -92,14 +91,11 @@ class VectorCache:
         self._entries: WeakKeyDictionary[SnapshotMemory, _Entry] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
-    def of(
-        self, memory: SnapshotMemory, reads: Reads, cancelled: Cancelled | None = None
-    ) -> StaticRows | None:
+    def of(self, memory: SnapshotMemory, reads: Reads, *, waits: bool = False) -> StaticRows | None:
         """Return the vectors of a snapshot, or None if they are too many or cannot be read.
 
-        A background thread reads the vectors of a large snapshot. Without `cancelled`, return None while it
-        reads. With `cancelled`, wait for the thread, and raise OutOfTimeError or QueryCancelledError once
-        `cancelled()` is true.
+        A background thread reads the vectors of a large snapshot. Return None while it reads, or wait for it
+        if `waits`; the end of the query raises OutOfTimeError or QueryCancelledError (`check_end`).
         """
         if _size(memory.chunks) > self._most_bytes:
             return None
@@ -110,8 +106,8 @@ class VectorCache:
             return entry.rows
         if memory.chunks >= self._read_behind_from:
             self._read_behind(memory, entry, reads.detached)
-            if cancelled is not None and entry.behind is not None:
-                _wait(entry.behind, cancelled)
+            if waits and entry.behind is not None:
+                _wait(entry.behind)
             return entry.rows
         with entry.reading:
             if entry.rows is None:
@@ -153,10 +149,9 @@ class VectorCache:
                 entry.retry_at = time.monotonic() + _RETRY_SECONDS
 
 
-def _wait(thread: threading.Thread, cancelled: Cancelled) -> None:
+def _wait(thread: threading.Thread) -> None:
     while thread.is_alive():
-        if cancelled():
-            raise interruption(cancelled)
+        check_end()
         thread.join(_LOOK_SECONDS)
 
 
@@ -208,13 +203,11 @@ _VECTORS = VectorCache()
 class PostgresReader(WordQueries, ChunkQueries, DefinitionQueries):
     """Reads the snapshot of `memory`. Row security decides which rows `reads` may see."""
 
-    def nearest_static(
-        self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
-    ) -> list[Hit]:
+    def nearest_static(self, vector: NDArray[np.int8], limit: int, only: ChunkFilter) -> list[Hit]:
         _check_vector(vector)
         limit = min(limit, MAX_NEIGHBOURS)
-        check(cancelled)
-        if (kept := _VECTORS.of(self.memory, self.reads, cancelled)) is not None:
+        check_end()
+        if (kept := _VECTORS.of(self.memory, self.reads, waits=True)) is not None:
             allowed = self.passing(kept.store.ids[: kept.count], only) if only or only.hidden else None
             if allowed is not None and kept.present is not None:
                 allowed &= kept.present

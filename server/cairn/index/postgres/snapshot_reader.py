@@ -19,10 +19,8 @@ from cairn.index.postgres.snapshot_catalogue import SnapshotMemory
 from cairn.index.postgres.transactions import Reads
 from cairn.index.reader.catalogue_reader import CatalogueReader
 from cairn.index.reader.filters import ChunkFilter, admitted_files
-from cairn.index.reader.index_memory import interruption
 from cairn.index.reader.postings import Ids
 from cairn.index.reader.records import Hit, LanguageStats, Outline, StoredChunk
-from cairn.index.store.deadline import Cancelled
 from cairn.index.store.rows import CHUNK_COLUMNS, chunk_from_row
 from cairn.text.unicode import well_formed
 
@@ -106,12 +104,6 @@ class SnapshotReader(CatalogueReader):
         return [hit for hit, passes in zip(hits, passing.tolist(), strict=True) if passes][:limit]
 
 
-def check(cancelled: Cancelled) -> None:
-    """Raise the appropriate error if the query was cancelled or its deadline has passed."""
-    if cancelled():
-        raise interruption(cancelled)
-
-
 def storable(text: str) -> str:
     """Replace characters that PostgreSQL cannot store. The replacement matches nothing."""
     return well_formed(text).replace("\0", "\ufffd")
@@ -130,7 +122,7 @@ _COLUMNS = ", ".join(f"c.{name}" for name in CHUNK_COLUMNS)
 
 
 class ChunkQueries(SnapshotReader):
-    def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
+    def admitted(self, only: ChunkFilter) -> Ids | None:
         mask = self._mask(only)
         return None if mask is None else np.flatnonzero(mask)
 

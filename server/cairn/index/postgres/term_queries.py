@@ -15,16 +15,15 @@ from attrs import frozen
 from cairn.chunking.references.packed_table import PackedTable
 from cairn.errors import OutOfTimeError
 from cairn.index.postgres.segment import NAMES, OPERATORS
-from cairn.index.postgres.snapshot_reader import best_first, check, storable
+from cairn.index.postgres.snapshot_reader import best_first, storable
 from cairn.index.postgres.snapshot_words import TermQueries, intersection, once
 from cairn.index.reader.bm25 import Statistics, damping, fts5_idf, quoted_word, worth
 from cairn.index.reader.exact import ExactMatches, Literal, Proposer, Wanted, find
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.reader.index_memory import interruption
 from cairn.index.reader.postings import NOWHERE, Ids, Postings, together
 from cairn.index.reader.records import ColumnWeights, FoundName, Hit, KeywordCounts
 from cairn.index.reader.word_list import WordList
-from cairn.index.store.deadline import Cancelled, Deadline, never
+from cairn.index.store.deadline import Deadline, check_end, ended_by
 from cairn.index.store.keyword_columns import compound_parts, stems
 from cairn.index.store.rows import symbol_words
 
@@ -84,17 +83,15 @@ class DefinitionQueries(TermQueries):
                 scores[chunk] = max(scores.get(chunk, 0.0), 1.0 if name == names[place] else 0.9)
         return self._filtered(best_first(scores), only, limit)
 
-    def definitions(
-        self, names: Sequence[str], most: int, of_each: int, cancelled: Cancelled
-    ) -> list[FoundName]:
+    def definitions(self, names: Sequence[str], most: int, of_each: int) -> list[FoundName]:
         found = [
             FoundName(chunk, self.memory.files[file].path, name)
             for _, name, chunk, file in self._named(names, of_each)
         ]
         return found[:most]
 
-    def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
-        check(cancelled)
+    def names_matching(self, first: str, pattern: str) -> list[str]:
+        check_end()
         low, like = storable(first).lower(), storable(pattern).lower() or "%"
         # Names that differ only in case count once, in the first of their spellings.
         rows = self._rows(
@@ -110,9 +107,7 @@ class DefinitionQueries(TermQueries):
         )
         return [name for (name,) in rows]
 
-    def symbols_with_words(
-        self, words: Sequence[str], limit: int, cancelled: Cancelled
-    ) -> list[tuple[int, str]]:
+    def symbols_with_words(self, words: Sequence[str], limit: int) -> list[tuple[int, str]]:
         # An index file folds names with the tokenizer `ascii`. `bytes.lower` also changes only ASCII letters.
         folded = [storable(word).encode().lower().decode() for word in words]
         found = self.term_postings(folded, NAMES) if folded else {}
@@ -147,7 +142,7 @@ class WordQueries(TermQueries):
         with self.reading() as db:
             return stems(db, text)
 
-    def word_counts(self, texts: Iterable[str], bound: int, cancelled: Cancelled) -> KeywordCounts:
+    def word_counts(self, texts: Iterable[str], bound: int) -> KeywordCounts:
         terms = {text: self.stems(text) for text in texts}
         counts = self.term_counts(term for every in terms.values() for term in every)
         matching = {text: min((counts[term] for term in found), default=0) for text, found in terms.items()}
@@ -157,10 +152,10 @@ class WordQueries(TermQueries):
             self.memory.chunks, {text: min(bound, count) for text, count in matching.items()}
         )
 
-    def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
+    def postings(self, texts: Mapping[str, int]) -> dict[str, Postings]:
         terms = {text: self.stems(text) for text in texts}
         try:
-            check(cancelled)
+            check_end()
         except OutOfTimeError:
             return {}
         found = self._postings_of(terms).items()
@@ -205,9 +200,8 @@ class WordQueries(TermQueries):
         weights: ColumnWeights,
         limit: int,
         only: ChunkFilter,
-        cancelled: Cancelled,
     ) -> list[Hit]:
-        check(cancelled)
+        check_end()
         terms = {word: self.stems(word) for word in words}
         found = [each for each in self._postings_of(terms).values() if len(each.ids)]
         if not found:
@@ -226,15 +220,15 @@ class WordQueries(TermQueries):
         order = np.lexsort((ids, -scores))[:limit]
         return list(map(Hit, ids[order].tolist(), scores[order].tolist()))
 
-    def statistics(self, words: Sequence[str], cancelled: Cancelled) -> Statistics:
-        check(cancelled)
+    def statistics(self, words: Sequence[str]) -> Statistics:
+        check_end()
         columns = self.columns()
-        found = self.postings(dict.fromkeys(words, 0), never)
+        found = self.postings(dict.fromkeys(words, 0))
         tokens = int(columns.tokens.sum(dtype=np.int64))
         return Statistics(self.memory.chunks, tokens, [len(found[word].ids) for word in words])
 
     def absent(self, words: Sequence[str]) -> list[str]:
-        counts = self.word_counts(words, 1, never).matching
+        counts = self.word_counts(words, 1).matching
         in_paths = "SELECT EXISTS (SELECT 1 FROM paths_fts WHERE paths_fts MATCH ?)"
         return [
             word
@@ -247,17 +241,14 @@ class WordQueries(TermQueries):
         return {term: count for term in stems if (count := counts[storable(term)])}
 
     def is_named(self, word: str) -> bool:
-        (found,) = self.postings({word: 0}, lambda: False).values()
+        (found,) = self.postings({word: 0}).values()
         return bool(found.names.any())
 
     def containing(
         self, literal: Literal, limit: int, only: ChunkFilter, deadline: Deadline, first: Iterable[int] = ()
     ) -> ExactMatches:
-        try:
-            with self.reading() as db:
-                return find(db, _TermProposer(self, only), literal, limit, deadline, first)
-        except apsw.InterruptError:
-            raise interruption(deadline) from None
+        with self.reading() as db, ended_by(deadline):
+            return find(db, _TermProposer(self, only), literal, limit, deadline, first)
 
 
 @frozen(eq=False)

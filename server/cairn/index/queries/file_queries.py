@@ -18,7 +18,6 @@ from attrs import evolve, frozen
 from cairn.index.reader.filters import ChunkFilter, files_named
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import CollectionStats
-from cairn.index.store.deadline import Cancelled
 from cairn.index.store.rows import unpacked_commits, unpacked_touches
 from cairn.workspace.git_log import Commit
 
@@ -41,26 +40,24 @@ def hash_of_text(reader: IndexReader, path: str) -> str:
     return str(rows[0][0]) if rows else ""
 
 
-def files_by_path(reader: IndexReader, match: str, limit: int, cancelled: Cancelled) -> list[str]:
+def files_by_path(reader: IndexReader, match: str, limit: int) -> list[str]:
     """Return paths that match the FTS5 expression `match`, best first. Paths of unsaved files come last."""
     sql = """SELECT f.path FROM paths_fts CROSS JOIN files f ON f.id = paths_fts.rowid
         WHERE paths_fts MATCH ? AND f.is_text ORDER BY bm25(paths_fts, 2.5, 1), f.id LIMIT ?"""
-    return _paths(reader, sql, (match, limit), cancelled) if match else []
+    return _paths(reader, sql, (match, limit)) if match else []
 
 
-def introducing_files(
-    reader: IndexReader, manifests: Sequence[str], limit: int, cancelled: Cancelled
-) -> list[str]:
+def introducing_files(reader: IndexReader, manifests: Sequence[str], limit: int) -> list[str]:
     """Return up to `limit` READMEs, nearest to the top folder first, and up to `limit` of `manifests`."""
     readmes = """SELECT f.path FROM paths_fts CROSS JOIN files f ON f.id = paths_fts.rowid
         WHERE paths_fts MATCH 'readme' AND f.is_text
         ORDER BY length(f.path) - length(replace(f.path, '/', '')), f.path LIMIT ?"""
     named = "SELECT path FROM files WHERE path IN (SELECT value FROM json_each(?)) AND is_text LIMIT ?"
-    found = _paths(reader, readmes, (limit,), cancelled)
-    return [*found, *_paths(reader, named, (json.dumps(manifests), limit), cancelled)]
+    found = _paths(reader, readmes, (limit,))
+    return [*found, *_paths(reader, named, (json.dumps(manifests), limit))]
 
 
-def files_at(reader: IndexReader, fragments: Sequence[str], limit: int, cancelled: Cancelled) -> list[str]:
+def files_at(reader: IndexReader, fragments: Sequence[str], limit: int) -> list[str]:
     """Return paths that end with a fragment, lie in a folder that a fragment names, or are the end of a
     fragment. Fragments match both literally, since `[slug].tsx` is a file name, and as globs."""
     # `f.path` is qualified because json_each also has a column `path`.
@@ -70,13 +67,13 @@ def files_at(reader: IndexReader, fragments: Sequence[str], limit: int, cancelle
                OR substr('/' || named.value, -length(f.path) - 1) = '/' || f.path)
         ORDER BY length(f.path), f.path LIMIT ?2"""
     wanted = json.dumps([place for fragment in fragments if (place := fragment.strip("/"))])
-    found = _paths(reader, sql, (wanted, limit), cancelled) if fragments else []
+    found = _paths(reader, sql, (wanted, limit)) if fragments else []
     return sorted(found, key=lambda path: (len(path), path))[:limit]
 
 
-def files_called(reader: IndexReader, stems: Collection[str], cancelled: Cancelled) -> list[str]:
+def files_called(reader: IndexReader, stems: Collection[str]) -> list[str]:
     """Return the files whose name up to its first dot is in `stems`. This takes 37 ms for 15,000 files."""
-    paths = _paths(reader, "SELECT path FROM files WHERE is_text", (), cancelled) if stems else []
+    paths = _paths(reader, "SELECT path FROM files WHERE is_text", ()) if stems else []
     return sorted(path for path in paths if file_stem(path) in stems)
 
 
@@ -111,15 +108,15 @@ def collections_within(reader: IndexReader, places: ChunkFilter) -> Sequence[Col
     return [evolve(stats, chunks=counts[stats.name]) for stats in every if counts[stats.name]]
 
 
-def _paths(reader: IndexReader, sql: str, values: Sequence[Any], cancelled: Cancelled) -> list[str]:
-    return list(dict.fromkeys(path for (path,) in reader.select_all(sql, values, cancelled)))
+def _paths(reader: IndexReader, sql: str, values: Sequence[Any]) -> list[str]:
+    return list(dict.fromkeys(path for (path,) in reader.select_all(sql, values)))
 
 
-def files_by_subjects(reader: IndexReader, match: str, cancelled: Cancelled) -> dict[str, float]:
+def files_by_subjects(reader: IndexReader, match: str) -> dict[str, float]:
     """Return the BM25 score of the subjects of each file's commits for an FTS5 expression, by path."""
     sql = """SELECT f.path, -bm25(subjects_fts) FROM subjects_fts
         CROSS JOIN files f ON f.id = subjects_fts.rowid WHERE subjects_fts MATCH ?"""
-    return dict(reader.select(sql, (match,), cancelled)) if match else {}
+    return dict(reader.select(sql, (match,))) if match else {}
 
 
 def in_degrees(reader: IndexReader, paths: Iterable[str]) -> dict[str, int]:

@@ -20,7 +20,6 @@ from cairn.index.reader.bm25 import damping, idf, worth
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.postings import NO_CHUNKS, ChunkColumns, Ids, Postings, together
-from cairn.index.store.deadline import Cancelled
 
 Floats = NDArray[np.float64]
 
@@ -135,7 +134,6 @@ def find_words(
     reader: IndexReader,
     words: Sequence[Sequence[str]],
     most: int,
-    cancelled: Cancelled,
     weights: Sequence[float] = (),
 ) -> FoundWords:
     """Return the rarest words of a query with their postings. Each of `words` is given with the words that
@@ -143,11 +141,11 @@ def find_words(
     occurs. With `weights`, one for each word, the words of the highest weighted idf are returned instead, up
     to _MOST_WEIGHTED.
     """
-    counts = reader.word_counts(dict.fromkeys(text for word in words for text in word), most + 1, cancelled)
+    counts = reader.word_counts(dict.fromkeys(text for word in words for text in word), most + 1)
     rows = [sum(counts.matching[text] for text in word) for word in words]
     chosen = _most_distinctive(rows, counts.rows, weights, most) if weights else _rarest(rows, most)
     texts = list(dict.fromkeys(text for place in chosen for text in words[place]))
-    postings = reader.postings({text: counts.matching[text] for text in texts}, cancelled)
+    postings = reader.postings({text: counts.matching[text] for text in texts})
     found = []
     for place in chosen:
         every = together([postings[text] for text in words[place] if text in postings])
@@ -199,7 +197,7 @@ def _most_distinctive(rows: Sequence[int], every: int, weights: Sequence[float],
     return chosen
 
 
-def passing_chunks(reader: IndexReader, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
+def passing_chunks(reader: IndexReader, only: ChunkFilter) -> Ids | None:
     """Return the chunks that pass, int64[n], ascending; None if all chunks pass that are not hidden."""
-    found = reader.admitted(only, cancelled)
+    found = reader.admitted(only)
     return None if found is None else found[~np.isin(found, reader.saved.chunks_in(reader.hidden))]

@@ -23,7 +23,7 @@ from attrs import frozen
 from cairn.errors import CairnError
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.caches import GenerationCache
-from cairn.index.store.deadline import Deadline, never
+from cairn.index.store.deadline import Deadline, query_end
 from cairn.text.unicode import without_accents
 
 _SHORTEST = 3
@@ -208,7 +208,7 @@ def _early_errors_undone(word: str) -> set[str]:
 
 def _terms_starting(source: IndexReader, prefix: str) -> dict[str, int]:
     """Return the terms with this prefix and their numbers of chunks and paths; empty if it takes too long."""
-    deadline = Deadline(never, _LONGEST_MS)
+    deadline = Deadline(query_end(), _LONGEST_MS)
     found = Counter(source.stems_starting(prefix, deadline))
     if found or not deadline.is_over:
         found.update(dict(source.select(_SELECT_STARTING, (prefix, prefix + "\U0010ffff"))))

@@ -18,6 +18,7 @@ from cairn.errors import CairnError
 from cairn.index.reader.index_memory import IndexMemory
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.caches import MANY_CHUNKS, due_again
+from cairn.index.store.deadline import uninterrupted
 from cairn.index.store.schema import STATIC_LENGTH, static_table_name
 from cairn.languages.imports import Module
 from cairn.workspace.import_graph import ImportGraph
@@ -115,7 +116,7 @@ def imports_around(reader: IndexReader, path: str) -> tuple[frozenset[str], tupl
 
 
 def importers_of(reader: IndexReader, path: str) -> tuple[str, ...]:
-    with _graphs_lock:
+    with _graphs_lock, uninterrupted():
         return _import_graph(reader).importers(path)
 
 

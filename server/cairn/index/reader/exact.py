@@ -22,6 +22,7 @@ from typing import ClassVar, NamedTuple
 import apsw
 from attrs import field, frozen
 
+from cairn.errors import OutOfTimeError
 from cairn.index.reader.word_list import WordList
 from cairn.index.store.deadline import Deadline
 from cairn.index.store.keyword_columns import operator_words
@@ -185,6 +186,8 @@ def find(
     except apsw.InterruptError:
         if deadline.cancelled():
             raise
+        cut = True
+    except OutOfTimeError:
         cut = True
     return best_first(hits.values(), cut)
 

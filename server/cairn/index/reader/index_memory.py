@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import apsw
 from attrs import define, field
 
-from cairn.errors import IndexUnavailableError, OutOfTimeError, QueryCancelledError
+from cairn.errors import IndexUnavailableError
 from cairn.index.reader.bm25 import register
 from cairn.index.reader.records import Outline, StoredChunk
 from cairn.index.reader.word_list import WordList
 from cairn.index.store.caches import ContentCache, GenerationCache
 from cairn.index.store.coordination import ask_for_check
 from cairn.index.store.database import DAMAGE, DATABASE_NAME, create, file_identity, open_reader
-from cairn.index.store.deadline import Cancelled, Deadline, check_cancelled
+from cairn.index.store.deadline import check_end, interruption, query_end
 
 if TYPE_CHECKING:
     from cairn.chunking.references.packed_table import PackedTable
@@ -47,7 +47,7 @@ _MOST_NAMED = 20
 """The maximum number of pattern lists whose matching files are cached. A list that matches 78,000 files takes
 0.5 MB."""
 _CHECK_EVERY = 4_000
-"""The number of SQLite instructions between two checks of the cancel flag. A keyword query executes as many
+"""The number of SQLite instructions between two checks of the query's end. A keyword query executes as many
 for about 400 rows, in 0.4 ms."""
 _WORDS_KEPT_SECONDS = 60.0
 """How long an unused word list stays in memory. The list of a million chunks takes 73 MB, and 0.4 s to read
@@ -130,6 +130,12 @@ class IndexMemory:
             self.matrix.forget()
 
 
+def prepare(db: apsw.Connection) -> None:
+    """Let a connection score words, and interrupt its statements at the end of the thread's query."""
+    register(db)
+    db.set_progress_handler(lambda: query_end()(), _CHECK_EVERY)
+
+
 @define(eq=False, slots=False)
 class ConnectedReader:
     """Gives each thread a connection to the index in `folder`, or to an empty one while there is no index."""
@@ -140,19 +146,15 @@ class ConnectedReader:
     """The real path of the indexed folder, by which a filter selects folders; "" for a single folder."""
 
     @contextmanager
-    def reading(self, cancelled: Cancelled | None = None) -> Iterator[apsw.Connection]:
-        """Yield the calling thread's connection. Interrupt its statement once `cancelled()` returns True.
-        This raises OutOfTimeError if only the time of a Deadline was over, and QueryCancelledError otherwise,
-        also at once if the request of this thread is cancelled.
-        An index that cannot be read raises IndexUnavailableError."""
-        check_cancelled()
+    def reading(self) -> Iterator[apsw.Connection]:
+        """Yield the calling thread's connection. At the end of the query (`check_end`), its statement is
+        interrupted. An index that cannot be read raises IndexUnavailableError."""
+        check_end()
         db = self.connection()
-        if cancelled is not None:
-            db.set_progress_handler(cancelled, _CHECK_EVERY)
         try:
             yield db
         except apsw.InterruptError:
-            raise interruption(cancelled) from None
+            raise interruption(query_end()) from None
         except DAMAGE as problem:
             ask_for_check(self.folder)
             raise IndexUnavailableError(
@@ -160,19 +162,14 @@ class ConnectedReader:
                 " folder."
             ) from problem
         except apsw.Error as problem:
-            if cancelled is not None and cancelled():
-                # An interrupted sqlite-vec reports "chunks iter error".
-                raise interruption(cancelled) from None
+            check_end()  # An interrupted sqlite-vec reports "chunks iter error".
             raise IndexUnavailableError(
                 f"The index in {self.folder} cannot be read ({problem}). Try again; if that does not help,"
                 " restart Cairn."
             ) from problem
-        finally:
-            if cancelled is not None:
-                db.set_progress_handler(None)
 
-    def select(self, sql: str, values: Sequence[Any] = (), cancelled: Cancelled | None = None) -> list[Row]:
-        with self.reading(cancelled) as db:
+    def select(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        with self.reading() as db:
             return db.execute(sql, values).fetchall()
 
     def identity(self) -> object:
@@ -190,18 +187,11 @@ class ConnectedReader:
                 local.db = open_reader(path)
                 local.identity = identity if local.db else None
                 if local.db is not None:
-                    register(local.db)
+                    prepare(local.db)
             local.looked = now
         if local.db is None:
             if local.empty is None:
                 local.empty = create(":memory:", vfs=None)  # takes 1 ms
-                register(local.empty)
+                prepare(local.empty)
             local.db = local.empty
         return local.db
-
-
-def interruption(cancelled: Cancelled | None) -> OutOfTimeError | QueryCancelledError:
-    """Return the error for a query that was interrupted because `cancelled()` is true."""
-    if isinstance(cancelled, Deadline) and cancelled.is_over and not cancelled.cancelled():
-        return OutOfTimeError("The query ran out of time.")
-    return QueryCancelledError("The request was cancelled.")

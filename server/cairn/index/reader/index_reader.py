@@ -34,7 +34,7 @@ from cairn.index.reader.records import (
     StoredChunk,
 )
 from cairn.index.store.caches import ContentCache
-from cairn.index.store.deadline import Cancelled, Deadline, never
+from cairn.index.store.deadline import Deadline
 from cairn.index.store.meta import Facts, known_facts
 
 # Only methods that compare vectors import numpy: opening a workspace does not need it.
@@ -99,11 +99,11 @@ class IndexReader(ConnectedReader, ABC):
     # --- words --------------------------------------------------------------------------------------
 
     @abstractmethod
-    def word_counts(self, texts: Iterable[str], bound: int, cancelled: Cancelled) -> KeywordCounts:
+    def word_counts(self, texts: Iterable[str], bound: int) -> KeywordCounts:
         """Return the number of chunks that contain each word or phrase. Counting stops at `bound`."""
 
     @abstractmethod
-    def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
+    def postings(self, texts: Mapping[str, int]) -> dict[str, Postings]:
         """Return the postings of words and phrases, without those that could not be read in time. `texts`
         maps each word or phrase to the number of chunks that contain it."""
 
@@ -118,12 +118,11 @@ class IndexReader(ConnectedReader, ABC):
         weights: ColumnWeights,
         limit: int,
         only: ChunkFilter,
-        cancelled: Cancelled,
     ) -> list[Hit]:
         """Return the best chunks by BM25 that contain any of `words` (words or phrases), best first."""
 
     @abstractmethod
-    def statistics(self, words: Sequence[str], cancelled: Cancelled) -> Statistics:
+    def statistics(self, words: Sequence[str]) -> Statistics:
         """Return the figures of the whole index that BM25 needs for these words."""
 
     @abstractmethod
@@ -155,7 +154,7 @@ class IndexReader(ConnectedReader, ABC):
     # --- chunks -------------------------------------------------------------------------------------
 
     @abstractmethod
-    def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
+    def admitted(self, only: ChunkFilter) -> Ids | None:
         """Return the chunks that pass, hidden ones included, int64[n], ascending; None if all pass."""
 
     @abstractmethod
@@ -223,9 +222,7 @@ class IndexReader(ConnectedReader, ABC):
         """Return chunks that define one of `names` in `owner`, a type or module, scored like `defining`."""
 
     @abstractmethod
-    def definitions(
-        self, names: Sequence[str], most: int, of_each: int, cancelled: Cancelled
-    ) -> list[FoundName]:
+    def definitions(self, names: Sequence[str], most: int, of_each: int) -> list[FoundName]:
         """Return up to `most` definitions of `names` in any case, in the order of `names`, and up to
         `of_each` for one name."""
 
@@ -233,18 +230,16 @@ class IndexReader(ConnectedReader, ABC):
         """Return the definitions of these exact names, without names that more than `most` chunks define in
         any case."""
         wanted = dict.fromkeys(names)
-        found = dict.fromkeys(self.definitions(list(wanted), len(wanted) * (most + 1), most + 1, never))
+        found = dict.fromkeys(self.definitions(list(wanted), len(wanted) * (most + 1), most + 1))
         times = Counter(each.name.lower() for each in found)
         return [each for each in found if each.name in wanted and times[each.name.lower()] <= most]
 
     @abstractmethod
-    def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
+    def names_matching(self, first: str, pattern: str) -> list[str]:
         """Return the shortest names that begin with `first` and match the LIKE pattern, both in any case."""
 
     @abstractmethod
-    def symbols_with_words(
-        self, words: Sequence[str], limit: int, cancelled: Cancelled
-    ) -> list[tuple[int, str]]:
+    def symbols_with_words(self, words: Sequence[str], limit: int) -> list[tuple[int, str]]:
         """Return the ids and file paths of symbol tables that contain all these words."""
 
     @abstractmethod
@@ -254,9 +249,7 @@ class IndexReader(ConnectedReader, ABC):
     # --- vectors ------------------------------------------------------------------------------------
 
     @abstractmethod
-    def nearest_static(
-        self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
-    ) -> list[Hit]:
+    def nearest_static(self, vector: NDArray[np.int8], limit: int, only: ChunkFilter) -> list[Hit]:
         """Return the chunks whose static vectors are nearest to `vector`, int8[dimension], by cosine."""
 
     @abstractmethod
@@ -269,11 +262,9 @@ class IndexReader(ConnectedReader, ABC):
 
     # --- files and facts ----------------------------------------------------------------------------
 
-    def select_all(
-        self, sql: str, values: Sequence[Any] = (), cancelled: Cancelled | None = None
-    ) -> list[Row]:
+    def select_all(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         """Return the rows of one query in all sources, unsaved text last."""
-        return [row for source in self.sources for row in source.select(sql, values, cancelled)]
+        return [row for source in self.sources for row in source.select(sql, values)]
 
     def symbols_at(self, paths: Sequence[str]) -> list[tuple[int, str]]:
         """Return the id of the symbol table and the path of each file that has a symbol table."""

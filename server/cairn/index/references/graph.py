@@ -27,7 +27,6 @@ from cairn.index.references.edges import (
 from cairn.index.references.known_symbols import LIKELY, Symbol, SymbolTables
 from cairn.index.references.modules import names_elsewhere
 from cairn.index.references.resolution import Resolver
-from cairn.index.store.deadline import Cancelled
 from cairn.languages.imports import DEFAULT
 from cairn.workspace.collections import FileKind, file_kind
 
@@ -55,14 +54,13 @@ class ReferenceGraph:
     """Answers questions about references during one request."""
 
     _reader: IndexReader
-    _cancelled: Cancelled
     _most_files: int | None = None
     """The argument `most_files` of `SymbolTables`."""
     _tables: SymbolTables = field(init=False)
     _resolver: Resolver = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._tables = SymbolTables(self._reader, self._cancelled, self._most_files)
+        self._tables = SymbolTables(self._reader, self._most_files)
         self._resolver = Resolver(self._tables)
 
     # --- definitions --------------------------------------------------------------------------------

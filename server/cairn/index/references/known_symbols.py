@@ -15,7 +15,6 @@ from cairn.chunking.references.packed_table import PackedTable, words_of
 from cairn.chunking.references.symbol_table import TOP_LEVEL, Definition
 from cairn.index.queries.relations import import_resolver, importers_of
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.store.deadline import Cancelled
 from cairn.languages.imports import Module
 from cairn.languages.language import Language
 from cairn.languages.registry import facts_of
@@ -83,7 +82,6 @@ class SymbolTables:
     """The symbol tables of one folder, cached for the length of one request."""
 
     reader: IndexReader
-    cancelled: Cancelled
     most_files: int | None = None
     """A name in more files is not looked up; None looks it up in the first `_MOST_FILES` of them."""
     complete: bool = field(default=True, init=False)
@@ -143,7 +141,7 @@ class SymbolTables:
         if key not in self._written:
             marked = [f"{mark}{word}" for word in words]
             most = self.most_files or _MOST_FILES
-            rows = list(self.reader.symbols_with_words(marked, most + 1, self.cancelled))
+            rows = list(self.reader.symbols_with_words(marked, most + 1))
             if len(rows) > most:
                 self.complete = False
                 rows = [] if self.most_files else rows[:most]

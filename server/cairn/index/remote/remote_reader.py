@@ -24,13 +24,12 @@ from cairn.chunking.references.packed_table import PackedTable
 from cairn.errors import WireError
 from cairn.index.reader.catalogue_reader import CatalogueMemory, CatalogueReader
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.reader.index_memory import interruption
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.postings import Ids, Postings
 from cairn.index.reader.records import KeywordCounts, LanguageStats, Outline
 from cairn.index.remote.messages import ANSWERS, MOST_BYTES
 from cairn.index.store.database import distrust
-from cairn.index.store.deadline import Cancelled, Deadline, never
+from cairn.index.store.deadline import Deadline, check_end, interruption, never
 from cairn.languages.registry import detect_language
 
 if TYPE_CHECKING:
@@ -118,17 +117,17 @@ class RemoteReader(CatalogueReader):
 
     def arguments(self, name: str, *given: object, **named: object) -> list[Any]:
         """Return the arguments of the read as they are sent: a deadline as its milliseconds, and a filter for
-        the server's reader, which does not know the folder's path. Raise QueryCancelledError if the request
-        was cancelled before."""
+        the server's reader, which does not know the folder's path. Raise an error if the query has ended
+        (`check_end`)."""
+        check_end()
         bound = _signature(name).bind(self, *given, **named)
         bound.apply_defaults()
         sent: list[Any] = []
         for parameter, value in list(bound.arguments.items())[1:]:
-            if parameter in ("cancelled", "deadline"):
-                cancelled: Cancelled = value.cancelled if parameter == "deadline" else value
-                if cancelled():
-                    raise interruption(cancelled)
-                sent += [value.ms] if parameter == "deadline" else []
+            if parameter == "deadline":
+                if value.cancelled():
+                    raise interruption(value)
+                sent.append(value.ms)
             elif isinstance(value, ChunkFilter):
                 patterns = value.paths_in(self.root)
                 folders = () if patterns is None else (("", tuple(patterns)),)
@@ -138,26 +137,24 @@ class RemoteReader(CatalogueReader):
                 sent.append(value if is_whole else list(value))
         return sent
 
-    def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
+    def admitted(self, only: ChunkFilter) -> Ids | None:
         if not only:
             return None
-        found: Ids = self.ask("admitted", self.arguments("admitted", only, cancelled))
+        found: Ids = self.ask("admitted", self.arguments("admitted", only))
         return found
 
-    def word_counts(self, texts: Iterable[str], bound: int, cancelled: Cancelled) -> KeywordCounts:
+    def word_counts(self, texts: Iterable[str], bound: int) -> KeywordCounts:
         wanted = list(texts)
-        found: KeywordCounts = self.ask(
-            "word_counts", self.arguments("word_counts", wanted, bound, cancelled)
-        )
+        found: KeywordCounts = self.ask("word_counts", self.arguments("word_counts", wanted, bound))
         if not found.matching.keys() >= set(wanted):
             raise WireError("The answer lacks the counts of some words.")
         return found
 
-    def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
+    def postings(self, texts: Mapping[str, int]) -> dict[str, Postings]:
         known = dict(self.memory.postings)
         missing = {text: rows for text, rows in texts.items() if text not in known}
         for some in _messages(missing):
-            known |= self.ask("postings", self.arguments("postings", dict.fromkeys(some, 0), cancelled))
+            known |= self.ask("postings", self.arguments("postings", dict.fromkeys(some, 0)))
         if missing:
             is_small = sum(each.size for each in known.values()) <= _MOST_POSTINGS_BYTES
             self.memory.postings = known if is_small else {}
@@ -227,9 +224,7 @@ def read(reader: PostgresReader, request: Any) -> Any:
     method = "symbols_with_words" if name == "symbols_naming" else name
     try:
         for place, parameter in enumerate(list(_signature(name).parameters)[1:]):
-            if parameter == "cancelled":
-                given.insert(place, never)
-            elif parameter == "deadline":
+            if parameter == "deadline":
                 given[place] = Deadline(never, min(given[place], _MS))
         return getattr(reader, method)(*given)
     except (*_NO_SUCH_ARGUMENTS, DataError, NotSupportedError, ProgrammingError) as problem:

@@ -25,7 +25,6 @@ from cairn.index.reader.records import (
 )
 from cairn.index.sqlite.vector_queries import VectorQueries
 from cairn.index.sqlite.word_queries import WordQueries
-from cairn.index.store.deadline import Cancelled
 from cairn.index.store.meta import known_facts
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ _MOST_NAMES = 400
 class SqliteReader(WordQueries, VectorQueries):
     """Reads the index in `folder`. Every result is empty while there is no index."""
 
-    def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
+    def admitted(self, only: ChunkFilter) -> Ids | None:
         import numpy as np
 
         from cairn.index.reader.postings import read_ids
@@ -52,7 +51,7 @@ class SqliteReader(WordQueries, VectorQueries):
         if not where:
             return None
         files = admitted_files(self, only)
-        with self.reading(cancelled) as db:
+        with self.reading() as db:
             ids = read_ids(db, *(files or (where, values)))
         return self._chunks_of(ids) if files else np.sort(ids)
 
@@ -155,13 +154,11 @@ class SqliteReader(WordQueries, VectorQueries):
         )
         return list(starmap(Hit, rows))
 
-    def definitions(
-        self, names: Sequence[str], most: int, of_each: int, cancelled: Cancelled
-    ) -> list[FoundName]:
-        rows = self.select(_SELECT_DEFINING, (json.dumps(list(names)), of_each, most), cancelled)
+    def definitions(self, names: Sequence[str], most: int, of_each: int) -> list[FoundName]:
+        rows = self.select(_SELECT_DEFINING, (json.dumps(list(names)), of_each, most))
         return list(starmap(FoundName, rows))
 
-    def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
+    def names_matching(self, first: str, pattern: str) -> list[str]:
         conditions, values = ["true"], list[str]()
         if first:
             conditions, values = ["name >= ? AND name < ?"], [first, first + "\U0010ffff"]
@@ -169,11 +166,9 @@ class SqliteReader(WordQueries, VectorQueries):
             conditions, values = [*conditions, "name LIKE ?"], [*values, pattern]
         sql = f"""SELECT name FROM (SELECT DISTINCT name FROM definitions WHERE {" AND ".join(conditions)} LIMIT {_MOST_SORTED})
             ORDER BY length(name), name LIMIT {_MOST_NAMES}"""  # noqa: E501
-        return [name for (name,) in self.select(sql, values, cancelled)]
+        return [name for (name,) in self.select(sql, values)]
 
-    def symbols_with_words(
-        self, words: Sequence[str], limit: int, cancelled: Cancelled
-    ) -> list[tuple[int, str]]:
+    def symbols_with_words(self, words: Sequence[str], limit: int) -> list[tuple[int, str]]:
         match = " AND ".join(f'"{word}"' for word in words)
         if not match:
             return []
@@ -181,7 +176,7 @@ class SqliteReader(WordQueries, VectorQueries):
         def read(missing: Sequence[tuple[str, int]]) -> dict[tuple[str, int], tuple[Row, ...]]:
             return {key: tuple(db.execute(_SELECT_BY_NAME, key)) for key in missing}
 
-        with self.reading(cancelled) as db:
+        with self.reading() as db:
             rows = self.memory.written.get(self._version(db), [(match, limit)], read)[match, limit]
         return [(number, path) for number, path in rows]
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, cast
 import apsw
 
 from cairn.index.reader.filters import HIDDEN_CHUNKS, ChunkFilter, admitted, passes
-from cairn.index.reader.index_memory import ConnectedReader, interruption
+from cairn.index.reader.index_memory import ConnectedReader
 from cairn.index.reader.index_reader import MAX_NEIGHBOURS, IndexReader
 from cairn.index.reader.records import Hit
-from cairn.index.store.deadline import Cancelled
+from cairn.index.store.deadline import check_end
 from cairn.index.store.meta import Facts, known_facts
 from cairn.index.store.schema import STATIC_TABLE, static_cosine
 
@@ -30,19 +30,16 @@ if TYPE_CHECKING:
 
 
 class VectorQueries(IndexReader):
-    def nearest_static(
-        self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
-    ) -> list[Hit]:
+    def nearest_static(self, vector: NDArray[np.int8], limit: int, only: ChunkFilter) -> list[Hit]:
         limit = min(limit, MAX_NEIGHBOURS)
         with self.reading() as db:
             facts = known_facts(db)
-            matrix = self._static_rows(db, facts, cancelled)
+            matrix = self._static_rows(db, facts, waits=True)
         if not facts.has_static:
             return []
         if matrix is not None:
-            return self._nearest_rows(matrix, vector, limit, only, cancelled)
-        if cancelled():  # nothing can interrupt sqlite-vec
-            raise interruption(cancelled)
+            return self._nearest_rows(matrix, vector, limit, only)
+        check_end()  # nothing can interrupt sqlite-vec
         condition, passing = passes(self, "id", only)
         where, values, spare = _neighbour_filter(self, only)
         rows = self.select(
@@ -52,7 +49,6 @@ class VectorQueries(IndexReader):
                 SELECT id, {static_cosine("distance")} FROM nearest WHERE {condition if spare else "true"}
                 ORDER BY distance, id""",
             (vector.tobytes(), limit + spare, *values, *(passing if spare else ())),
-            cancelled,
         )
         return list(starmap(Hit, rows[:limit]))
 
@@ -62,19 +58,17 @@ class VectorQueries(IndexReader):
         vector: NDArray[np.int8],
         limit: int,
         only: ChunkFilter,
-        cancelled: Cancelled,
     ) -> list[Hit]:
         from cairn.index.reader.postings import read_ids
 
         allowed = None
         where, values = admitted(self, only)
-        with self.reading(cancelled) as db:
+        with self.reading() as db:
             if where:
                 allowed = matrix.among((where, *values), lambda: read_ids(db, where, values))
             elif only.hidden:
                 allowed = matrix.except_for(read_ids(db, HIDDEN_CHUNKS, [json.dumps(only.hidden)]))
-        if cancelled():  # nothing can interrupt numpy
-            raise interruption(cancelled)
+        check_end()  # nothing can interrupt numpy
         ids, scores = matrix.nearest(vector, limit, allowed)
         return list(map(Hit, ids.tolist(), scores.tolist()))
 
@@ -98,12 +92,9 @@ class VectorQueries(IndexReader):
             known, rows = matrix.vectors(wanted) if matrix else _vectors(db, wanted)
         return known, rows if len(known) else np.empty((0, 0), np.int8)
 
-    def _static_rows(
-        self, db: apsw.Connection, facts: Facts, deadline: Cancelled | None = None
-    ) -> StaticRows | None:
+    def _static_rows(self, db: apsw.Connection, facts: Facts, *, waits: bool = False) -> StaticRows | None:
         """Return the static vectors in memory; None if sqlite-vec is faster, or while many vectors are not
-        read yet. With `deadline`, wait for them. Reading is never interrupted, or the next query would start
-        again."""
+        read yet, unless `waits`. Reading is never interrupted, or the next query would start again."""
         if not facts.has_static:
             return None
         memory = self.memory
@@ -112,7 +103,7 @@ class VectorQueries(IndexReader):
                 from cairn.index.vectors.static_matrix import StaticMatrix
 
                 memory.matrix = StaticMatrix()
-        return memory.matrix.rows(db, memory.local.identity, facts, deadline)
+        return memory.matrix.rows(db, memory.local.identity, facts, waits=waits)
 
 
 def _similarities(db: apsw.Connection, ids: Sequence[int], vector: NDArray[np.int8]) -> dict[int, float]:

@@ -32,7 +32,7 @@ from cairn.index.reader.postings import (
 )
 from cairn.index.reader.records import KeywordCounts
 from cairn.index.store.caches import bounded
-from cairn.index.store.deadline import Cancelled
+from cairn.index.store.deadline import uninterrupted
 from cairn.index.store.keyword_columns import stems
 
 _MAX_WORDS = 20_000
@@ -54,9 +54,7 @@ def _tables() -> defaultdict[str, _Counts]:
     return defaultdict(_Counts)
 
 
-def count_rows(
-    reader: ConnectedReader, table: str, expressions: Iterable[str], bound: int, cancelled: Cancelled
-) -> KeywordCounts:
+def count_rows(reader: ConnectedReader, table: str, expressions: Iterable[str], bound: int) -> KeywordCounts:
     """Return the number of rows of `table` that match each FTS5 expression. Counting stops at `bound`.
 
     FTS5 counts by walking all matches, which takes 2 ms for a word in 20,000 chunks. So each word is counted
@@ -64,7 +62,7 @@ def count_rows(
     number. Counts of zero expire with each change of the index, because a plan may drop absent words.
     """
     found: dict[str, int] = {}
-    with reader.reading(cancelled) as db:
+    with reader.reading() as db:
         generation = int(db.execute("SELECT value FROM meta WHERE key = 'generation'").get or 0)
         cache = reader.memory.own(_tables)[table]
         if generation != cache.generation:
@@ -100,7 +98,7 @@ class ChunkArrays:
         last = int(db.execute("SELECT max(id) FROM chunks").get or 0)
         known = self._known
         if known is None or known[0] != identity or known[1].upto < last:
-            with self._reading:
+            with self._reading, uninterrupted():
                 known = self._known
                 if known is None or known[0] != identity or known[1].upto < last:
                     before = known[1] if known is not None and known[0] == identity else NO_CHUNKS

@@ -20,7 +20,7 @@ from cairn.index.reader.index_memory import IndexMemory
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights, Hit, KeywordCounts
 from cairn.index.reader.word_list import WordList, is_of_use, read_word_list
-from cairn.index.store.deadline import Cancelled, Deadline
+from cairn.index.store.deadline import Deadline, ended_by
 
 # Only methods that count words import numpy: opening a workspace does not need it.
 if TYPE_CHECKING:
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 
 class WordQueries(IndexReader):
-    def word_counts(self, texts: Iterable[str], bound: int, cancelled: Cancelled) -> KeywordCounts:
+    def word_counts(self, texts: Iterable[str], bound: int) -> KeywordCounts:
         from cairn.index.sqlite.word_memory import count_rows
 
         quoted = {text: quoted_word(text) for text in texts}
-        counts = count_rows(self, "chunks_fts", quoted.values(), bound, cancelled)
+        counts = count_rows(self, "chunks_fts", quoted.values(), bound)
         matching = {text: counts.matching[expression] for text, expression in quoted.items()}
         return KeywordCounts(counts.rows, matching)
 
-    def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
+    def postings(self, texts: Mapping[str, int]) -> dict[str, Postings]:
         from cairn.index.sqlite.word_memory import ChunkArrays, PostingsCache
 
         kept = self.memory.own(PostingsCache)
@@ -45,7 +45,7 @@ class WordQueries(IndexReader):
             identity = self.memory.local.identity
             upto = self.memory.own(ChunkArrays).columns(db, identity).upto
             for text, rows in texts.items():
-                with self.reading(cancelled):
+                with self.reading():
                     found[text] = kept.get(db, identity, text, rows, upto)
         return found
 
@@ -61,7 +61,6 @@ class WordQueries(IndexReader):
         weights: ColumnWeights,
         limit: int,
         only: ChunkFilter,
-        cancelled: Cancelled,
     ) -> list[Hit]:
         if not words:
             return []
@@ -73,12 +72,11 @@ class WordQueries(IndexReader):
                 FROM chunks_fts WHERE chunks_fts MATCH ? AND {condition}
                 ORDER BY score DESC, rowid LIMIT ?""",
             (any_of(words), *values, limit),
-            cancelled,
         )
         return list(starmap(Hit, rows))
 
-    def statistics(self, words: Sequence[str], cancelled: Cancelled) -> Statistics:
-        with self.reading(cancelled) as db:
+    def statistics(self, words: Sequence[str]) -> Statistics:
+        with self.reading() as db:
             return read_statistics(db, any_of(words))
 
     def absent(self, words: Sequence[str]) -> list[str]:
@@ -105,7 +103,7 @@ class WordQueries(IndexReader):
         self, literal: Literal, limit: int, only: ChunkFilter, deadline: Deadline, first: Iterable[int] = ()
     ) -> ExactMatches:
         passing = passes(self, "{}", only)
-        with self.reading(deadline) as db:
+        with self.reading() as db, ended_by(deadline):
             return find(db, _SqliteProposer(db, self.memory, passing), literal, limit, deadline, first)
 
 

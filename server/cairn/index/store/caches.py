@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 from attrs import define, field
 from cachetools import LRUCache
 
+from cairn.index.store.deadline import uninterrupted
 from cairn.index.store.meta import Facts
 
 K = TypeVar("K", bound=Hashable)
@@ -88,7 +89,8 @@ class ContentCache(Generic[T]):
         try:
             if version != self._version:  # No other thread made it meanwhile.
                 began = time.monotonic()
-                value = make()
+                with uninterrupted():
+                    value = make()
                 self._due = due_again(began)
                 self._value, self._version = value, version
             return cast(T, self._value)

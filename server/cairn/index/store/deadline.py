@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 
 from attrs import field, frozen
 
-from cairn.errors import QueryCancelledError
+from cairn.errors import OutOfTimeError, QueryCancelledError
 from cairn.startup.figures import thread_seconds
 
 Cancelled = Callable[[], bool]
@@ -20,25 +20,38 @@ def never() -> bool:
     return False
 
 
-_cancelled: ContextVar[Cancelled] = ContextVar("cancelled", default=never)
+_ends: ContextVar[Cancelled] = ContextVar("ends", default=never)
 
 
 @contextmanager
-def cancelled_by(cancelled: Cancelled) -> Iterator[None]:
-    """Let `check_cancelled` in the block ask `cancelled`, also in other threads that work for the block
-    (`cairn.startup.figures.part_of_request`)."""
-    token = _cancelled.set(cancelled)
+def ended_by(ended: Cancelled) -> Iterator[None]:
+    """Let the queries of the block end once `ended()` is true, also those in other threads that work for the
+    block (`cairn.startup.figures.part_of_request`)."""
+    token = _ends.set(ended)
     try:
         yield
     finally:
-        _cancelled.reset(token)
+        _ends.reset(token)
 
 
-def check_cancelled() -> None:
-    """Raise QueryCancelledError if the client of this thread's request no longer waits. Every read of the
-    index does this. Call it where a request works for more than a millisecond without one."""
-    if _cancelled.get()():
-        raise QueryCancelledError("The request was cancelled.")
+def uninterrupted() -> AbstractContextManager[None]:
+    """Let the queries of the block run to their end, for a value that later queries use. While a user types,
+    each query is cancelled by the next one, and none would ever have the value."""
+    return ended_by(never)
+
+
+def query_end() -> Cancelled:
+    """Return the function that tells whether the query of this thread must end."""
+    return _ends.get()
+
+
+def check_end() -> None:
+    """Raise QueryCancelledError if the client of this thread's request no longer waits, or OutOfTimeError if
+    only the time of a Deadline is over. Every read of the index does this. Call it where a request works for
+    more than a millisecond without one."""
+    ended = _ends.get()
+    if ended():
+        raise interruption(ended)
 
 
 _LONGEST = 4.0
@@ -80,3 +93,10 @@ def _has_spent(end: float) -> bool:
     """Return whether the thread's CPU clock has reached the end; true if the system refuses this figure."""
     seconds = thread_seconds()
     return seconds is None or seconds >= end
+
+
+def interruption(ended: Cancelled) -> OutOfTimeError | QueryCancelledError:
+    """Return the error for a query that was interrupted because `ended()` is true."""
+    if isinstance(ended, Deadline) and ended.is_over and not ended.cancelled():
+        return OutOfTimeError("The query ran out of time.")
+    return QueryCancelledError("The request was cancelled.")

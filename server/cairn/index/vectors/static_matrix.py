@@ -17,7 +17,7 @@ import apsw
 from attrs import field, frozen
 
 from cairn.index.store.database import open_reader
-from cairn.index.store.deadline import Cancelled
+from cairn.index.store.deadline import query_end, uninterrupted
 from cairn.index.store.meta import Facts, read_facts
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.vectors.static_rows import RowStore, StaticRows
@@ -86,12 +86,12 @@ class StaticMatrix:
         self._used = 0.0
 
     def rows(
-        self, db: apsw.Connection, identity: object, facts: Facts, deadline: Cancelled | None = None
+        self, db: apsw.Connection, identity: object, facts: Facts, *, waits: bool = False
     ) -> StaticRows | None:
         """Return the rows of the generation of `facts`, or None if the caller must search with sqlite-vec.
 
         The rows are of an earlier generation if another thread takes long to update them. While another
-        thread reads a large matrix, this waits until `deadline`; without a deadline it returns None.
+        thread reads a large matrix, this returns None, or waits for it until the end of the query if `waits`.
         `identity` identifies the index file of `db`. For 107,000 rows, the first call takes 25 ms if the file
         is cached, and a call after a change 1 to 3 ms.
         """
@@ -105,14 +105,15 @@ class StaticMatrix:
         follows = current is not None and current.leads_to(version)
         if not follows and facts.chunks >= _READ_BEHIND_FROM:
             behind = self._read_behind(Path(db.filename), identity)
-            if deadline is None or not _has_ended(behind, deadline):
+            if not (waits and _has_ended(behind)):
                 return None
             current = self._current
             follows = current is not None and current.leads_to(version)
         if not self._reading.acquire(timeout=_LONGEST_WAIT):
             return current.rows if current is not None and follows else None
         try:
-            return self._read(db, identity).rows
+            with uninterrupted():
+                return self._read(db, identity).rows
         finally:
             self._reading.release()
 
@@ -219,7 +220,8 @@ class StaticMatrix:
         trim_memory()
 
 
-def _has_ended(thread: threading.Thread, deadline: Cancelled) -> bool:
-    while thread.is_alive() and not deadline():
+def _has_ended(thread: threading.Thread) -> bool:
+    query_is_over = query_end()
+    while thread.is_alive() and not query_is_over():
         thread.join(_POLL_SECONDS)
     return not thread.is_alive()
