@@ -7,7 +7,6 @@ are compared before the answer is reused, because the index always lags a little
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
@@ -77,22 +76,20 @@ LinesOf = Callable[[str], Sequence[str] | None]
 
 @frozen
 class CachedAnswer:
-    """An answer, and digests of the files that it quotes."""
+    """An answer, and hashes of the files that it quotes."""
 
     answer: Any
-    files: Mapping[str, bytes]
-    """A digest of the lines of each file, by URI."""
+    files: Mapping[str, int | None]
+    """A hash of the lines of each file, by URI."""
 
     @classmethod
     def of(cls, answer: Any, files: Mapping[str, Sequence[str] | None]) -> CachedAnswer:
-        return cls(answer, {uri: _digest_of(lines) for uri, lines in files.items()})
+        return cls(answer, {uri: _hash_of(lines) for uri, lines in files.items()})
 
     def is_current(self, lines_of: LinesOf) -> bool:
-        return all(_digest_of(lines_of(uri)) == digest for uri, digest in self.files.items())
+        return all(_hash_of(lines_of(uri)) == known for uri, known in self.files.items())
 
 
-def _digest_of(lines: Sequence[str] | None) -> bytes:
-    """Return a digest of 16 bytes; b"" for a file that is gone or not text."""
-    if lines is None:
-        return b""
-    return hashlib.blake2b("\n".join(lines).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+def _hash_of(lines: Sequence[str] | None) -> int | None:
+    """Return a hash that is valid in this process; None for a file that is gone or not text."""
+    return None if lines is None else hash(tuple(lines))

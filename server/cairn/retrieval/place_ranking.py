@@ -9,6 +9,7 @@ places of all found files compete, also by their names.
 from __future__ import annotations
 
 import math
+import operator
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -73,7 +74,7 @@ class Candidate:
 
     @property
     def score(self) -> float:
-        return sum(weight * value for weight, value in zip(_WEIGHTS, self.values, strict=True))
+        return float(sum(map(operator.mul, _WEIGHTS, self.values)))
 
     @property
     def share_of_file(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -71,17 +72,19 @@ def test_absent_words_are_counted_again_after_any_change(writer: IndexWriter, re
 
 
 def test_words_are_counted_once(reader: IndexReader) -> None:
-    def statements(*words: str) -> list[str]:
+    def counted(*words: str) -> list[str]:
         run: list[str] = []
         with reader.reading() as db:
-            db.set_exec_trace(lambda _, sql, __: bool(run.append(sql)) or True)
+            db.set_exec_trace(
+                lambda _, sql, values: bool(run.extend(values if "MATCH" in sql else ())) or True
+            )
             count(reader, *words, bound=100)
             db.set_exec_trace(None)
-        return [sql for sql in run if "MATCH" in sql]
+        return [word for words in run[1::2] for word in json.loads(words)]
 
-    assert len(statements('"ship"', '"rope"')) == 2
-    assert len(statements('"ship"', '"rope"', '"tide"')) == 1
-    assert statements('"ship"') == []
+    assert counted('"ship"', '"rope"') == ['"ship"', '"rope"']
+    assert counted('"ship"', '"rope"', '"tide"') == ['"tide"']
+    assert counted('"ship"') == []
 
 
 def test_a_table_filled_after_the_first_count_is_counted_again(

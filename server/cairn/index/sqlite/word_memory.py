@@ -34,6 +34,7 @@ from cairn.index.reader.records import KeywordCounts
 from cairn.index.store.caches import bounded
 from cairn.index.store.deadline import uninterrupted
 from cairn.index.store.keyword_columns import stems
+from cairn.index.store.meta import known_facts
 
 _MAX_WORDS = 20_000
 """The maximum number of words whose counts are cached. They take 2 MB."""
@@ -61,9 +62,9 @@ def count_rows(reader: ConnectedReader, table: str, expressions: Iterable[str], 
     once, and the count is reused until the table has grown or shrunk by a tenth: a query plan needs no exact
     number. Counts of zero expire with each change of the index, because a plan may drop absent words.
     """
-    found: dict[str, int] = {}
+    wanted = list(expressions)
     with reader.reading() as db:
-        generation = int(db.execute("SELECT value FROM meta WHERE key = 'generation'").get or 0)
+        generation = known_facts(db).generation
         cache = reader.memory.own(_tables)[table]
         if generation != cache.generation:
             cache.rows = int(db.execute(f"SELECT count(*) FROM {table}_docsize").get)
@@ -74,11 +75,11 @@ def count_rows(reader: ConnectedReader, table: str, expressions: Iterable[str], 
         if stale or len(cache.counts) > _MAX_WORDS:
             cache.rows_then, cache.bound, cache.counts = cache.rows, bound, {}
         counts = cache.counts
-        bounded = f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)"
-        for expression in expressions:
-            if expression not in counts:
-                counts[expression] = int(db.execute(bounded, (expression, bound)).get)
-            found[expression] = counts[expression]
+        if missing := [expression for expression in wanted if expression not in counts]:
+            bounded = f"SELECT 1 FROM {table} WHERE {table} MATCH value LIMIT ?"
+            sql = f"SELECT value, (SELECT count(*) FROM ({bounded})) FROM json_each(?)"
+            counts.update(db.execute(sql, (bound, json.dumps(missing))))
+        found = {expression: counts[expression] for expression in wanted}
     return KeywordCounts(cache.rows, found)
 
 
