@@ -106,7 +106,7 @@ def _indexed(
     for run in range(options.runs + 1):
         for version in versions:
             taken = version.index(checkout, options.workers)
-            if run:  # The first run unpacks grammars.
+            if run:  # The first run unpacks grammars and compiles modules.
                 runs.setdefault(version.name, []).append(taken)
         if options.semble and run:
             runs.setdefault(SEMBLE, []).append(index_semble(checkout, options.semble, folder))

@@ -48,6 +48,8 @@ class Cairn:
     @property
     def _own(self) -> Mapping[str, str]:
         path = {"PYTHONPATH": str(self.checkout / "server")} if self.checkout else {}
+        # With this variable, each process of a fresh checkout would compile all modules again.
+        path["PYTHONDONTWRITEBYTECODE"] = ""
         return {"CAIRN_DATA_DIR": str(self.data), "CAIRN_CONFIG_DIR": str(self.data / "settings"), **path}
 
     def index(self, checkout: Path, workers: int) -> Spent:
