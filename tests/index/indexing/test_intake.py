@@ -183,9 +183,10 @@ def test_first_files_are_indexed_before_the_scan_ends(
         seen.append({path for path in folder.paths() if folder.chunk_ids(path)})
 
     monkeypatch.setattr(intake_module, "scan", watched)
+    monkeypatch.setattr(intake_module, "_FIRST_SCANNED", 120)
     assert len(folder.reconcile()) == 151
     before = {path: folder.chunk_ids(path) for path in sorted(seen[0])}
-    assert list(before) == [f"{number:03}.md" for number in range(1, 100)]
+    assert list(before) == [f"{number:03}.md" for number in range(1, 101)]
     assert before == {path: folder.chunk_ids(path) for path in before}, "these files are not read again"
     folder.write("151.md", "# A new one\n")
     assert len(folder.reconcile()) == 152
