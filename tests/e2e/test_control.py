@@ -220,7 +220,7 @@ async def test_params_that_are_a_list_are_refused(harbour: Daemon) -> None:
 RECORDING = """
 import cairn.__main__
 import sys, time
-import cairn.engine.engine
+import cairn.engine.engine, cairn.lsp.editor_connection
 
 class Recording(cairn.engine.engine.Engine):
     def __init__(self, *arguments):
@@ -237,6 +237,7 @@ class Recording(cairn.engine.engine.Engine):
         self.warnings.append(f"configured {dict(settings)}")
         return [f"cairn.{key}: unknown setting" for key in settings if key != "index"]
 
+cairn.lsp.editor_connection._APPLY_SECONDS = 100  # a busy machine may take long
 cairn.engine.engine.Engine = Recording
 sys.argv = ["cairn", "lsp"]
 cairn.__main__.main()
