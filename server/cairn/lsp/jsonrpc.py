@@ -244,7 +244,7 @@ def raw_data_converter() -> cattrs.Converter:
     """Return a converter like pygls's that keeps the params and results of Cairn's own methods as JSON data.
 
     pygls would convert params to named tuples, without the keys that are not valid names in Python, and would
-    look through all of a result for objects, which takes 2 ms for ten passages.
+    look through all of a result for objects, which takes 0.8 ms for ten passages.
     """
     converter: cattrs.Converter = default_converter()  # type: ignore[no-untyped-call]
     converter.register_structure_hook(
