@@ -12,6 +12,7 @@ from tests.conftest import ask
 from tests.engine.engines import NO_VECTORS, indexed
 from tests.git_repository import GitRepository
 from tests.harbour import write_files
+from tests.index.index_builders import indexed as indexed_file
 from tests.serving import PATIENCE_SECONDS, wait_for
 
 from cairn.engine.engine import Engine
@@ -19,6 +20,7 @@ from cairn.index.store.coordination import note_holder, writer_lock
 from cairn.index.store.writer import IndexWriter
 from cairn.paths import workspace_dir
 from cairn.protocol import SearchAnswer, SearchParams
+from cairn.retrieval.legs import Legs
 
 
 @pytest.fixture
@@ -79,6 +81,27 @@ def test_an_answer_names_shown_files_that_changed_since_they_were_indexed(harbou
         wait_for(lambda: engine.progress().complete)
         answer = found(engine, "moor_ship")
         assert (answer.results[0].selection_range.start.line, answer.index.note) == (3, "")
+
+
+def test_a_file_that_is_written_during_a_search_is_found(
+    harbour: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The writer replaces its chunks after they were found, and before they are read."""
+    with indexed(harbour, **NO_VECTORS) as engine:
+        writer = IndexWriter(workspace_dir(harbour))
+        written = writer.facts().content
+        find = Legs.by_text
+
+        def by_text(question: Legs, **how: bool) -> None:
+            find(question, **how)
+            text = (harbour / "berths.py").read_text("utf-8")
+            writer.write([indexed_file("berths.py", f"# Piers.\n{text}")], ())
+
+        monkeypatch.setattr(Legs, "by_text", by_text)
+        answer = found(engine, "moor_ship")
+        assert writer.facts().content > written
+        writer.close()
+        assert answer.results[0].path == "berths.py"
 
 
 def test_a_command_does_not_wait_for_counts_that_another_process_puts_off(harbour: Path) -> None:

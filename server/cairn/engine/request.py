@@ -5,7 +5,8 @@ Index readers, vocabulary and vectors are loaded on first use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -100,6 +101,14 @@ class Request:
         self.lagging = frozenset(
             folder.uri for folder in self.folders if folder.lacks_files(folder.reader.facts())
         )
+
+    @contextmanager
+    def in_one_state(self) -> Iterator[None]:
+        """Let this thread read each index in one state during the block (`ConnectedReader.in_one_state`)."""
+        with ExitStack() as states:
+            for folder in self.folders:
+                states.enter_context(folder.reader.in_one_state())
+            yield
 
     @property
     def folder_uris(self) -> tuple[str, ...]:

@@ -71,7 +71,7 @@ def answer(
             found = method.handle()(request, params)
         else:
             request.catch_up()
-            with request.host.gate.query():
+            with request.host.gate.query(), request.in_one_state():
                 if method.needs is Needs.INDEX:
                     found = method.handle()(request, params)
                 else:

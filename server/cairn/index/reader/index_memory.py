@@ -168,6 +168,21 @@ class ConnectedReader:
                 " restart Cairn."
             ) from problem
 
+    @contextmanager
+    def in_one_state(self) -> Iterator[None]:
+        """Let the calling thread read the index in one state during the block, whatever is written meanwhile.
+        Otherwise, a file that is saved during a query could be missing in its results: the chunks that a leg
+        found would be gone when the next step reads them."""
+        db = self.connection()
+        if db.in_transaction:  # The block is part of another one.
+            yield
+            return
+        db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            db.execute("COMMIT")
+
     def select(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         with self.reading() as db:
             return db.execute(sql, values).fetchall()
