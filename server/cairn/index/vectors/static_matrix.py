@@ -56,6 +56,10 @@ class _Version:
     def at(cls, db: apsw.Connection, identity: object, facts: Facts) -> _Version:
         return cls(identity, int(db.pragma("schema_version")), facts.generation)
 
+    def is_like(self, other: _Version) -> bool:
+        """Return whether both are states of one table of vectors."""
+        return (self.identity, self.schema) == (other.identity, other.schema)
+
 
 @frozen(eq=False)
 class _Current:
@@ -67,8 +71,12 @@ class _Current:
     def leads_to(self, version: _Version) -> bool:
         """Return whether the rows can be updated to `version`."""
         mine = self.version
-        same = (mine.identity, mine.schema) == (version.identity, version.schema)
-        return self.rows is not None and same and mine.generation <= version.generation
+        return self.rows is not None and mine.is_like(version) and mine.generation <= version.generation
+
+    def serves(self, version: _Version) -> bool:
+        """Return whether the rows are of `version` or later. A query that reads an earlier state of the index
+        lacks only vectors of chunks that are gone by now."""
+        return self.version.is_like(version) and self.version.generation >= version.generation
 
 
 class StaticMatrix:
@@ -88,7 +96,8 @@ class StaticMatrix:
     def rows(
         self, db: apsw.Connection, identity: object, facts: Facts, *, waits: bool = False
     ) -> StaticRows | None:
-        """Return the rows of the generation of `facts`, or None if the caller must search with sqlite-vec.
+        """Return the rows of the generation of `facts` or a later one, or None if the caller must search with
+        sqlite-vec.
 
         The rows are of an earlier generation if another thread takes long to update them. While another
         thread reads a large matrix, this returns None, or waits for it until the end of the query if `waits`.
@@ -102,6 +111,8 @@ class StaticMatrix:
             if (at.identity, at.generation) == (identity, facts.generation):
                 return current.rows
         version = _Version.at(db, identity, facts)
+        if current is not None and current.serves(version):
+            return current.rows
         follows = current is not None and current.leads_to(version)
         if not follows and facts.chunks >= _READ_BEHIND_FROM:
             behind = self._read_behind(Path(db.filename), identity)
@@ -150,7 +161,7 @@ class StaticMatrix:
         with db:  # one snapshot of the index
             facts = read_facts(db)
             version = _Version.at(db, identity, facts)
-            if self._current is not None and self._current.version == version:
+            if self._current is not None and self._current.serves(version):
                 return self._current
             try:
                 current = self._followed(db, version, facts)
