@@ -79,13 +79,16 @@ async def test_agents_share_an_engine_that_ends_with_the_last_of_them(workspace:
     assert read_record(workspace) is None
 
 
-async def test_a_killed_engine_fails_no_answer(workspace: Path) -> None:
+@pytest.mark.parametrize("ends", [psutil.Process.kill, psutil.Process.terminate], ids=["killed", "ended"])
+async def test_an_engine_that_ends_fails_no_answer(
+    workspace: Path, ends: Callable[[psutil.Process], None]
+) -> None:
     async with agent(workspace) as one, agent(workspace) as other:
         await asyncio.gather(found(one), found(other))
         for _ in range(2):
             record = await recorded(workspace, lambda record: psutil.pid_exists(record.process_id))
             asking = [asyncio.create_task(found(client)) for client in (one, other, one)]
-            psutil.Process(record.process_id).kill()
+            ends(psutil.Process(record.process_id))
             await asyncio.gather(*asking)
             await found(other)
             now = await recorded(workspace, lambda record: psutil.pid_exists(record.process_id))

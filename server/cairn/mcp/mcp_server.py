@@ -228,6 +228,8 @@ async def message_streams(
     async def write() -> None:
         async with write_out:
             async for message in write_out:
+                if _is_unanswered(message.message):
+                    continue
                 data = message.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
                 writer.write(data + b"\n")
                 await writer.drain()
@@ -245,6 +247,12 @@ async def message_streams(
         for task in (reading, writing):
             task.cancel()
         await asyncio.gather(reading, writing, return_exceptions=True)
+
+
+def _is_unanswered(message: types.JSONRPCMessage) -> bool:
+    """Whether the SDK answers a request with an error because this engine ends. The client must not get it,
+    because the relay sends all unanswered requests to the next engine."""
+    return isinstance(message, types.JSONRPCError) and message.error.code == types.CONNECTION_CLOSED
 
 
 def message_of(line: bytes) -> types.JSONRPCMessage | None:
