@@ -181,7 +181,8 @@ class ConnectedReader:
         try:
             yield
         finally:
-            db.execute("COMMIT")
+            if db.in_transaction:  # After a failed read, SQLite may have ended it.
+                db.execute("COMMIT")
 
     def select(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         with self.reading() as db:
