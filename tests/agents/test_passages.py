@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -27,14 +28,22 @@ def result(**fields: Any) -> ResultText:
 
 
 def lines(text: str) -> list[str]:
-    return [line for line in text.split("\n")[1:] if not line.startswith("also")]
+    """Return the lines of a text below its head, each after its number, of which the text has each fifth."""
+    found, number = list[str](), 0
+    for line in text.split("\n")[1:]:
+        if re.match(r"also|…", line):
+            found.append(line)
+        else:
+            number = int(line[:4].strip() or number + 1)
+            found.append(f"{number}:{line[5:]}")
+    return [line for line in found if not line.startswith("also")]
 
 
 def test_result_has_place_name_reasons_and_lines() -> None:
     assert result().written(5).split("\n") == [
         "src/berths.py:12-20  Berth.moor_ship (method) — defines it; has moor",
-        "12:def moor_ship(self):",
-        "13:    pass",
+        "  12 def moor_ship(self):",
+        "         pass",
     ]
 
 
@@ -54,9 +63,9 @@ def test_further_passages_without_room_are_named_on_one_line() -> None:
 def test_further_passages_with_room_have_lines() -> None:
     assert result(passages=(LEAVE, FREE)).written(5, 1).split("\n")[-4:] == [
         "also 40-41 Berth.leave",
-        "40:def leave():",
+        "  40 def leave():",
         "also 60",
-        "60:free = True",
+        "  60 free = True",
     ]
 
 
@@ -137,7 +146,7 @@ def test_aside_has_few_lines(fields: dict[str, Any]) -> None:
 
 def test_very_long_line_is_replaced_by_its_length() -> None:
     text = result(snippet="x" * 5_000).written(3)
-    assert "12: (a line of 5,000 characters)" in text
+    assert "  12 (a line of 5,000 characters)" in text
 
 
 def test_related_result_is_shown_from_the_related_line() -> None:

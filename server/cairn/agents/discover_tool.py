@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
-from itertools import groupby
+from collections.abc import Sequence
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -17,7 +16,7 @@ from cairn.agents.tool_call import (
     Budget,
     Steps,
     ToolCall,
-    fit,
+    fitted,
     joined,
     largest_fitting,
     require_none,
@@ -41,6 +40,8 @@ _FOOT = 30
 """The number of tokens of the last line, which contains the cursor."""
 _FULL = 0.8
 """If an answer fills this share of its budget, it counts as full, and more may be found."""
+_MOST_REPEATED = 8
+"""The maximum number of places of earlier answers that an answer names."""
 _SECTIONS_SHARE = 0.4
 """The maximum share of the budget for the sentences of an overview if excerpts follow."""
 _PLAIN = PromptRenderConfig(format_style=FormatStyle.PLAIN)
@@ -57,6 +58,7 @@ class DiscoverArguments:
     path: tuple[str, ...] = field(default=(), metadata=PLACES)
     max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
     cursor: str = ""
+    again: bool = False
     filter: protocol.DiscoverFilter = field(factory=protocol.DiscoverFilter)
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] | None = None
@@ -64,15 +66,16 @@ class DiscoverArguments:
     format: FormatStyle | None = None
     config: dict[str, Any] = field(factory=dict)
 
-    def params(self, tokens: int) -> protocol.DiscoverParams:
-        """Return the params for a prompt of `tokens` tokens, from which the answer is written."""
+    def params(self, tokens: int, shown: Sequence[protocol.ShownPlace]) -> protocol.DiscoverParams:
+        """Return the params for a prompt of `tokens` tokens, from which the answer is written. The prompt
+        does not repeat what is `shown`."""
         config = self.config
         given = config.get("render", {})
         if isinstance(given, dict):  # The engine reports other types.
             is_wrong = "maxPromptTokens" in given and self.tokens_wanted() is None
             ours = {"maxPromptTokens": tokens, "tokenizer": ""}
             config = {**config, "render": {**ours, **given} if is_wrong else {**given, **ours}}
-        return self._params(FormatStyle.PLAIN, config)
+        return evolve(self._params(FormatStyle.PLAIN, config), shown=tuple(shown))
 
     def params_as_given(self) -> protocol.DiscoverParams:
         config = self.config
@@ -114,41 +117,37 @@ def discover(call: ToolCall, arguments: DiscoverArguments) -> str:
     question = (arguments.query, sorted(arguments.path or arguments.filter.path))
     steps = steps_of(arguments.cursor, *question)
     budget = call.budget(arguments.tokens_wanted(), min(_MOST_USUAL_TOKENS, TOKENS << len(steps)))
-    before, known = steps[-1][0] if steps else 0, _known(call, arguments, steps)
-    tokens = _engine_tokens(budget.tokens, arguments.query)
-    answer: protocol.DiscoverAnswer = call.request(
-        "discover", arguments.params(min(_MOST_ENGINE_TOKENS, before + tokens))
-    )
-    items = _excerpts(answer, known)
-    paths = call.paths
+    tokens = min(_MOST_ENGINE_TOKENS, _engine_tokens(budget.tokens, arguments.query))
+    shown = _shown_before(call, arguments, steps)
+    answer: protocol.DiscoverAnswer = call.request("discover", arguments.params(tokens, shown))
+    items, paths = answer.excerpts, call.paths
     files = list(by_file(items))
     texts = [
         file_text(of_file, _PLAIN, lambda each: paths.shown(each.folder, each.path)).rstrip("\n")
         for of_file in files
     ]
-    further = _further(answer.elsewhere, known, paths, budget)
+    further = _further(answer.elsewhere, paths, budget)
     head = "" if steps else _head(answer, bool(items))
     if steps and not items:
         head = "Nothing further is found."
     leading = [] if steps else _leading(answer, paths, budget)
     below = lacking(call.asked, answer.retrieval, answer.index)
     taken = budget.count("\n".join([*leading, *texts]))
-    may_have_more = (
-        answer.verdict.action != NO_MATCH
-        and bool(items)
-        and taken > _FULL * budget.tokens
-        and before + tokens < _MOST_ENGINE_TOKENS
-    )
+    may_have_more = answer.verdict.action != NO_MATCH and bool(items) and taken > _FULL * budget.tokens
+    repeated = _repeated(call, answer.repeated, paths)
 
     def foot(count: int) -> str:
-        shown = min(len(texts), count - len(leading))
-        if shown == len(texts) and not may_have_more:
-            return below
-        after = (*steps, (before + tokens, sum(map(len, files[: max(0, shown)]))))
+        fitting = max(0, min(len(texts), count - len(leading)))
+        if fitting == len(texts) and not may_have_more:
+            return joined(repeated, below)
+        after = (*steps, (tokens, sum(map(len, files[:fitting]))))
         more = call.more(after, *question) if count else ""
-        return joined(more, below)
+        return joined(repeated, more, below)
 
-    return fit(head, [*leading, *texts, *further], foot, budget)
+    text, count = fitted(head, [*leading, *texts, *further], foot, budget)
+    for each in (excerpt for of_file in files[: max(0, count - len(leading))] for excerpt in of_file):
+        call.note_shown(each.folder, each.path, each.range.start.line + 1, lines_of(each.text))
+    return text
 
 
 def _engine_tokens(tokens: int, query: str) -> int:
@@ -156,53 +155,38 @@ def _engine_tokens(tokens: int, query: str) -> int:
     return max(_LEAST_ENGINE_TOKENS, tokens + _FRAME + min(tokens, len(query)) // 4 - _FOOT)
 
 
-def _known(call: ToolCall, arguments: DiscoverArguments, steps: Steps) -> list[protocol.Excerpt]:
-    """Return the excerpts of the earlier answers, which the engine has cached unless the index changed."""
-    known: list[protocol.Excerpt] = []
+def _shown_before(call: ToolCall, arguments: DiscoverArguments, steps: Steps) -> list[protocol.ShownPlace]:
+    """Return the lines that the session has shown or, without one, those that the earlier answers contained.
+    The engine has cached these unless the index changed."""
+    if call.session is not None:
+        session = call.shown_before(again=arguments.again and not steps)
+        uris = {folder.uri: folder for folder in call.asked.folders}
+        return list(session.still_there(lambda uri, path: uris[uri].uri_of(path), call.asked.lines_now))
+    shown: list[protocol.ShownPlace] = []
     for tokens, count in steps:
-        answer: protocol.DiscoverAnswer = call.request(
-            "discover", arguments.params(min(tokens, _MOST_ENGINE_TOKENS))
-        )
-        known += _excerpts(answer, known)[:count]
-    return known
+        answer: protocol.DiscoverAnswer = call.request("discover", arguments.params(tokens, shown))
+        shown += [protocol.ShownPlace(each.uri, each.range) for each in answer.excerpts[:count]]
+    return shown
 
 
-def _excerpts(answer: protocol.DiscoverAnswer, known: Sequence[protocol.Excerpt]) -> list[protocol.Excerpt]:
-    shown: dict[str, set[int]] = {}
-    for each in known:
-        shown.setdefault(each.uri, set()).update(range(each.range.start.line, each.range.end.line))
-    return [part for each in answer.excerpts for part in _without(each, shown.get(each.uri, frozenset()))]
+def _repeated(call: ToolCall, repeated: Sequence[protocol.ShownPlace], paths: Paths) -> str:
+    """Return one line with the places that belong here and were shown by an earlier answer of the session."""
+    if call.session is None or not repeated:
+        return ""
+    places: dict[str, list[str]] = {}
+    for each in repeated[:_MOST_REPEATED]:
+        for folder, path in call.asked.places_of(each.uri)[:1]:
+            places.setdefault(paths.shown(folder.uri, path), []).append(lines_text(each.range))
+    named = "; ".join(f"{path}:{','.join(lines)}" for path, lines in places.items())
+    return f"Shown above, and relevant here: {named} ({call.again})."
 
 
-def _without(excerpt: protocol.Excerpt, shown: Set[int]) -> Iterator[protocol.Excerpt]:
-    """Yield the parts of an excerpt whose lines are not in `shown`, without blank parts."""
-    start = excerpt.range.start.line
-    lines = dict(enumerate(lines_of(excerpt.text), start))
-    if shown.isdisjoint(lines):
-        yield excerpt
-        return
-    for is_new, numbers in groupby(lines, key=lambda number: number not in shown):
-        run = list(numbers)
-        text = "\n".join(lines[number] for number in run)
-        if is_new and text.strip():
-            yield evolve(excerpt, range=protocol.whole_lines(run[0], run[-1] + 1), text=text)
-
-
-def _further(
-    places: Sequence[protocol.NamedPlace], known: Sequence[protocol.Excerpt], paths: Paths, budget: Budget
-) -> list[str]:
-    """Return the places below a heading, without those that earlier answers showed, by file."""
-    new = [place for place in places if not any(_overlap(place, each) for each in known)]
-    texts = places_text(new, lambda each: paths.shown(each.folder, each.path))
+def _further(places: Sequence[protocol.NamedPlace], paths: Paths, budget: Budget) -> list[str]:
+    """Return the places below a heading, by file."""
+    texts = places_text(places, lambda each: paths.shown(each.folder, each.path))
     share = PLACES_SHARE * budget.tokens
     count = largest_fitting(len(texts), lambda count: budget.count("\n".join(texts[:count])) <= share)
     return [f"{MORE}:\n{texts[0]}", *texts[1:count]] if count else []
-
-
-def _overlap(place: protocol.NamedPlace, excerpt: protocol.Excerpt) -> bool:
-    first, last = place.range.start.line, place.range.end.line
-    lines = excerpt.range
-    return place.uri == excerpt.uri and first < lines.end.line and lines.start.line < last
 
 
 def _head(answer: protocol.DiscoverAnswer, found: bool) -> str:

@@ -1,21 +1,28 @@
-"""The tool `read`: the current lines of a file, found by a path, a name or a question."""
+"""The tool `read`: the current lines of files, found by paths, names or a question."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 
 from attrs import evolve, field, frozen
 
 from cairn import protocol
 from cairn.agents.index_state import NO_MATCH, freshness
-from cairn.agents.place_text import Place, lines_text, numbered, place_named
-from cairn.agents.tool_call import LEAST_TOKENS, MOST_TOKENS, ToolCall, fit, joined, require_words
+from cairn.agents.place_text import Place, lines_text, numbered, numbers_text, place_named
+from cairn.agents.shown_lines import ShownLines
+from cairn.agents.tool_call import LEAST_TOKENS, MOST_TOKENS, Budget, ToolCall, fitted, joined, require_words
+from cairn.discovery.layout import MARK
+from cairn.engine.file_outline import OutlineEntry, innermost, opening, with_lead
+from cairn.engine.file_page import outline_of_page
+from cairn.engine.scope import files_named
 from cairn.errors import InvalidRequestError
-from cairn.schema.bounds import NOT_BLANK, at_most, within
+from cairn.schema.bounds import at_most, within
 from cairn.text.counts import counted
 from cairn.text.verbatim import lines_of
 
 TOKENS = 3_000
+MOST_PLACES = 50
 INDEXED, NOW = "indexed", "now"
 VERSIONS = (NOW, INDEXED)
 _THERE = ("left out of the index", "is a directory", "is empty, or was not read yet")
@@ -23,20 +30,34 @@ _THERE = ("left out of the index", "is a directory", "is empty, or was not read 
 _MOST_NAMESAKES = 8
 _LONGEST_LINE = 2_000
 """The maximum length of a shown line in characters. A longer line is replaced by its length."""
+_LONGEST_HEAD = 110
+"""The length in characters to which the line of an entry of an outline is cut."""
+_LEAST_ENTRIES = 3
+"""The number of entries from which an outline says more than the beginning of the text."""
+_OPENING = 12
+"""The maximum number of lines above the outline of a file or a type, such as those of its comment."""
+_PART = 200
+"""The number of lines of the example of a part to read."""
+_SEPARATOR = re.compile(r"\s*[,;\n]\s*")
+_MORE_LINES = re.compile(r"[0-9]{1,9}(?:-[0-9]{1,9})?")
 
 
 @frozen
 class ReadArguments:
     """The arguments of `read`. The last two are not listed."""
 
-    path: str = field(metadata=at_most(chars=4_096, pattern=NOT_BLANK))
+    path: tuple[str, ...] = field(metadata=at_most(items=MOST_PLACES, chars=4_096))
     max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
     version: str | None = None
+    again: bool = False
     cursor: str = ""
     folder: str = ""
 
     def __attrs_post_init__(self) -> None:
-        require_words("path", self.path)
+        if not self.path:
+            raise InvalidRequestError("path", "is empty; give paths, path:first-last or names")
+        for each in self.path:
+            require_words("path", each)
         if self.version not in (None, *VERSIONS):
             got = f"got {str(self.version)[:60]!r}"
             raise InvalidRequestError("version", f"expected one of {', '.join(VERSIONS)}; {got}")
@@ -46,17 +67,53 @@ class ReadArguments:
 class _Found:
     page: protocol.PageAnswer
     place: Place
+    name: str = ""
+    """The name and kind of the definition that was asked for, with the places of others of that name."""
     note: str = ""
-    """A note that says how a name or a question was understood."""
+    """A note that says how a question was understood."""
+
+    @property
+    def has_range(self) -> bool:
+        """Whether certain lines were asked for, rather than a file or a definition."""
+        return bool(self.place.first) and not self.name
+
+
+@frozen
+class _Item:
+    """A line of the answer, for some lines of the file."""
+
+    text: str
+    first: int
+    """The 1-based number of the first of these lines."""
+    lines: Sequence[str] = ()
+    """Those of them that the item shows."""
+
+
+@frozen
+class _Section:
+    """What is shown of one place: all of its lines, or an outline."""
+
+    head: str
+    items: Sequence[_Item]
+    rest: Callable[[int], str]
+    """Returns the line that says how to read what is left out after so many items."""
+
+    @property
+    def text(self) -> str:
+        return joined(self.head, *(each.text for each in self.items))
 
 
 def read_data(call: ToolCall, arguments: ReadArguments) -> protocol.PageAnswer:
     """Return the protocol's answer, by default with the whole file as it was indexed.
 
-    Lines, names and questions are accepted as well. Raise InvalidRequestError if no indexed file is found.
+    Lines, names and questions are accepted as well. Raise InvalidRequestError if no indexed file is found,
+    and for several places.
     """
+    if len(arguments.path) > 1:
+        raise InvalidRequestError("path", "data is of one place; ask for each, or for text")
+    given = arguments.cursor or arguments.path[0]
     if arguments.version != NOW:
-        params = protocol.FetchPageParams(arguments.path, arguments.folder)
+        params = protocol.FetchPageParams(arguments.path[0], arguments.folder)
         try:
             page: protocol.PageAnswer = call.request("fetchPage", params)
         except InvalidRequestError as problem:
@@ -64,11 +121,11 @@ def read_data(call: ToolCall, arguments: ReadArguments) -> protocol.PageAnswer:
         else:
             return page
         try:
-            found = _found(call, evolve(arguments, version=INDEXED), arguments.cursor or arguments.path)
+            found = _found(call, evolve(arguments, version=INDEXED), given)
         except InvalidRequestError:
             raise refused from None
     else:
-        found = _found(call, arguments, arguments.cursor or arguments.path)
+        found = _found(call, arguments, given)
     first, last, lines = _lines_of(found)
     return evolve(
         found.page,
@@ -78,27 +135,179 @@ def read_data(call: ToolCall, arguments: ReadArguments) -> protocol.PageAnswer:
 
 
 def read(call: ToolCall, arguments: ReadArguments) -> str:
-    """Return the answer. Raise InvalidRequestError if nothing with that path, name or meaning is indexed."""
-    found = _found(call, arguments, arguments.cursor or arguments.path)
-    page = found.page
-    first, last, lines = _lines_of(found)
+    """Return the answer. Raise InvalidRequestError if nothing of these paths, names or meaning is indexed."""
+    places: list[_Found | InvalidRequestError] = []
+    for given in _each_place(call, arguments):
+        try:
+            found = _found(call, arguments, given)
+            _require_line(call, found)
+            places.append(found)
+        except InvalidRequestError as problem:
+            places.append(problem)
+    known = [each for each in places if isinstance(each, _Found)]
+    if not known:
+        raise places[0]  # type: ignore[misc]
+    budget = call.budget(arguments.max_tokens, TOKENS)
+    below = freshness(call.asked) if any(each.name or each.note for each in known) else ""
+    texts = _texts(call, arguments, places, evolve(budget, tokens=budget.tokens - budget.count(below)))
+    return joined(*texts, below)
+
+
+def _texts(
+    call: ToolCall, arguments: ReadArguments, places: Sequence[_Found | InvalidRequestError], budget: Budget
+) -> list[str]:
+    """Return the text of each place. Those that fit into an equal share of the budget are whole; the others
+    share what is left."""
+    before = call.shown_before(again=arguments.again)
+    wanted = [budget.count(_section(call, arguments, each, before).text) for each in places]
+    texts = []
+    for share, place in zip(_shares(wanted, budget.tokens), places, strict=True):
+        section = _section(call, arguments, place, before)
+        own = evolve(budget, tokens=share)
+        if isinstance(place, _Found) and budget.count(section.text) > share:
+            section = _outline(call, place, share, budget) or section
+        items = [each.text for each in section.items]
+        text, count = fitted(
+            section.head,
+            items,
+            lambda shown, each=section: each.rest(shown) if shown < len(each.items) else "",  # type: ignore[misc]
+            own,
+        )
+        texts.append(text)
+        for item in section.items[:count]:
+            if isinstance(place, _Found) and item.lines:
+                call.note_shown(place.page.folder, place.page.path, item.first, item.lines)
+    return texts
+
+
+def _shares(wanted: Sequence[int], total: int) -> list[int]:
+    """Return the tokens of each place: as many as wanted if it needs no more than an equal share, else an
+    equal share of what the others leave."""
+    shares, left = [0] * len(wanted), total
+    order = sorted(range(len(wanted)), key=wanted.__getitem__)
+    for place, number in enumerate(order):
+        equal = left // (len(order) - place)
+        shares[number] = max(LEAST_TOKENS // 2, min(wanted[number], equal)) if len(order) > 1 else left
+        left = max(0, left - shares[number])
+    return shares
+
+
+def _each_place(call: ToolCall, arguments: ReadArguments) -> list[str]:
+    """Return the places, of which one text may name several: `a.py:1-4, b.py`, or `a.py:1-4,9-12`."""
+    found: list[str] = []
+    for given in (arguments.cursor,) if arguments.cursor else arguments.path:
+        pieces = _SEPARATOR.split(given.strip())
+        words = given.split()
+        if len(words) > 1 and all(place_named(word).first for word in words):
+            pieces = [piece for word in words for piece in _SEPARATOR.split(word.rstrip(",;"))]
+        if (
+            len(pieces) == 1
+            or any(len(piece.split()) != 1 or "(" in piece for piece in pieces)
+            or files_named(given, call.asked.folders)
+        ):
+            pieces = [given]
+        for piece in pieces:
+            above = place_named(found[-1]).path if found else ""
+            found.append(f"{above}:{piece}" if above and _MORE_LINES.fullmatch(piece) else piece)
+    return list(dict.fromkeys(found))[:MOST_PLACES]
+
+
+# --- the text of one place -----------------------------------------------------------------------------
+
+
+def _section(
+    call: ToolCall, arguments: ReadArguments, place: _Found | InvalidRequestError, before: ShownLines
+) -> _Section:
+    """Return the lines of a place, without those that were shown `before`, or why it cannot be read."""
+    if isinstance(place, InvalidRequestError):
+        return _Section(f"{MARK}{place}", (), lambda _: "")
+    page = place.page
+    first, last, lines = _lines_of(place)
     path = call.paths.shown(page.folder, page.path)
+    items: list[_Item] = []
+    hint = f" ({call.again})"
+    for run in before.runs(page.folder, page.path, first, lines[first - 1 : last]):
+        if run.is_known:
+            items.append(_Item(f"{run.mark}{hint}", run.first))
+            hint = ""
+            continue
+        shown = numbered(run.first, [_whole(line) for line in run.lines])
+        items += [
+            _Item(text, number, (line,))
+            for number, (text, line) in enumerate(zip(shown, run.lines, strict=True), run.first)
+        ]
+
+    def rest(count: int) -> str:
+        return call.more_lines(path, items[count].first, last)
+
+    return _Section(_head(call, arguments, place), items, rest)
+
+
+def _outline(call: ToolCall, place: _Found, tokens: int, budget: Budget) -> _Section | None:
+    """Return the first lines and the outline of a file or definition that does not fit into `tokens` tokens;
+    None if certain lines were asked for, or if there is hardly any outline."""
+    first, last, lines = _lines_of(place)
+    entries = [
+        each
+        for each in outline_of_page(call.asked, place.page)
+        if first - 1 <= each.start_line
+        and each.end_line <= last
+        and each.end_line - each.start_line < last - first
+    ]
+    if place.has_range or len(entries) < _LEAST_ENTRIES:
+        return None
+    path = call.paths.shown(place.page.folder, place.page.path)
+    part = f"{path}:{first}-{min(last, first + _PART - 1)}"
+    head = f"{_title(call, place)}: its outline, since it is long; {part} reads lines"
+    begin = opening(lines[first - 1 : max(first - 1, entries[0].start_line)], _OPENING)
+    above = [
+        _Item(f"{number}:{line}", number, (line,))
+        for number, line in enumerate(lines[first - 1 : first - 1 + begin], first)
+    ]
+    least = min(each.depth for each in entries)
+    for depth in range(max(each.depth for each in entries), least - 1, -1):
+        kept = [each for each in entries if each.depth <= depth]
+        items = [_Item(_entry(each, lines, each.depth - least), each.start_line + 1) for each in kept]
+        if depth == least or budget.count(joined(head, *(each.text for each in above + items))) <= tokens:
+            break
+    return _Section(head, [*above, *items], lambda count: f"… and {len(items) + begin - count} more")
+
+
+def _entry(entry: OutlineEntry, lines: Sequence[str], depth: int) -> str:
+    line = lines[entry.line].strip() if entry.line < len(lines) else entry.name
+    cut = line if len(line) <= _LONGEST_HEAD else f"{line[:_LONGEST_HEAD]}…"
+    return f"{'  ' * depth}{numbers_text(entry.start_line + 1, entry.end_line)} {cut}"
+
+
+def _head(call: ToolCall, arguments: ReadArguments, place: _Found) -> str:
+    title = _title(call, place)
+    if place.has_range:
+        around = innermost(outline_of_page(call.asked, place.page), place.place.first - 1)
+        if around is not None and around.start_line < place.place.first - 1:
+            lines = numbers_text(around.start_line + 1, around.end_line)
+            title += f", in {around.qualified} ({around.kind}, {lines})"
+    return joined(place.note, _version(place.page, arguments.version), title)
+
+
+def _title(call: ToolCall, place: _Found) -> str:
+    """Return the path, with the lines and the name that are shown."""
+    first, last, lines = _lines_of(place)
+    path = call.paths.shown(place.page.folder, place.page.path)
+    if not lines:
+        return f"{MARK}{path} is empty."
+    if not place.place.first:
+        return f"{MARK}{path}, {counted(len(lines), 'line')}"
+    shown = f"{MARK}{path}:{numbers_text(first, last)} of {counted(len(lines), 'line')}"
+    return f"{shown}, {place.name}" if place.name else shown
+
+
+def _require_line(call: ToolCall, found: _Found) -> None:
+    first, _, lines = _lines_of(found)
     if first > max(1, len(lines)):
+        path = call.paths.shown(found.page.folder, found.page.path)
         raise InvalidRequestError(
             "path", f"{path} has {counted(len(lines), 'line')}; there is no line {first:,}"
         )
-    budget = call.budget(arguments.max_tokens, TOKENS)
-    items = numbered(first, [_whole(line, budget.tokens) for line in lines[first - 1 : last]])
-    about = f"{path}, {counted(len(lines), 'line')}" if lines else f"{path} is empty."
-    head = joined(found.note, _version(page, arguments.version), about)
-    below = freshness(call.asked) if found.note else ""
-
-    def foot(count: int) -> str:
-        if count == len(items):
-            return below
-        return joined(call.more_lines(path, first + count, last), below)
-
-    return fit(head, items, foot, budget)
 
 
 def _lines_of(found: _Found) -> tuple[int, int, list[str]]:
@@ -109,8 +318,8 @@ def _lines_of(found: _Found) -> tuple[int, int, list[str]]:
     return found.place.first or 1, min(found.place.last or len(lines), len(lines)), lines
 
 
-def _whole(line: str, tokens: int) -> str:
-    return line if len(line) <= min(_LONGEST_LINE, tokens) else f" (a line of {len(line):,} characters)"
+def _whole(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else f" (a line of {len(line):,} characters)"
 
 
 def _within(chunks: Sequence[protocol.PageChunk], first: int, last: int) -> tuple[protocol.PageChunk, ...]:
@@ -129,6 +338,9 @@ def _version(page: protocol.PageAnswer, wanted: str | None) -> str:
         "The file has changed since it was indexed: this is its text now, where places of earlier answers "
         "may have moved."
     )
+
+
+# --- finding a place -----------------------------------------------------------------------------------
 
 
 def _page(call: ToolCall, arguments: ReadArguments, path: str) -> protocol.PageAnswer:
@@ -165,7 +377,7 @@ def _found(call: ToolCall, arguments: ReadArguments, given: str) -> _Found:
 
 
 def _defined(call: ToolCall, arguments: ReadArguments, definitions: Sequence[protocol.SymbolPlace]) -> _Found:
-    """Return the first of a name's definitions, with a note that lists the others."""
+    """Return the first of a name's definitions, with its decorators and comment, and name the others."""
     first, *others = definitions
     paths = call.paths
     named = [
@@ -173,9 +385,10 @@ def _defined(call: ToolCall, arguments: ReadArguments, definitions: Sequence[pro
     ]
     left = len(others) - len(named)
     more = f" and {left} more" if left > 0 else ""
-    note = f"{first.symbol} ({first.kind})" + (f"; also defined at {', '.join(named)}{more}" if named else "")
-    place = Place(first.path, first.range.start.line + 1, first.range.end.line)
-    return _Found(_page(call, evolve(arguments, folder=first.folder), first.path), place, note)
+    name = f"{first.symbol} ({first.kind})" + (f"; also defined at {', '.join(named)}{more}" if named else "")
+    page = _page(call, evolve(arguments, folder=first.folder), first.path)
+    begin = with_lead(lines_of(page.text), first.range.start.line)
+    return _Found(page, Place(first.path, begin + 1, first.range.end.line), name)
 
 
 def _by_meaning(call: ToolCall, arguments: ReadArguments, given: str) -> _Found:
@@ -192,4 +405,4 @@ def _by_meaning(call: ToolCall, arguments: ReadArguments, given: str) -> _Found:
     name = f", {best.symbol}" if best.symbol else ""
     place = Place(best.path, best.range.start.line + 1, best.range.end.line)
     page = _page(call, evolve(arguments, folder=best.folder), best.path)
-    return _Found(page, place, f"Taken as a question; the best passage{name}:")
+    return _Found(page, place, note=f"Taken as a question; the best passage{name}:")

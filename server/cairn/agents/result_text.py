@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from attrs import evolve, frozen
 
 from cairn import protocol
-from cairn.agents.place_text import Paths, lines_text, numbered
+from cairn.agents.place_text import Paths, lines_text
+from cairn.agents.shown_lines import ShownLines
+from cairn.discovery.layout import numbered_lines
 from cairn.text.counts import counted
 from cairn.text.verbatim import lines_of
 
@@ -145,6 +147,8 @@ class FurtherPassage:
 class ResultText:
     """The parts of a result, which can be written with more or fewer lines."""
 
+    file: tuple[str, str]
+    """The URI of the folder, and the path in it."""
     place: str
     name: str
     """The name of the definition with its kind, or the headings above the passage, or ""."""
@@ -166,37 +170,43 @@ class ResultText:
         """Return at most `most` lines of the result; fewer of an aside."""
         return self.text.parts(min(most, _LINES_ASIDE) if self.is_aside else most)
 
-    def written(self, most: int, of_further: int = 0) -> str:
+    def written(self, most: int, of_further: int = 0, before: ShownLines | None = None) -> str:
         """Return the result with at most `most` of its lines and `of_further` of each further passage.
 
-        A further passage without lines is only named. Those of an aside are never shown.
+        A further passage without lines is only named. Those of an aside are never shown. Lines that were
+        shown `before` are only named.
         """
-        body = [f"· {each}" for each in self.explained] + _written(self.parts(most))
         of_further = 0 if self.is_aside else of_further
+        before = before or ShownLines()
+        body = [f"· {each}" for each in self.explained] + self._written(self.parts(most), before)
         for each in self.further if of_further else ():
             body.append(f"also {each.head}")
-            body += _written(each.text.parts(of_further))
+            body += self._written(each.text.parts(of_further), before)
         named = ", ".join(each.head for each in self.further)
         return "\n".join(
             filter(None, [self.head, *body, f"also {named}" if named and not of_further else ""])
         )
 
+    def shown_parts(self, most: int, of_further: int = 0) -> list[Part]:
+        """Return the lines that `written` shows."""
+        further = () if self.is_aside or not of_further else self.further
+        return self.parts(most) + [part for each in further for part in each.text.parts(of_further)]
 
-def _written(parts: Sequence[Part]) -> list[str]:
-    body: list[str] = []
-    for first, lines in parts:
-        if body:
-            body.append("…")
-        body += _numbered(first, lines)
-    return body
-
-
-def _numbered(first: int, lines: Sequence[str]) -> list[str]:
-    return numbered(first, [_whole(line) for line in lines])
+    def _written(self, parts: Sequence[Part], before: ShownLines) -> list[str]:
+        body: list[str] = []
+        for first, lines in parts:
+            if body:
+                body.append("…")
+            for run in before.runs(*self.file, first, lines):
+                if run.is_known:
+                    body.append(run.mark)
+                else:
+                    body += numbered_lines(run.first, [_whole(line) for line in run.lines])
+        return body
 
 
 def _whole(line: str) -> str:
-    return line if len(line) <= _LONGEST_LINE else f" (a line of {len(line):,} characters)"
+    return line if len(line) <= _LONGEST_LINE else f"(a line of {len(line):,} characters)"
 
 
 def search_texts(answer: protocol.SearchAnswer, paths: Paths) -> list[ResultText]:
@@ -235,6 +245,7 @@ def result_text(
     named = result.selection_range.start.line - first
     is_definition = related or (by_name and DEFINES in result.reasons)
     return ResultText(
+        file=(result.folder, result.path),
         place=f"{paths.shown(result.folder, result.path)}:{lines_text(result.range)}",
         name=name_of(result),
         why="; ".join(result.reasons) if related else _why(result, by_name=by_name),

@@ -11,12 +11,13 @@ from cairn import protocol
 from cairn.agents.index_state import NO_MATCH, lacking, verdict_text
 from cairn.agents.place_text import place_named
 from cairn.agents.result_text import ResultText, left_out_text, result_text, search_texts
+from cairn.agents.shown_lines import ShownLines
 from cairn.agents.tool_call import (
     LEAST_TOKENS,
     MOST_TOKENS,
     Budget,
     ToolCall,
-    fit,
+    fitted,
     joined,
     require_none,
     require_words,
@@ -54,6 +55,7 @@ class SearchArguments:
     limit: int | None = field(default=None, metadata=within(1, _MOST))
     max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
     cursor: str = ""
+    again: bool = False
     filter: protocol.SearchFilter = field(factory=protocol.SearchFilter)
     alpha: float | None = None
     context: int | None = None
@@ -129,7 +131,8 @@ def search(call: ToolCall, arguments: SearchArguments) -> str:
         return joined(more, below)
 
     brief = answer.verdict.action == NO_MATCH
-    return results_text(results, head, foot, budget, brief=brief)
+    before_it = call.shown_before(again=arguments.again)
+    return _results_text(call, results, head, foot, budget, before_it, brief=brief)
 
 
 def _plain(wanted: protocol.SearchFilter) -> list[Any]:
@@ -146,22 +149,29 @@ def _head(answer: protocol.SearchAnswer, found: bool, before: int) -> str:
     return " ".join(filter(None, (corrected, said)))
 
 
-def results_text(
+def _results_text(
+    call: ToolCall,
     results: Sequence[ResultText],
     head: str,
     foot: Callable[[int], str],
     budget: Budget,
+    before: ShownLines,
     *,
     brief: bool = False,
 ) -> str:
-    """Return the results with as many lines as fit, or only the first results if not all fit."""
-    shares = (0.0,) if brief else _SHARES
+    """Return the results with as many lines as fit, or only the first results if not all fit. Lines that were
+    shown `before` are left out."""
     items: list[str] = []
-    for share in shares:
-        items = [each.written(*_lines_of(place, share)) for place, each in enumerate(results)]
+    share = 0.0
+    for share in (0.0,) if brief else _SHARES:
+        items = [each.written(*_lines_of(place, share), before) for place, each in enumerate(results)]
         if budget.holds(head, *items, foot(len(items))):
             break
-    return fit(head, items, foot, budget)
+    text, count = fitted(head, items, foot, budget)
+    for place, each in enumerate(results[:count]):
+        for first, lines in each.shown_parts(*_lines_of(place, share)):
+            call.note_shown(*each.file, first, lines)
+    return text
 
 
 def _lines_of(place: int, share: float) -> tuple[int, int]:
@@ -181,6 +191,7 @@ class RelatedArguments:
     limit: int | None = field(default=None, metadata=within(1, _MOST))
     max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
     cursor: str = ""
+    again: bool = False
     text_document: protocol.TextDocument | None = None
     range: protocol.Range | None = None
     context: int | None = None
@@ -229,7 +240,7 @@ def related(call: ToolCall, arguments: RelatedArguments) -> str:
         return joined(more, below)
 
     budget = call.budget(arguments.max_tokens, TOKENS)
-    return results_text(results, head, foot, budget)
+    return _results_text(call, results, head, foot, budget, call.shown_before(again=arguments.again))
 
 
 def _passage(call: ToolCall, arguments: RelatedArguments) -> tuple[str, protocol.Range]:

@@ -22,6 +22,7 @@ import attrs
 from attrs import frozen
 
 from cairn.agents.place_text import Paths
+from cairn.agents.shown_lines import ShownLines
 from cairn.engine.methods import CLI
 from cairn.engine.runner import answer
 from cairn.errors import InvalidRequestError
@@ -71,7 +72,12 @@ def largest_fitting(possible: int, fits: Callable[[int], bool]) -> int:
 
 
 def fit(head: str, items: Sequence[str], foot: Callable[[int], str], budget: Budget) -> str:
-    """Return an answer of the head, as many items as fit, and the foot.
+    """Return the text of `fitted`."""
+    return fitted(head, items, foot, budget)[0]
+
+
+def fitted(head: str, items: Sequence[str], foot: Callable[[int], str], budget: Budget) -> tuple[str, int]:
+    """Return an answer of the head, as many items as fit, and the foot; and the number of these items.
 
     `foot(count)` is the text below `count` items: how to get the rest, and what the index lacks. If no item
     fits beside the head, the head is left out. If the first item still does not fit, it is cut after a line.
@@ -82,12 +88,12 @@ def fit(head: str, items: Sequence[str], foot: Callable[[int], str], budget: Bud
             lambda shown, above=above: budget.holds(above, *items[:shown], foot(shown)),  # type: ignore[misc]
         )
         if count or not items:
-            return _not_empty(budget.cut(joined(above, *items[:count], foot(count))), budget)
+            return _not_empty(budget.cut(joined(above, *items[:count], foot(count))), budget), count
     lines = items[0].split("\n")
     begun = largest_fitting(len(lines), lambda shown: budget.holds("\n".join(lines[:shown]), CUT, foot(1)))
     if begun > 1:
-        return joined("\n".join(lines[:begun]), CUT, foot(1))
-    return _not_empty(budget.cut(joined(foot(0), head)), budget)
+        return joined("\n".join(lines[:begun]), CUT, foot(1)), 0
+    return _not_empty(budget.cut(joined(foot(0), head)), budget), 0
 
 
 CUT = "…"
@@ -156,6 +162,22 @@ class ToolCall:
     asked: Request
     front: str
     tell: Tell | None = None
+    session: ShownLines | None = None
+    """The lines that earlier answers of the session have shown; None without a session."""
+
+    def shown_before(self, *, again: bool) -> ShownLines:
+        """Return the lines that need not be shown, none if they are wanted `again`."""
+        return ShownLines() if again or self.session is None else self.session
+
+    def note_shown(self, folder: str, path: str, first: int, lines: Sequence[str]) -> None:
+        """Note that the answer shows these lines, of which `first` is the 1-based number of the first."""
+        if self.session is not None:
+            self.session.add(folder, path, first, lines)
+
+    @property
+    def again(self) -> str:
+        """How to get lines that were shown before."""
+        return "--again repeats them" if self._is_command else "again=true repeats them"
 
     def request(self, method: str, params: Any) -> Any:
         """Return the answer of a method of the protocol as an object of its class."""

@@ -34,6 +34,7 @@ from cairn.schema.convert import snake_case, unstructure
 from cairn.text.nearest import nearest
 
 if TYPE_CHECKING:
+    from cairn.agents.shown_lines import ShownLines
     from cairn.engine.methods import Tell
     from cairn.engine.request import Request
 
@@ -104,14 +105,17 @@ class Tool:
         structured: bool = False,
         front: str,
         tell: Tell | None = None,
+        session: ShownLines | None = None,
     ) -> ToolAnswer:
         """Return the answer to these arguments. Call this on a thread of the engine.
+
+        Text leaves out what `session` has, and adds what it shows. Data is always whole.
 
         Raise InvalidRequestError, with usage and an example, for arguments that the tool does not take;
         QueryCancelledError soon after `request.cancelled()` turns true; any other CairnError of the engine.
         """
         try:
-            call = ToolCall(request, front, tell)
+            call = ToolCall(request, front, tell, session)
             if structured:
                 data = unstructure(self.gather(call, arguments))
                 kept = {name: value for name, value in data.items() if name not in self.omitted}

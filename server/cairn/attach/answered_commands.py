@@ -19,7 +19,7 @@ _DIRECTIONS = ("callers", "callees", "uses", "implementations", "tests")
 QUERY_COMMANDS = frozenset(("search", "discover", "related", "page", *_DIRECTIONS))
 _FOR_PEOPLE = frozenset({"-h", "--help", "--color", "--prompt"})
 """Options that request output for people."""
-_FOR_PROGRAMS = frozenset({"--json", "--max-tokens", "--cursor"})
+_FOR_PROGRAMS = frozenset({"--json", "--max-tokens", "--cursor", "--session"})
 """Options that request output for programs, even on a terminal."""
 _ANSWER_SECONDS = 10.0
 """After this timeout the command opens the index itself, since the engine's process may be stopped."""

@@ -49,8 +49,20 @@ _cursor = click.option(
 )
 
 
+_session = click.option(
+    "--session",
+    metavar="NAME",
+    help="Answer in compact text without the lines that this session's commands have printed.",
+)
+_again = click.option("--again", is_flag=True, help="Print lines that the session has printed before.")
+
+
 def _compact_options(command: F) -> F:
     return _max_tokens(_cursor(command))
+
+
+def _session_options(command: F) -> F:
+    return _session(_again(command))
 
 
 _POSITION = "FILE:LINE or FILE:LINE:COLUMN"
@@ -86,6 +98,7 @@ def _as_written(name: str, how: str) -> Callable[[F], F]:
 )
 @click.option("--explain", is_flag=True, help="Show how each result's score was computed.")
 @_compact_options
+@_session_options
 @no_wait_option
 @answers
 def search(
@@ -150,6 +163,7 @@ def search(
 )
 @click.option("--prompt", "prompt_alone", is_flag=True, help="Print only the prompt for a language model.")
 @_compact_options
+@_session_options
 @places_option
 @_collections_option("--include", help="Only collections that match this glob.")
 @_collections_option("--exclude", help="No collections that match this glob.")
@@ -251,41 +265,59 @@ def context(
 
 
 @click.command()
-@click.argument("place", metavar="FILE[:LINE[-LINE]]|NAME")
+@click.argument("places", metavar="FILE[:LINE[-LINE]]|NAME...", nargs=-1, required=True)
 @folders_option
 @_max_tokens
+@_session_options
 @answers
-def page(place: str, folders: Sequence[Path], max_tokens: int | None, as_json: bool) -> Question:
-    """Show a file as it is indexed, or its current numbered lines, or the definition of a name."""
+def page(
+    places: tuple[str, ...], folders: Sequence[Path], max_tokens: int | None, as_json: bool, **options: Any
+) -> Question:
+    """Show the numbered lines of files or parts of files, or the definitions of names.
+
+    A file alone is shown on a terminal as it is indexed. Of a long file, a program gets the outline.
+    """
     from cairn.cli import answer_text
 
-    lines = ""
-    file: Path | None = None
-    try:
-        folder, file = find_file(place, folders)
-    except InvalidRequestError:
-        if lines_named(place).first:
-            folder, file, at = place_in(place, folders, "FILE:LINE or FILE:LINE-LINE")
-            lines = f":{at.first}-{at.last}"
-        elif "/" in place or as_json:
-            raise
-    data, path = {"path": place}, place
-    if file is not None:
-        shown_folder = folder.absolute().as_uri() if len(folders) > 1 else ""
-        data, path = {"path": _inside(folder, file), "folder": shown_folder}, str(file)
-    is_whole = file is not None and not lines and max_tokens is None
+    if as_json and len(places) > 1:
+        raise WrongUsageError("place", "--json is of one file; give one, or leave it out")
+    read = [_place_to_read(each, folders, must_exist=as_json) for each in places]
+    folder, file, lines = read[0]
+    shown_folder = folder.absolute().as_uri() if folder and len(folders) > 1 else ""
     return Question(
         folders=folders,
         method="fetchPage",
-        data=data,
+        data={"path": _inside(folder, file) if folder and file else places[0], "folder": shown_folder},
         shown=answer_text.print_page,
-        tool="" if is_whole else "read",
-        arguments={"path": f"{path}{lines}"},
+        tool="read",
+        arguments={
+            "path": [f"{file or given}{lines}" for (_, file, lines), given in zip(read, places, strict=True)]
+        },
         max_tokens=max_tokens,
         as_json=as_json,
-        is_compact=not is_whole,
+        is_compact=len(places) > 1 or file is None or bool(lines),
         no_wait=True,
+        **options,
     )
+
+
+def _place_to_read(
+    given: str, folders: Sequence[Path], *, must_exist: bool
+) -> tuple[Path | None, Path | None, str]:
+    """Return the folder and the file of a place, and its lines as `:10-40`, or "" for the whole file.
+
+    There is no file for anything else, such as a name or several places in one text. Raise
+    InvalidRequestError for a path that does not exist, and for anything else if a file `must_exist`.
+    """
+    try:
+        return *find_file(given, folders), ""
+    except InvalidRequestError:
+        if lines_named(given).first:
+            folder, file, at = place_in(given, folders, "FILE:LINE or FILE:LINE-LINE")
+            return folder, file, f":{at.first}-{at.last}"
+        if must_exist or ("/" in given and "," not in given):
+            raise
+        return None, None, ""
 
 
 def _require_words(query: str) -> None:

@@ -44,6 +44,9 @@ class Question:
     """The tool's arguments, except the next two, if they differ from `data`. Empty ones count as absent."""
     max_tokens: int | None = None
     cursor: str | None = None
+    session: str | None = None
+    """The name of the session, whose lines the compact text does not repeat; None without one."""
+    again: bool = False
     as_json: bool = False
     is_compact: bool = False
     """Whether the answer is compact on a terminal as well."""
@@ -68,7 +71,7 @@ class Question:
         from cairn.cli.console import has_colour
 
         is_seen = sys.stdout.isatty() or has_colour()
-        is_compact = self.is_compact or self.max_tokens or self.cursor
+        is_compact = self.is_compact or self.max_tokens or self.cursor or self.session
         return not self.has_text or (is_seen and not self.as_json and not is_compact)
 
     def answer(self, request: Request) -> Any:
@@ -82,6 +85,7 @@ class Question:
     def text(self, request: Request) -> str:
         if self.as_json:
             return json_text(self.answer(request), ascii_only=False)
+        from cairn.agents.shown_lines import ShownLines
         from cairn.agents.tools import tool_named
         from cairn.engine.methods import CLI
 
@@ -89,8 +93,14 @@ class Question:
             self.check(request)
         arguments = {**(self.arguments or self.data), "max_tokens": self.max_tokens, "cursor": self.cursor}
         given = {name: value for name, value in arguments.items() if value not in (None, (), "")}
+        if self.again:
+            given["again"] = True
+        shown = ShownLines.load(self.session) if self.session else None
         try:
-            return "\n".join(tool_named(self.tool).answer(request, given, front=CLI).texts)
+            text = "\n".join(tool_named(self.tool).answer(request, given, front=CLI, session=shown).texts)
+            if shown is not None and self.session:
+                shown.save(self.session)
+            return text
         except InvalidRequestError as problem:
             # The tool's error lists its own arguments, which differ from a command's options.
             raise (problem.__cause__ or problem) from None

@@ -5,7 +5,7 @@ unsaved changes. Neighbouring passages become one excerpt, and no line is shown 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cached_property
 
 from attrs import define, field
@@ -13,7 +13,7 @@ from attrs import define, field
 from cairn.discovery.layout import file_text, head_text
 from cairn.embedding.shared import TokenCounter
 from cairn.index.store.deadline import check_end
-from cairn.protocol.discovery_messages import Bullet, Excerpt
+from cairn.protocol.discovery_messages import Bullet, Excerpt, ShownPlace
 from cairn.protocol.search_messages import citation, whole_lines
 from cairn.retrieval.evidence_lines import import_lines, is_comment
 from cairn.retrieval.places import TOP, Outline
@@ -70,6 +70,8 @@ _SEPARATOR_TOKENS = 2
 """The number of tokens between two excerpts of a file."""
 _SPARE_SHARE = 0.03
 """The share of the budget that is too small for another excerpt, so that choosing ends."""
+_LEAST_KNOWN = 3
+"""The minimum number of lines that are left out of an excerpt because the reader has them."""
 
 
 @define(eq=False)
@@ -89,6 +91,8 @@ class _File:
     uri: str
     lines: Sequence[str]
     outline: Outline
+    known: Set[int]
+    """The numbers of the lines that the reader has already, counted from 0."""
     quoted: list[_Quoted] = field(factory=list)
     head_cost: int = 0
     """The number of tokens of the path and what else stands once for all excerpts."""
@@ -108,6 +112,20 @@ class _File:
             return first, last
         left = [n for n in here if n not in self._imports and self.lines[n].strip()]
         return None if all(is_comment(self.lines[n]) for n in left) else (left[0], left[-1] + 1)
+
+    def new(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Return the parts of the lines that the reader lacks and that are not blank."""
+        parts: list[tuple[int, int]] = []
+        for number in range(first, last):
+            if number in self.known or not self.lines[number].strip():
+                continue
+            begin = parts.pop()[0] if parts and self._is_joined(parts[-1][1], number) else number
+            parts.append((begin, number + 1))
+        return parts
+
+    def _is_joined(self, end: int, start: int) -> bool:
+        """Whether the lines between two new ones are shown with them."""
+        return start - end < _LEAST_KNOWN or self.known.isdisjoint(range(end, start))
 
     def near(self, first: int, last: int) -> list[_Quoted]:
         """Return the excerpts next to these lines."""
@@ -134,6 +152,10 @@ class Quoter:
     lines_now: LinesNow
     count_tokens: TokenCounter
     config: PromptRenderConfig = field(factory=PromptRenderConfig)
+    known: Mapping[str, Set[int]] = field(factory=dict)
+    """The numbers of the lines that the reader has already, counted from 0, by URI. No excerpt has them."""
+    repeated: list[ShownPlace] = field(factory=list, init=False)
+    """The passages that were left out because the reader has all their lines, best first."""
     _files: dict[str, _File | None] = field(factory=dict, init=False)
     _order: list[_File] = field(factory=list, init=False)
     _shown: set[str] = field(factory=set, init=False)
@@ -148,9 +170,10 @@ class Quoter:
                 break
             used += self._add(passage, budget - used)
         return [
-            self._excerpt(file, quoted, best)
+            excerpt
             for file in self._order
             for quoted in sorted(file.quoted, key=lambda each: each.first)
+            for excerpt in self._excerpts(file, quoted, best)
         ]
 
     def _add(self, passage: Passage, left: int) -> int:
@@ -164,7 +187,10 @@ class Quoter:
         if (lines := file.without_imports(first, last)) is None:
             return 0
         place = file.completed(*lines, moved)
-        bare = (_WAITS.sub("", line).strip() for line in file.lines[slice(*place)])
+        parts = file.new(*place)
+        if not parts:
+            self.repeated.append(ShownPlace(file.uri, whole_lines(*place)))
+        bare = (_WAITS.sub("", line).strip() for part in parts for line in file.lines[slice(*part)])
         distinctive = {line for line in bare if len(line) >= _DISTINCTIVE_CHARACTERS}
         if not distinctive or len(distinctive & self._shown) >= _KNOWN_SHARE * len(distinctive):
             return 0
@@ -175,9 +201,9 @@ class Quoter:
             max([place[1], *(each.last for each in near)]),
             moved,
         )
-        excerpt = self._excerpt(file, merged, 1.0)
-        file.head_cost = file.head_cost or self.count_tokens(head_text(excerpt, self.config))
-        alone = self.count_tokens(file_text([excerpt], self.config))
+        excerpts = self._excerpts(file, merged, 1.0)
+        file.head_cost = file.head_cost or self.count_tokens(head_text(excerpts[0], self.config))
+        alone = self.count_tokens(file_text(excerpts, self.config))
         merged.cost = alone - file.head_cost + _SEPARATOR_TOKENS
         added = merged.cost - sum(each.cost for each in near) + file.head_cost * (not file.quoted)
         if added > left:
@@ -192,20 +218,25 @@ class Quoter:
         uri = file_uri(self.folders[passage.folder], passage.stored.path)
         if uri not in self._files:
             lines, outline = self.lines_now(uri), self.outlines[passage.folder, passage.stored.path]
-            self._files[uri] = None if lines is None else _File(uri, lines, outline)
+            known = self.known.get(uri, frozenset())
+            self._files[uri] = None if lines is None else _File(uri, lines, outline, known)
         return self._files[uri]
 
-    def _excerpt(self, file: _File, quoted: _Quoted, best: float) -> Excerpt:
+    def _excerpts(self, file: _File, quoted: _Quoted, best: float) -> list[Excerpt]:
+        """Return the excerpts of what the reader lacks, which is mostly all of it."""
+        return [self._excerpt(file, quoted, *part, best) for part in file.new(quoted.first, quoted.last)]
+
+    def _excerpt(self, file: _File, quoted: _Quoted, first: int, last: int, best: float) -> Excerpt:
         passage, stored = quoted.passage, quoted.passage.stored
-        place = file.outline.first_in(quoted.first - quoted.moved, quoted.last - quoted.moved)
+        place = file.outline.first_in(first - quoted.moved, last - quoted.moved)
         names = (*place.around, place.name) if place is not file.outline.file else ()
         return Excerpt(
             path=stored.path,
             uri=file.uri,
             folder=self.folders[passage.folder],
-            range=whole_lines(quoted.first, quoted.last),
-            text="\n".join(file.lines[quoted.first : quoted.last]),
-            citation=citation(stored.path, (quoted.first, quoted.last)),
+            range=whole_lines(first, last),
+            text="\n".join(file.lines[first:last]),
+            citation=citation(stored.path, (first, last)),
             symbol=place.name if place.kind else "",
             header_path=" > ".join(names),
             language=stored.chunk.language,

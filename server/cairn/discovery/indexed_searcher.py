@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
+from types import MappingProxyType
 
 from attrs import define, evolve, field
 
@@ -24,6 +25,8 @@ from cairn.retrieval.scoring import evidence
 from cairn.retrieval.window_ranking import Strength, rank_passages
 from cairn.retrieval.windows import Passage
 from cairn.settings.tree import SearchSettings
+from cairn.text.ranges import ranges_of
+from cairn.text.uris import file_uri
 
 _CHUNKS_PER_FILE = 20
 """The maximum number of chunks per file. A search shows one passage per file, but evidence needs several."""
@@ -177,13 +180,19 @@ class IndexedSearcher:
         """The outlines of the files with passages, by folder and path."""
         return outlines_of_folders(self.readers, ((each.folder, each.stored) for each in self.passages()))
 
-    def elsewhere(self, shown: Sequence[Excerpt]) -> list[NamedLines]:
-        """Return further places, best first, if these excerpts are shown."""
+    def elsewhere(
+        self, shown: Sequence[Excerpt], known: Mapping[str, Set[int]] = MappingProxyType({})
+    ) -> list[NamedLines]:
+        """Return further places, best first, if these excerpts are shown, and earlier the lines `known` of
+        the files at these URIs."""
         number = {uri: folder for folder, uri in enumerate(self._folders)}
         lines = [
             Lines(number[each.folder], each.path, each.range.start.line, each.range.end.line)
             for each in shown
         ]
+        for folder, path in self.outlines if known else ():
+            here = known.get(file_uri(self._folders[folder], path), frozenset())
+            lines += [Lines(folder, path, first, last) for first, last in ranges_of(here)]
         return Elsewhere(self.readers, self.outlines).places(self.passages(), lines)
 
     @property

@@ -104,10 +104,14 @@ def _body(excerpts: Sequence[Excerpt], config: PromptRenderConfig) -> Iterator[s
             about = f"{about} ({excerpt.reason}, score {excerpt.score:.2f})".lstrip()
         if place or about:
             yield f"{OMITTED} {about}".rstrip()
-        first, unnumbered = excerpt.range.start.line + 1, " " * (width + 1)
-        for number, line in enumerate(lines_of(dedent(excerpt.text)), first):
-            is_numbered = number == first or number % _NUMBERED == 0
-            yield (f"{number:>{width}} {line}" if is_numbered else unnumbered + line).rstrip()
+        yield from numbered_lines(excerpt.range.start.line + 1, lines_of(dedent(excerpt.text)), width)
+
+
+def numbered_lines(first: int, lines: Sequence[str], width: int = _LEAST_WIDTH) -> Iterator[str]:
+    """Yield the lines, the first one and each fifth after its number, in columns of `width` characters."""
+    for number, line in enumerate(lines, first):
+        shown = number if number == first or number % _NUMBERED == 0 else ""
+        yield f"{shown:>{width}} {line}".rstrip()
 
 
 def excerpt_name(excerpt: Excerpt) -> str:

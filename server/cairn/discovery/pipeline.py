@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -34,6 +34,7 @@ from cairn.protocol.discovery_messages import (
     Excerpt,
     NamedPlace,
     ScoredChunk,
+    ShownPlace,
 )
 from cairn.protocol.search_messages import Verdict
 from cairn.retrieval.intent import Readme
@@ -76,6 +77,8 @@ class Discovery:
     """The URIs of the searched folders."""
     lines_now: LinesNow | None = None
     """Returns the current lines of a file. If given, evidence that is no longer in its file is left out."""
+    known: Mapping[str, Set[int]] = field(factory=dict)
+    """The numbers of the lines that the reader has already, counted from 0, by the URI of their file."""
     on_stage: Callable[[str, Discovery], None] = lambda *_: None
     """Called after each stage, with its name and the results so far."""
 
@@ -85,6 +88,8 @@ class Discovery:
     bullets: tuple[Bullet, ...] = field(init=False, default=())
     excerpts: tuple[Excerpt, ...] = field(init=False, default=())
     elsewhere: tuple[NamedPlace, ...] = field(init=False, default=())
+    repeated: tuple[ShownPlace, ...] = field(init=False, default=())
+    """The passages that were left out because the reader has them, best first."""
     plan: AnswerPlan = field(init=False, default=NO_PLAN)
     prompt: str = field(init=False, default="")
     _started: float = field(init=False, factory=time.perf_counter)
@@ -123,9 +128,9 @@ class Discovery:
             self.bullets = tuple(verified(evidence, self.lines_now) if self.lines_now else evidence)
             budget = self._evidence_budget()
             for_places = min(int(PLACES_SHARE * budget), MOST_FOR_PLACES)
-            self.excerpts = tuple(self._quotations(budget - for_places))
+            self._quote(budget - for_places)
             self.elsewhere = tuple(self._elsewhere(for_places))
-            if evidence and self.verdict and not (self.bullets or self.excerpts):
+            if evidence and self.verdict and not (self.bullets or self.excerpts or self.repeated):
                 self.verdict = evolve(self.verdict, action=Action.NO_MATCH, message=CHANGED, candidates=())
             self._count(bullets_extracted=len(self.bullets))
         with self._stage("build_answer_plan"):
@@ -198,18 +203,22 @@ class Discovery:
             left = int(_NEAREST_SHARE * left) if verdict.coverage >= _LEAST_COVERAGE else 0
         return max(0, left)
 
-    def _quotations(self, budget: int) -> list[Excerpt]:
+    def _quote(self, budget: int) -> None:
+        """Choose the excerpts, and note which passages the reader has already."""
         if self.lines_now is None or not budget:
-            return []
+            return
         outlines = self.searcher.outlines
-        quoter = Quoter(self.folders, outlines, self.lines_now, self.count_tokens, self.config.render)
-        return quoter.quote(self.searcher.passages(), budget)
+        quoter = Quoter(
+            self.folders, outlines, self.lines_now, self.count_tokens, self.config.render, self.known
+        )
+        self.excerpts = tuple(quoter.quote(self.searcher.passages(), budget))
+        self.repeated = tuple(quoter.repeated)
 
     def _elsewhere(self, budget: int) -> list[NamedPlace]:
-        if self.lines_now is None or not self.excerpts:
+        if self.lines_now is None or not (self.excerpts or self.repeated):
             return []
         namer = PlaceNamer(self.folders, self.searcher.readers, self.lines_now, self.count_tokens)
-        return namer.name(self.searcher.elsewhere(self.excerpts), budget)
+        return namer.name(self.searcher.elsewhere(self.excerpts, self.known), budget)
 
 
 def leading_plan(plan: AnswerPlan, readme: Readme, excerpts: Sequence[Excerpt]) -> AnswerPlan:

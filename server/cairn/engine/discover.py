@@ -69,6 +69,7 @@ def discover(request: Request, params: protocol.DiscoverParams) -> Attempt[proto
         judge=discovery.judge,
         folders=request.folder_uris,
         lines_now=request.lines_now,
+        known=_known(request, params.shown),
     )
     if request.tell:
         stages.on_stage = discovery.listener(request.tell)
@@ -83,6 +84,7 @@ def discover(request: Request, params: protocol.DiscoverParams) -> Attempt[proto
         index=index_state(request, stages.excerpts),
         excerpts=_rounded(stages.excerpts),
         elsewhere=stages.elsewhere,
+        repeated=stages.repeated,
     )
     if discovery.searcher.whole:
         request.keep(key, answer, _characters(params, answer))
@@ -130,6 +132,16 @@ class _Discovery:
             )
 
         return on_stage
+
+
+def _known(request: Request, shown: Sequence[protocol.ShownPlace]) -> dict[str, set[int]]:
+    """Return the numbers of the shown lines that their files have, by the URI of the file."""
+    known: dict[str, set[int]] = {}
+    for each in shown:
+        count = len(request.lines_now(each.uri) or ())
+        last = min(each.range.end.line, count)
+        known.setdefault(each.uri, set()).update(range(each.range.start.line, last))
+    return known
 
 
 def in_order(chunks: Sequence[ScoredChunk], found: Mapping[str, Ranked]) -> list[Ranked]:

@@ -14,6 +14,8 @@ from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.chunking.references.symbol_table import TOP_LEVEL, Definition
 from cairn.index.reader.index_reader import IndexReader
 from cairn.languages.registry import language_of
+from cairn.retrieval.evidence_lines import import_lines
+from cairn.retrieval.place_ranking import leads
 from cairn.text.verbatim import lines_with_ends
 
 HEADING = "heading"
@@ -69,6 +71,18 @@ def innermost(outline: Iterable[OutlineEntry], line: int) -> OutlineEntry | None
     """Return the deepest entry that contains the line, the last of several; None if there is none."""
     around = [entry for entry in outline if entry.start_line <= line < entry.end_line]
     return max(around, key=lambda entry: (entry.depth, entry.start_line), default=None)
+
+
+def with_lead(lines: Sequence[str], start: int) -> int:
+    """Return the 0-based line at which the comments and decorators above the line `start` begin."""
+    while start > 0 and leads(lines[start - 1]):
+        start -= 1
+    return start
+
+
+def opening(lines: Sequence[str], most: int) -> int:
+    """Return how many lines introduce a text, at most `most`: those before its first import."""
+    return min([most, len(lines), *import_lines(lines[:most])])
 
 
 def _definitions(definitions: Sequence[Definition]) -> tuple[OutlineEntry, ...]:

@@ -87,10 +87,6 @@ def file_page(request: Request, path: str, *, front: str) -> FilePage:
     page: protocol.PageAnswer = answer(request, "fetchPage", params, front=front, as_json=False)
     folder = folder_of(request, page.folder)
     facts = file_facts(folder.reader, page.path)
-    parse_anew = page.changed and page.version == "disk" and page.language != "jupyter"
-    outline = (
-        outline_of_text(page.path, page.text) if parse_anew else indexed_outline(folder.reader, page.path)
-    )
     return FilePage(
         page=page,
         repository=folder.shown.name if is_local(folder) else folder.label,
@@ -98,9 +94,16 @@ def file_page(request: Request, path: str, *, front: str) -> FilePage:
         collection=facts.collection if facts else "",
         kind=facts.kind if facts else "",
         size=facts.size if facts else 0,
-        outline=outline,
+        outline=outline_of_page(request, page),
         is_gone=page.changed and page.version != "disk" and is_local(folder),
     )
+
+
+def outline_of_page(request: Request, page: protocol.PageAnswer) -> tuple[OutlineEntry, ...]:
+    """Return the outline of a page's text or, for a changed notebook, of the indexed text."""
+    if page.changed and page.version == "disk" and page.language != "jupyter":
+        return outline_of_text(page.path, page.text)
+    return indexed_outline(folder_of(request, page.folder).reader, page.path)
 
 
 def history_of(request: Request, file: FilePage) -> FileHistory:

@@ -25,6 +25,7 @@ from starlette.types import Receive, Scope, Send
 
 from cairn import __version__
 from cairn.agents.index_state import without_index_advice
+from cairn.agents.shown_lines import ShownLines
 from cairn.agents.tool_call import WORKSPACE, workspace_of
 from cairn.agents.tools import INSTRUCTIONS, STATUS, Tool, ToolAnswer, listed, tool_named
 from cairn.engine.methods import MCP, Tell
@@ -59,13 +60,15 @@ def build_server(
     problems: Callable[[], Sequence[str]] = tuple,
     tools: Sequence[str] = (),
     structured: bool = False,
+    session: ShownLines | None = None,
 ) -> Server[Any]:
     """Return a server with the tools of `cairn.agents`.
 
     `runner_of` returns the runner for a client, or a request for input that the client has to send first.
     `seconds` is the timeout of an answer. `status` appends the lines of `problems`. `tools` are the names of
     the listed tools, as for `listed`; all tools can be called. Answers are data instead of text if
-    `structured` is set or the call requests it. Raises InvalidRequestError for an unknown tool.
+    `structured` is set or the call requests it. `session` has the lines that the only client was shown; None
+    if the server has several clients. Raises InvalidRequestError for an unknown tool.
     """
     first_files = StartupWait()
     shown = [_shown(tool, structured=structured) for tool in listed(tools)]
@@ -86,7 +89,9 @@ def build_server(
                 return found
             # If tools are listed with schemas of their data, clients accept only data.
             as_data = structured or dict(context.meta or {}).get(_STRUCTURED_META) is True
-            answer = await _answer(found, tool, params, context, seconds, first_files, structured=as_data)
+            answer = await _answer(
+                found, tool, params, context, seconds, first_files, session, structured=as_data
+            )
         except InvalidRequestError as problem:
             # The error quotes the client's words, which `without_index_advice` must not change.
             return _failed(str(problem))
@@ -115,6 +120,7 @@ async def _answer(
     context: Context,
     seconds: float | None,
     first_files: StartupWait,
+    session: ShownLines | None,
     *,
     structured: bool,
 ) -> ToolAnswer:
@@ -127,7 +133,7 @@ async def _answer(
     tell = _progress(context.session, reports) if wants_progress else None
 
     def answer(request: Request) -> ToolAnswer:
-        return tool.answer(request, arguments, structured=structured, front=MCP, tell=tell)
+        return tool.answer(request, arguments, structured=structured, front=MCP, tell=tell, session=session)
 
     try:
         if tool.name in _NEED_FILES:
@@ -181,7 +187,11 @@ async def serve_connection(
     `tools` and `structured` are as for `build_server`.
     """
     server = build_server(
-        workspaces.runner, problems=lambda: workspaces.problems, tools=tools, structured=structured
+        workspaces.runner,
+        problems=lambda: workspaces.problems,
+        tools=tools,
+        structured=structured,
+        session=ShownLines(),
     )
 
     async def initialized(context: Context, _: types.NotificationParams) -> None:

@@ -18,6 +18,7 @@ from cairn.protocol.search_messages import (
     Range,
     SearchResult,
     Verdict,
+    check_range,
     citation,
     whole_lines,
 )
@@ -27,6 +28,8 @@ from cairn.settings.discovery import BulletCategory, FormatStyle, SectionType
 MAX_GLOBS = 100
 MAX_NAME_CHARS = 1_000
 """The maximum length of a collection's name, a glob, a word or a path, in characters."""
+MAX_SHOWN = 20_000
+"""The maximum number of places that a reader has already."""
 
 
 @frozen
@@ -214,6 +217,18 @@ class DiscoverFilter:
 
 
 @frozen
+class ShownPlace:
+    """Lines of a file that the reader has from earlier answers."""
+
+    uri: str
+    range: Range
+    """The whole lines."""
+
+    def __attrs_post_init__(self) -> None:
+        check_range("range", self.range)
+
+
+@frozen
 class DiscoverParams:
     query: str = field(metadata=at_most(pattern=NOT_BLANK))
     include: tuple[str, ...] = ()
@@ -225,6 +240,8 @@ class DiscoverParams:
     filter: DiscoverFilter = field(factory=DiscoverFilter)
     config: dict[str, Any] = field(factory=dict)
     """Any part of the `discovery` settings, which replaces that part for this request."""
+    shown: tuple[ShownPlace, ...] = field(default=(), metadata=at_most(items=MAX_SHOWN))
+    """Lines that the reader has already. The excerpts go on from them and do not repeat them."""
 
     def __attrs_post_init__(self) -> None:
         if not self.query.strip():
@@ -245,6 +262,8 @@ class DiscoverAnswer:
     its lines."""
     elsewhere: tuple[NamedPlace, ...] = ()
     """Further places, which the prompt names after the excerpts, by file."""
+    repeated: tuple[ShownPlace, ...] = ()
+    """Those of the request's `shown` lines that the excerpts would contain otherwise, the best first."""
     retrieval: AnsweredIn = field(factory=AnsweredIn)
 
 

@@ -1,0 +1,125 @@
+"""The lines that the answers of a session have shown, so that no answer shows them a second time.
+
+A line counts as shown if it has the same number and the same text as when it was shown. So lines that moved
+or changed are shown again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from itertools import groupby
+from pathlib import Path
+
+from attrs import define, field, frozen
+
+from cairn import protocol
+from cairn.errors import InvalidRequestError
+from cairn.paths import data_dir, read_private, write_private
+from cairn.text.ranges import ranges_of
+
+_LEAST_RUN = 3
+"""The minimum number of lines that are left out: a mark in their place costs as many tokens as two."""
+_LONGEST_LINE = 300
+"""The length in characters from which a line counts as never shown, since answers may have cut it."""
+_MOST_FILES = 500
+"""The maximum number of files of a session. The one that was shown least recently is forgotten first."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_MOST_BYTES = 20_000_000
+_MOST_SESSIONS = 100
+
+
+@frozen
+class Run:
+    """Neighbouring lines of a file, of which all or none were shown before."""
+
+    first: int
+    """The 1-based number of the first line."""
+    lines: Sequence[str]
+    is_known: bool
+
+    @property
+    def mark(self) -> str:
+        """What stands in the place of lines that were shown before."""
+        return f"{self.first}-{self.first + len(self.lines) - 1} shown above"
+
+
+@define(eq=False)
+class ShownLines:
+    _files: dict[tuple[str, str], dict[int, int]] = field(factory=dict, init=False)
+    """The checksum of each shown line by its 1-based number, by the folder's URI and the path in it."""
+
+    def add(self, folder: str, path: str, first: int, lines: Sequence[str]) -> None:
+        """Note that an answer shows these lines, of which `first` is the 1-based number of the first."""
+        known = self._files.pop((folder, path), {})
+        known.update(
+            (number, _checksum(line)) for number, line in enumerate(lines, first) if len(line) < _LONGEST_LINE
+        )
+        self._files[folder, path] = known
+        while len(self._files) > _MOST_FILES:
+            del self._files[next(iter(self._files))]
+
+    def runs(self, folder: str, path: str, first: int, lines: Sequence[str]) -> list[Run]:
+        """Divide the lines into those that are new and those that were shown. Short runs of the latter count
+        as new."""
+        here = self._files.get((folder, path), {})
+        known = [here.get(number) == _checksum(line) for number, line in enumerate(lines, first)]
+        lengths = [(is_known, sum(1 for _ in same)) for is_known, same in groupby(known)]
+        found, at = list[Run](), 0
+        for is_known, same in groupby(lengths, key=lambda each: each[0] and each[1] >= _LEAST_RUN):
+            count = sum(length for _, length in same)
+            found.append(Run(first + at, lines[at : at + count], is_known))
+            at += count
+        return found
+
+    def still_there(
+        self, uri_of: Callable[[str, str], str], lines_now: Callable[[str], Sequence[str] | None]
+    ) -> Iterator[protocol.ShownPlace]:
+        """Yield the shown lines that stand unchanged in their files. `uri_of` returns a file's URI by its
+        folder and path, and `lines_now` its current lines."""
+        for (folder, path), known in list(self._files.items()):
+            uri = uri_of(folder, path)
+            lines = lines_now(uri) or ()
+            there = (
+                number - 1
+                for number, checksum in known.items()
+                if number <= len(lines) and _checksum(lines[number - 1]) == checksum
+            )
+            for first, last in ranges_of(there):
+                yield protocol.ShownPlace(uri, protocol.whole_lines(first, last))
+
+    # --- between commands ------------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, name: str) -> ShownLines:
+        """Return what the commands of the session with this name have shown. Raise InvalidRequestError for a
+        name that cannot be that of a file."""
+        shown = cls()
+        with suppress(OSError, ValueError, TypeError, AttributeError):
+            for folder, path, lines in json.loads(read_private(_file(name), _MOST_BYTES)):
+                shown._files[folder, path] = {int(number): checksum for number, checksum in lines.items()}
+        return shown
+
+    def save(self, name: str) -> None:
+        """Keep this for the next command of the session, and forget the oldest of many sessions."""
+        file = _file(name)
+        data = [(*place, lines) for place, lines in self._files.items()]
+        with suppress(OSError):  # The next command shows some lines a second time.
+            write_private(file, json.dumps(data, separators=(",", ":")))
+            sessions = sorted(file.parent.glob("*.json"), key=lambda each: -each.stat().st_mtime)
+            for each in sessions[_MOST_SESSIONS:]:
+                each.unlink(missing_ok=True)
+
+
+def _file(name: str) -> Path:
+    if not _NAME.fullmatch(name):
+        problem = f"{name[:80]!r} is no name; give letters, digits, `-`, `_` and `.`, at most 64"
+        raise InvalidRequestError("session", problem)
+    return data_dir() / "sessions" / f"{name}.json"
+
+
+def _checksum(line: str) -> int:
+    return zlib.crc32(line.rstrip().encode("utf-8", "surrogatepass"))
