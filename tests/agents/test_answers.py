@@ -4,8 +4,6 @@ another."""
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,88 +16,7 @@ from cairn.discovery.layout import MARK
 from cairn.discovery.render import MORE as MORE_PLACES
 from cairn.engine.engine import Engine
 from cairn.errors import InvalidRequestError, QueryCancelledError
-from tests.data_folder import create_data_dir
-from tests.harbour import HARBOUR
-
-QUESTION = "how are ships assigned to berths"
-SECRET = "-----BEGIN OPENSSH PRIVATE KEY-----\nhush\n-----END OPENSSH PRIVATE KEY-----\n"
-STEPS = "".join(
-    f"def step_{n}(ship):\n    '''Load part {n} of the ship.'''\n    return moor(ship)\n\n\n"
-    for n in range(60)
-)
-FILES = {
-    **HARBOUR,
-    "src/harbour/loading.py": f"def moor(ship):\n    return ship\n\n\n{STEPS}"
-    "def pair(one, two):\n    return moor(one), moor(two)\n",
-    "id_rsa": SECRET,
-    "notes.bak.log": "a log\n",
-    ".cairnignore": "*.log\n",
-}
-Ask = Callable[..., str]
-PLACE = re.compile(r"^(?:- )?(?P<place>[\w./-]+\.(?:py|md|toml):\d+(?:-\d+)?)(?=[ :]|$)", re.MULTILINE)
-MORE = re.compile(r"more: (?:cursor|path)=(\S+)")
-
-
-def indexed(*folders: Path) -> Engine:
-    engine = Engine({"search": {"legDeadlineMs": 60_000}})
-    for folder in folders:
-        engine.add_folder(folder)
-    waiting = threading.Event()
-    while not engine.progress().complete:
-        waiting.wait(0.02)
-    return engine
-
-
-def asking(engine: Engine) -> Ask:
-    def ask(tool: str, **arguments: Any) -> str:
-        answer = tool_named(tool).answer(engine.request(), arguments, front="mcp")
-        assert answer.data is None
-        (text,) = answer.texts
-        return text
-
-    return ask
-
-
-def pages(ask: Ask, tool: str, most: int, **arguments: Any) -> list[str]:
-    """Return the answer and those after it, `most` at most."""
-    texts = [ask(tool, **arguments)]
-    while len(texts) < most and (more := MORE.search(texts[-1])):
-        texts.append(ask(tool, **arguments, cursor=more[1]))
-    return texts
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with an index for the tests that change neither."""
-    root = tmp_path_factory.mktemp("answers")
-    for path, text in FILES.items():
-        (root / "harbour" / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / "harbour" / path).write_text(text)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CAIRN_DATA_DIR", str(create_data_dir(root / "data")))
-        yield root / "harbour"
-
-
-@pytest.fixture(scope="module")
-def engine(folder: Path) -> Iterator[Engine]:
-    made = indexed(folder)
-    yield made
-    made.stop()
-
-
-@pytest.fixture
-def ask(engine: Engine) -> Ask:
-    return asking(engine)
-
-
-@pytest.fixture
-def own_engine(workspace: Path, bare_data_dir: Path) -> Iterator[Engine]:
-    """An engine that has indexed the workspace, and does not index later changes."""
-    made = indexed(workspace)
-    for each in made.folders:
-        each.indexer.stop()
-    yield made
-    made.stop()
+from tests.agents.asking import FILES, MORE, PLACE, QUESTION, Ask, asking, indexed, pages
 
 
 def test_search_shows_places_names_and_best_lines(ask: Ask) -> None:
@@ -151,7 +68,7 @@ def test_discover_quotes_lines_below_the_path_of_their_file(ask: Ask, folder: Pa
 
 
 def test_discover_names_further_places_that_read_takes(ask: Ask) -> None:
-    text = ask("discover", query=QUESTION, max_tokens=200)
+    text = ask("discover", query=QUESTION, max_tokens=260)
     _, _, below = text.partition(f"\n{MORE_PLACES}:\n")
     path = ""
     names = []
@@ -169,79 +86,6 @@ def test_discover_continues_with_new_lines(ask: Ask) -> None:
     seen = [(path, number) for text in texts for path, number, _ in quoted_lines(text)]
     assert len(seen) > 20
     assert len(seen) == len(set(seen))
-
-
-def test_read_takes_a_path_in_any_form(ask: Ask, folder: Path) -> None:
-    wanted = ask("read", path="src/harbour/berths.py:4-6")
-    assert wanted.split("\n")[1:] == [
-        "4:class Berth:",
-        '5:    """A place where one ship at a time can be moored."""',
-        "6:",
-    ]
-    file = folder / "src/harbour/berths.py"
-    for path in (
-        "./src/harbour/berths.py:4-6",
-        "src/harbour/berths.py#L4-L6",
-        f"{file}:4-6",
-        "berths.py:4-6",
-        f"{file.as_uri()}#L4-L6",
-    ):
-        assert ask("read", path=path) == wanted, path
-
-
-def test_read_takes_a_name_or_a_question(ask: Ask) -> None:
-    text = ask("read", path="Berth.moor_ship")
-    head = f"{MARK}src/harbour/berths.py:11-15 of 15 lines, Berth.moor_ship (method)"
-    assert text.startswith(f"{head}\n11:    def moor_ship(self, ship):")
-    assert text.endswith("15:        self.ship = ship")
-    assert ask("read", path="when is high water on a day").startswith("Taken as a question")
-
-
-def test_read_shows_the_current_text_and_notes_the_change(own_engine: Engine, workspace: Path) -> None:
-    ask, path = asking(own_engine), workspace / "src/harbour/tides.py"
-    path.write_text(path.read_text().replace("Tide tables.", "Tables of the tides."))
-    text = ask("read", path="src/harbour/tides.py")
-    assert "has changed since it was indexed" in text
-    assert '1:"""Tables of the tides."""' in text
-    before = ask("read", path="src/harbour/tides.py", version="indexed")
-    assert '1:"""Tide tables."""' in before
-    assert "text as it was indexed" in before
-    path.unlink()
-    assert "cannot be read now" in ask("read", path="src/harbour/tides.py")
-
-
-def test_read_continues_a_long_file_with_the_next_line(ask: Ask) -> None:
-    first = ask("read", path="src/harbour/loading.py:1-304", max_tokens=400)
-    (path,) = MORE.findall(first)
-    following = ask("read", path=path, max_tokens=400).split("\n")[1]
-    last = [line for line in first.split("\n") if line[0].isdigit()][-1]
-    assert int(following.split(":")[0]) == int(last.split(":")[0]) + 1
-    assert ask("read", path="src", cursor=path, max_tokens=400).split("\n")[1] == following
-
-
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("id_rsa", "may hold secrets'; such files are never shown"),
-        ("notes.bak.log", "left out of the index by the rule"),
-        ("src/harbour", "is a directory"),
-        ("src/harbour/berth.py", "did you mean 'src/harbour/berths.py'?"),
-        ("moor_shp", "Did you mean moor_ship"),
-        ("../secret", "is outside of the workspace"),
-        ("src/harbour/berths.py:400", "has 15 lines"),
-    ],
-)
-def test_read_explains_a_refusal(ask: Ask, path: str, message: str) -> None:
-    with pytest.raises(InvalidRequestError) as refused:
-        ask("read", path=path)
-    assert message in str(refused.value)
-    assert "hush" not in str(refused.value)
-
-
-def test_read_refuses_a_secret_in_an_indexed_file(own_engine: Engine, workspace: Path) -> None:
-    (workspace / "README.md").write_text(SECRET)
-    with pytest.raises(InvalidRequestError, match="never shown"):
-        asking(own_engine)("read", path="README.md")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ follows its task sheet from mistakes and shortcuts; it is not a sandbox. It need
 |---|---|
 | `AGENT_HOME` | the folder of questions, answers and logs |
 | `CORPORA` | the folder of the checkouts |
+| `REPOSITORIES` | the names of the checkouts that may be read, separated by blanks; by default all |
 | `CAIRN` | the executable of Cairn; by default `cairn` |
 | `AGENT_SESSIONS` | 1 if Cairn shall not repeat within a run and repository what it has shown |
 """
@@ -194,7 +195,8 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     name, repository, *command = arguments
     checkout = Path(os.environ["CORPORA"], repository).resolve()
-    if repository in ("", "..") or os.sep in repository or not checkout.is_dir():
+    allowed = os.environ.get("REPOSITORIES", repository).split()
+    if repository not in allowed or repository == ".." or os.sep in repository or not checkout.is_dir():
         reason = f"There is no repository {repository}."
     else:
         reason = refusal(command, arm.commands, checkout)

@@ -9,7 +9,7 @@ from attrs import evolve, field, frozen
 
 from cairn import protocol
 from cairn.agents.index_state import NO_MATCH, lacking, verdict_text
-from cairn.agents.place_text import Paths, lines_text
+from cairn.agents.place_text import Paths, lines_text, numbers_text
 from cairn.agents.tool_call import (
     LEAST_TOKENS,
     MOST_TOKENS,
@@ -26,9 +26,10 @@ from cairn.discovery.layout import MORE, PLACES_SHARE, by_file, file_text, place
 from cairn.protocol.search_messages import PLACES
 from cairn.schema.bounds import NOT_BLANK, at_most, within
 from cairn.settings.discovery import FormatStyle, PromptRenderConfig
+from cairn.text.ranges import ranges_of
 from cairn.text.verbatim import lines_of
 
-TOKENS = 1_000
+TOKENS = 1_500
 """The number of tokens of the first answer. Each further one has twice as many, up to `_MOST_USUAL_TOKENS`.
 Of first answers with 500 to 4,000 tokens, agents found the facts of a question with the fewest tokens in
 total at 1,000. Doubling reduced the total further (benchmarks/agents)."""
@@ -173,11 +174,15 @@ def _repeated(call: ToolCall, repeated: Sequence[protocol.ShownPlace], paths: Pa
     """Return one line with the places that belong here and were shown by an earlier answer of the session."""
     if call.session is None or not repeated:
         return ""
-    places: dict[str, list[str]] = {}
+    places: dict[str, set[int]] = {}
     for each in repeated[:_MOST_REPEATED]:
         for folder, path in call.asked.places_of(each.uri)[:1]:
-            places.setdefault(paths.shown(folder.uri, path), []).append(lines_text(each.range))
-    named = "; ".join(f"{path}:{','.join(lines)}" for path, lines in places.items())
+            lines = range(each.range.start.line, each.range.end.line)
+            places.setdefault(paths.shown(folder.uri, path), set()).update(lines)
+    named = "; ".join(
+        f"{path}:{','.join(numbers_text(first + 1, last) for first, last in ranges_of(lines))}"
+        for path, lines in places.items()
+    )
     return f"Shown above, and relevant here: {named} ({call.again})."
 
 

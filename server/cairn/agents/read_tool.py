@@ -220,7 +220,7 @@ def _section(
 ) -> _Section:
     """Return the lines of a place, without those that were shown `before`, or why it cannot be read."""
     if isinstance(place, InvalidRequestError):
-        return _Section(f"{MARK}{place}", (), lambda _: "")
+        return _Section(f"{MARK}{str(place).removeprefix('path: ')}", (), lambda _: "")
     page = place.page
     first, last, lines = _lines_of(place)
     path = call.paths.shown(page.folder, page.path)
@@ -256,9 +256,8 @@ def _outline(call: ToolCall, place: _Found, tokens: int, budget: Budget) -> _Sec
     ]
     if place.has_range or len(entries) < _LEAST_ENTRIES:
         return None
-    path = call.paths.shown(place.page.folder, place.page.path)
-    part = f"{path}:{first}-{min(last, first + _PART - 1)}"
-    head = f"{_title(call, place)}: its outline, since it is long; {part} reads lines"
+    part = f":{first}-{min(last, first + _PART - 1)}"
+    head = f"{_title(call, place)}; its outline, as it is long; {part} reads lines"
     begin = opening(lines[first - 1 : max(first - 1, entries[0].start_line)], _OPENING)
     above = [
         _Item(f"{number}:{line}", number, (line,))

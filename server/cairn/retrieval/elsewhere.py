@@ -19,7 +19,7 @@ from cairn.retrieval.widening import MOST_FILES
 from cairn.retrieval.windows import Passage, definition_worth
 from cairn.workspace.collections import FileKind, file_kind
 
-_RANKED = 100
+_RANKED = 300
 """How many of the best passages are grouped by definition."""
 _USED, _CALLING = 0.5, 0.5
 """What a definition gains if the shown lines use it, or if it calls one that they show."""
@@ -117,7 +117,9 @@ class Elsewhere:
                 title = ".".join((*place.around, place.name)) if place.kind else place.name
                 self._named[lines] = NamedLines(lines, place.line, place.name, title, place.kind)
         for lines, found in scores.items():
-            self._worth[lines] = definition_worth(found) * (1.0 if self._named[lines].kind else _SECTION)
+            named = self._named[lines]
+            beside = _BESIDE if _is_beside(named) else 1.0
+            self._worth[lines] = definition_worth(found) * (1.0 if named.kind else _SECTION) * beside
 
     def _by_reference(self, folder: int, shown: Sequence[Lines]) -> None:
         graph = ReferenceGraph(self.readers[folder], MOST_FILES)
@@ -147,6 +149,12 @@ class Elsewhere:
                 lines, found.line, found.name, found.qualified, found.kind, relation
             )
             self._worth[lines] += worth
+
+
+def _is_beside(named: NamedLines) -> bool:
+    """Whether the place is in tests or examples. In Rust, tests are in a module of the tested file."""
+    is_beside = file_kind(named.lines.path) in (FileKind.TESTS, FileKind.EXAMPLES)
+    return is_beside or named.title.startswith("tests.")
 
 
 def _trust(edge: Edge) -> float:

@@ -1,0 +1,57 @@
+"""Engines that have indexed a small project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cairn.engine.engine import Engine
+from tests.agents.asking import FILES, Ask, asking, indexed
+from tests.data_folder import create_data_dir
+
+GATES = """\
+from functools import lru_cache
+
+
+# Closes before the water is too high.
+@lru_cache
+def flood_gate(level):
+    return level > 3
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with an index for the tests that change neither."""
+    root = tmp_path_factory.mktemp("answers")
+    for path, text in FILES.items():
+        (root / "harbour" / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / "harbour" / path).write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CAIRN_DATA_DIR", str(create_data_dir(root / "data")))
+        yield root / "harbour"
+
+
+@pytest.fixture(scope="module")
+def engine(folder: Path) -> Iterator[Engine]:
+    made = indexed(folder)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def ask(engine: Engine) -> Ask:
+    return asking(engine)
+
+
+@pytest.fixture
+def own_engine(workspace: Path, bare_data_dir: Path) -> Iterator[Engine]:
+    """An engine that has indexed the workspace, and does not index later changes."""
+    (workspace / "src/harbour/gates.py").write_text(GATES)
+    made = indexed(workspace)
+    for each in made.folders:
+        each.indexer.stop()
+    yield made
+    made.stop()
