@@ -96,7 +96,7 @@ class VerdictSettings:
     min_evidence: float = field(default=0.05, metadata=SHARE)
     """If the calibrated probability that the passages answer the question is lower, nothing matches. This
     rule needs vectors."""
-    sure_evidence: float = field(default=0.5, metadata=SHARE)
+    sure_evidence: float = field(default=0.35, metadata=SHARE)
     """If the calibrated probability that the passages answer the question is at least this high, a match is
     never weak, whatever its match count."""
 
