@@ -165,7 +165,7 @@ def test_a_phrase_in_the_title_has_the_most_points() -> None:
 
 TILES = passage("Widgets", "Tiles of the dashboard.", "docs/widgets.md")
 NEAR, FAR = Strength(0.7, (frozenset({0, 1, 2, 3}),), 0), Strength(0.1, (frozenset({0}),), 0)
-BETWEEN = Strength(0.42, (frozenset({0, 1}),), 0)
+BETWEEN = Strength(0.40, (frozenset({0, 1}),), 0)
 LONG = "how are panels kept in the workspace when tiles move"
 
 
