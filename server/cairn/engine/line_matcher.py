@@ -74,6 +74,9 @@ def text_matcher(text: str, *, ignore_case: bool = False, whole_word: bool = Fal
     any_case = re.compile(source, re.IGNORECASE)
     exact = any_case if ignore_case else re.compile(source)
 
+    def has_other_case(line: str) -> bool:
+        return folded in line.casefold() and any_case.search(line) is not None
+
     def spans(line: str) -> Spans:
         is_possible = ignore_case or text in line
         return [match.span() for match in exact.finditer(line)] if is_possible else ()
@@ -82,7 +85,7 @@ def text_matcher(text: str, *, ignore_case: bool = False, whole_word: bool = Fal
         literals=(Literal(text, word=whole_word),),
         is_possible=lambda chunk: folded in chunk.casefold(),
         spans=spans,
-        has_other_case=None if ignore_case else lambda line: any_case.search(line) is not None,
+        has_other_case=None if ignore_case else has_other_case,
     )
 
 

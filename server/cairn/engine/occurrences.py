@@ -171,11 +171,15 @@ class _FolderSearch:
                 path,
                 of_file[0].kind,
                 sum(counts[each.id] for each in of_file),
-                any(self.name in each.defines for each in of_file if self.name in each.names),
+                any(self._is_defined_in(each) for each in of_file),
                 [each.id for each in sorted(of_file, key=attrgetter("position"))],
             )
             for path, of_file in chunks.items()
         ]
+
+    def _is_defined_in(self, outline: Outline) -> bool:
+        # Decoding the names is slow, and few chunks have the name among them.
+        return bool(self.name) and self.name in outline.names and self.name in outline.defines
 
     # --- the disk -----------------------------------------------------------------------------------
 
