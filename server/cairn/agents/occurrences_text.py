@@ -1,4 +1,4 @@
-"""Writes the answer of an exact search: the counts, the lines by file and definition, and where the rest are."""
+"""Writes the answer of an exact search: counts, lines by file and definition, and where the others are."""
 
 from __future__ import annotations
 

@@ -109,9 +109,7 @@ def search_data(call: ToolCall, arguments: SearchArguments) -> protocol.SearchAn
     usual = protocol.SearchParams("")
     answer: protocol.SearchAnswer = call.request(
         "search",
-        arguments.params(
-            arguments.limit or (_LISTED if arguments.is_exact else usual.limit), usual.context
-        ),
+        arguments.params(arguments.limit or (_LISTED if arguments.is_exact else usual.limit), usual.context),
     )
     return answer
 

@@ -67,7 +67,10 @@ def _as_written(name: str, how: str) -> Callable[[F], F]:
 @click.argument("query")
 @folders_option
 @click.option(
-    "-n", "--limit", type=int, help="Number of results: 10 on a terminal, else 5. With --exact, of lines: 200."
+    "-n",
+    "--limit",
+    type=int,
+    help="Number of results: 10 on a terminal, else 5. With --exact, of lines: 200.",
 )
 @click.option("--exact", is_flag=True, help="List every line that contains QUERY as it is written.")
 @click.option("--regex", is_flag=True, help="List every line that matches QUERY, a regular expression.")
@@ -139,14 +142,11 @@ def search(
         "ignoreCase": ignore_case,
     }
     is_exact = exact or regex
-    if limit is not None:
-        most = limit
-    else:
-        most = _LISTED if is_exact else 10
+    usual = _LISTED if is_exact else 10
     return Question(
         folders=folders,
         method="search",
-        data={**data, "bestOnly": True, "limit": most},
+        data={**data, "bestOnly": True, "limit": usual if limit is None else limit},
         shown=print_occurrences if is_exact else print_search,
         tool="search",
         arguments={**data, "limit": limit},

@@ -21,7 +21,7 @@ from cairn.text.verbatim import lines_of
 
 _FIELD = "query"
 _MOST_CHARACTERS = 4_000
-_LINE_SECONDS = 0.5
+_LINE_SECONDS = 0.25
 """The time limit of an expression in one line. A common expression takes 2 µs."""
 _MOST_ALTERNATIVES = 20
 """The maximum number of alternative texts that are looked up in the index for an expression."""
@@ -48,7 +48,7 @@ class LineMatcher:
     def matching(self, text: str) -> Iterator[tuple[int, str, Spans]]:
         """Yield the 0-based number, the text and the spans of each line that matches."""
         if self.is_possible(text):
-            for number, line in enumerate(lines_of(text)):
+            for number, line in enumerate(_lines(text)):
                 if spans := self.spans(line):
                     yield number, line, spans
 
@@ -56,12 +56,18 @@ class LineMatcher:
         """Return how many lines match, and how many others do in another case."""
         same = other = 0
         if self.is_possible(text):
-            for line in lines_of(text):
+            for line in _lines(text):
                 if self.spans(line):
                     same += 1
                 elif self.has_other_case is not None and self.has_other_case(line):
                     other += 1
         return same, other
+
+
+def _lines(text: str) -> Sequence[str]:
+    """Return the lines of a text, without the empty one that would follow the end of its last line."""
+    lines = lines_of(text)
+    return lines[:-1] if not lines[-1] else lines
 
 
 def text_matcher(text: str, *, ignore_case: bool = False, whole_word: bool = False) -> LineMatcher:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, islice
 from operator import attrgetter
 
 from attrs import define, evolve, field, frozen
@@ -28,7 +28,7 @@ from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.file_queries import left_out_counts, text_files
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import Outline
-from cairn.index.store.deadline import Deadline, ended_by, query_end
+from cairn.index.store.deadline import Deadline, check_end, ended_by, query_end
 from cairn.text.counts import counted
 from cairn.text.unicode import utf16_length
 from cairn.workspace.collections import FileKind, file_kind
@@ -153,6 +153,7 @@ class _FolderSearch:
             with ended_by(deadline):
                 ids = self.reader.proposed(self.matcher.literals, only).tolist()
                 for chunk_id, _, text in self.reader.chunk_texts(ids):
+                    check_end()  # An expression may take long for each line.
                     same, other = self.matcher.count(text)
                     self.other_case += other
                     if same:
@@ -248,35 +249,22 @@ class _FolderSearch:
 
     # --- the listed lines ---------------------------------------------------------------------------
 
-    def lines(self, files: Iterable[_FoundFile], most: int) -> dict[_FoundFile, list[_Line]]:
+    def lines(self, files: Sequence[_FoundFile], most: int) -> dict[_FoundFile, list[_Line]]:
         """Return up to `most` matching lines of each of these files of the folder, in order."""
-        every = list(files)
-        chunks = [chunk for file in every for chunk in file.chunks]
-        texts = {chunk: (start, text) for chunk, start, text in self.reader.chunk_texts(chunks)}
-        definition_at = _definitions_in(self.reader, {file.path: file.chunks for file in every})
+        ids = [chunk for file in files for chunk in file.chunks]
+        texts = {chunk: (start, text) for chunk, start, text in self.reader.chunk_texts(ids)}
+        in_index = _definitions_in(self.reader, {file.path: file.chunks for file in files})
         found = dict[_FoundFile, list[_Line]]()
-        for file in every:
-            outline = outline_of_text(file.path, file.text) if file.read else ()
-            lines = [
-                (start + number, text, spans, chunk)
-                for chunk in file.chunks
-                if chunk in texts
-                for start, of_chunk in [texts[chunk]]
-                for number, text, spans in self.matcher.matching(of_chunk)
-            ]
-            lines += [
-                (chunk.start_line + number, text, spans, 0)
-                for chunk in file.read
-                for number, text, spans in self.matcher.matching(chunk.text)
-            ]
-            found[file] = []
-            for line, text, spans, in_chunk in lines[:most]:
-                if file.read:
-                    entry = innermost(outline, line)
-                    symbol, kind = (entry.qualified, entry.kind) if entry else ("", "")
-                else:
-                    symbol, kind = definition_at(file.path, in_chunk, line)
-                found[file].append(_Line(line, text, spans, symbol, kind))
+        for file in files:
+            pieces = [(chunk, *texts[chunk]) for chunk in file.chunks if chunk in texts]
+            pieces += [(0, chunk.start_line, chunk.text) for chunk in file.read]
+            definition_at = _definitions_of_text(file.path, file.text) if file.read else in_index
+            lines = (
+                _Line(start + number, line, spans, *definition_at(file.path, chunk, start + number))
+                for chunk, start, text in pieces
+                for number, line, spans in self.matcher.matching(text)
+            )
+            found[file] = list(islice(lines, most))
         return found
 
 
@@ -314,13 +302,23 @@ def _definitions_in(reader: OverlaidReader, files: Mapping[str, Sequence[int]]) 
     return definition_at
 
 
+def _definitions_of_text(path: str, text: str) -> DefinitionAt:
+    outline = outline_of_text(path, text)
+
+    def definition_at(_path: str, _chunk: int, line: int) -> tuple[str, str]:
+        entry = innermost(outline, line)
+        return (entry.qualified, entry.kind) if entry is not None else ("", "")
+
+    return definition_at
+
+
 def _as_listed(files: Sequence[_FoundFile], limit: int) -> tuple[protocol.FileOccurrences, ...]:
     """Return the files, the first of them with up to `limit` lines in all."""
     before = accumulate((file.count for file in files), initial=0)
     begun = [file for file, lines in zip(files, before, strict=False) if lines < limit]
     lines = dict[_FoundFile, list[_Line]]()
     for search in {id(file.search): file.search for file in begun}.values():
-        lines |= search.lines((file for file in begun if file.search is search), limit)
+        lines |= search.lines([file for file in begun if file.search is search], limit)
     left, listed = limit, []
     for file in files:
         shown = lines.get(file, [])[: max(0, left)]
