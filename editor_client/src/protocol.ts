@@ -93,6 +93,7 @@ export interface SearchFilter {
 
 export interface SearchParams {
   readonly query: string;
+  /** The number of results, 200 at most; with `exact`, the number of lines that are listed. */
   readonly limit?: number;
   /**
    * The balance of keywords and vectors: 0 ranks by keywords only, 1 by vectors only. If absent, the type of
@@ -117,6 +118,19 @@ export interface SearchParams {
    * because they have only one common word of the query. `further` counts these.
    */
   readonly bestOnly?: boolean;
+  /**
+   * Whether to list every line that contains the query as it is written, quotes included, instead of ranked
+   * results. `occurrences` has the lines. The case must match unless `ignoreCase` is given, `wholeWord`
+   * applies, and options for ranking have no effect.
+   */
+  readonly exact?: boolean;
+  /**
+   * Whether the query is a regular expression, in the syntax of Python. This implies `exact`. Each line is
+   * matched alone, so `^` and `$` are its ends.
+   */
+  readonly regex?: boolean;
+  /** Whether an exact search ignores case. */
+  readonly ignoreCase?: boolean;
 }
 
 export interface Context {
@@ -142,13 +156,13 @@ export interface Mark {
   readonly end: number;
 }
 
-/** The line of a result that matches the query best. */
+/** A line that matches the query: the best one of a result, or one that an exact search found. */
 export interface MatchedLine {
   /** The 0-based line of the file. */
   readonly line: number;
   /** The line without its indentation; a long line is cut around what matches. */
   readonly text: string;
-  /** The words of the query in `text`, in order. */
+  /** The words of the query in `text`, in order; for an exact search, each match. */
   readonly marks: readonly Mark[];
 }
 
@@ -298,6 +312,60 @@ export interface FurtherPlaces {
   readonly places: number;
 }
 
+/** Lines that an exact search found in one definition or section. */
+export interface DefinitionOccurrences {
+  /**
+   * The innermost definition around the lines, after those that enclose it, such as `Pool.take`. In a
+   * document, the heading above them. "" if there is none.
+   */
+  readonly symbol: string;
+  /** `function`, `class`, `heading`, …; "" if there is no symbol or its kind is unknown. */
+  readonly kind: string;
+  readonly lines: readonly MatchedLine[];
+}
+
+/** A file with lines that an exact search found. */
+export interface FileOccurrences {
+  readonly path: string;
+  /** The URI of the workspace folder. */
+  readonly folder: string;
+  readonly uri: string;
+  /** The number of lines that were found in the file, listed or not. */
+  readonly count: number;
+  /** The listed lines in order; none if earlier files have as many lines as `limit` allows. */
+  readonly definitions: readonly DefinitionOccurrences[];
+}
+
+/** Every line that an exact search found, and what it did not search. */
+export interface Occurrences {
+  /** The number of lines found, whatever the limit. */
+  readonly lines: number;
+  /** The number of files with these lines. */
+  readonly files: number;
+  /**
+   * The files: first those that define the text as a name, then source, tests and documents, each by path. At
+   * most 10,000 files are listed.
+   */
+  readonly found: readonly FileOccurrences[];
+  /**
+   * The number of further lines that match only in another case. Null if it was not counted: with
+   * `ignoreCase`, and for an expression without a fixed text.
+   */
+  readonly otherCase: number | null;
+  /** The number of files that were searched: those of the index that pass the filter. */
+  readonly searched: number;
+  /** Whether all lines of these files were found. Lines beyond the limit count as found. */
+  readonly complete: boolean;
+  /** Why the search is incomplete, as sentences; "" if it is complete. */
+  readonly reason: string;
+  /**
+   * The number of files and directories of the whole workspace that are left out of the index, by rule. The
+   * files in a directory that is left out are not counted. Empty if none are or, for a team's index, if only
+   * the team's server knows.
+   */
+  readonly notSearched: Readonly<Record<string, number>>;
+}
+
 export interface SearchAnswer {
   readonly results: readonly SearchResult[];
   readonly verdict: Verdict;
@@ -310,6 +378,11 @@ export interface SearchAnswer {
   readonly retrieval: AnsweredIn;
   /** What was left out, the most frequent word first. */
   readonly further: readonly FurtherPlaces[];
+  /**
+   * The answer of an exact search, for which `results` is empty; null for any other search, and if the search
+   * failed, which `retrieval` explains.
+   */
+  readonly occurrences: Occurrences | null;
 }
 
 /** The params of `cairn/references`. Give either `symbol`, or `text_document` and `position`. */

@@ -66,7 +66,8 @@ _CURSOR = _string("after more: in an answer")
 
 _SEARCH = """\
 The places for a question, a name or a "quoted text", best first, with their lines. Better than grep when \
-you don't know the wording, for a definition among its 80 uses, or when grep would flood you.\
+you don't know the wording, for a definition among its 80 uses, or when grep would flood you. exact or regex \
+lists every line that holds the query, like grep, by file and definition, and says if that is complete.\
 """
 _DISCOVER = """\
 The lines that answer how, why, what happens when, compare, overview, from all files, then more places to \
@@ -93,12 +94,15 @@ MANUALS: Mapping[str, Manual] = {
             {"query": "where do we back off after a 429"},
             {"query": "TokenBucket.take"},
             {"query": '"database is locked"', "path": ["src/db"], "type": ["code"]},
+            {"query": "max_retries=", "exact": True},
         ),
         arguments_schema(
             {
                 "query": _string(),
                 "path": _PATH,
                 "type": _strings(enum=[kind.value for kind in ChunkType]),
+                "exact": {"type": "boolean"},
+                "regex": {"type": "boolean"},
                 "limit": _number(search_tools.LIMIT),
                 "max_tokens": _number(search_tools.TOKENS),
                 "cursor": _CURSOR,

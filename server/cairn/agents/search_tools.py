@@ -8,6 +8,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from cairn import protocol
+from cairn.agents import occurrences_text
 from cairn.agents.index_state import NO_MATCH, lacking, verdict_text
 from cairn.agents.place_text import place_named
 from cairn.agents.result_text import ResultText, left_out_text, result_text, search_texts
@@ -26,13 +27,15 @@ from cairn.agents.tool_call import (
 from cairn.engine.scope import files_named
 from cairn.errors import InvalidRequestError
 from cairn.protocol import whole_lines
-from cairn.protocol.search_messages import PLACES
+from cairn.protocol.search_messages import MOST_LINES, PLACES
 from cairn.schema.bounds import NOT_BLANK, at_most, within
 
 TOKENS = 1_500
 LIMIT = 5
 _MOST = 200
 """The maximum number of results of a question or passage in all answers together."""
+_LISTED = 200
+"""The number of lines of an exact search in a structured answer."""
 _LINES = (36, 16, 5)
 """The number of lines of the first, second and each later result. Usually one of the first two is right."""
 _FURTHER_LINES = (24, 12, 0)
@@ -45,14 +48,16 @@ _SHARES = (8.0, 4.0, 2.0, 1.5, 1.2, 1.0, 0.8, 0.65, 0.5, 0.35, 0.25, 0.12, 0.0)
 
 @frozen
 class SearchArguments:
-    """The arguments of `search`. The last eight are the protocol's own and are not listed."""
+    """The arguments of `search`. Those from `filter` on are the protocol's own and are not listed."""
 
     query: str = field(metadata=at_most(pattern=NOT_BLANK))
     path: tuple[str, ...] = field(default=(), metadata=PLACES)
     type: tuple[protocol.ChunkType, ...] = ()
     language: tuple[str, ...] = ()
     collection: tuple[str, ...] = ()
-    limit: int | None = field(default=None, metadata=within(1, _MOST))
+    exact: bool = False
+    regex: bool = False
+    limit: int | None = field(default=None, metadata=within(1, MOST_LINES))
     max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
     cursor: str = ""
     again: bool = False
@@ -63,9 +68,16 @@ class SearchArguments:
     passages: int = 3
     case_sensitive: bool = False
     whole_word: bool = False
+    ignore_case: bool = False
 
     def __attrs_post_init__(self) -> None:
         require_words("query", self.query)
+        if not self.is_exact and self.limit is not None and self.limit > _MOST:
+            raise InvalidRequestError("limit", f"expected 1 to {_MOST} without exact, got {self.limit}")
+
+    @property
+    def is_exact(self) -> bool:
+        return self.exact or self.regex
 
     @property
     def wanted(self) -> protocol.SearchFilter:
@@ -88,6 +100,9 @@ class SearchArguments:
             passages=self.passages,
             case_sensitive=self.case_sensitive,
             whole_word=self.whole_word,
+            exact=self.exact,
+            regex=self.regex,
+            ignore_case=self.ignore_case,
         )
 
 
@@ -95,7 +110,8 @@ def search_data(call: ToolCall, arguments: SearchArguments) -> protocol.SearchAn
     require_none(arguments.cursor)
     usual = protocol.SearchParams("")
     answer: protocol.SearchAnswer = call.request(
-        "search", arguments.params(arguments.limit or usual.limit, usual.context)
+        "search",
+        arguments.params(arguments.limit or (_LISTED if arguments.is_exact else usual.limit), usual.context),
     )
     return answer
 
@@ -103,6 +119,8 @@ def search_data(call: ToolCall, arguments: SearchArguments) -> protocol.SearchAn
 def search(call: ToolCall, arguments: SearchArguments) -> str:
     """Return the answer. Raise InvalidRequestError for an unknown path or language, and for a wrong
     cursor."""
+    if arguments.is_exact:
+        return _search_exactly(call, arguments)
     question = (arguments.query, _plain(arguments.wanted))
     steps = steps_of(arguments.cursor, *question)
     before = steps[-1][0] if steps else 0
@@ -133,6 +151,26 @@ def search(call: ToolCall, arguments: SearchArguments) -> str:
     brief = answer.verdict.action == NO_MATCH
     before_it = call.shown_before(again=arguments.again)
     return _results_text(call, results, head, foot, budget, before_it, brief=brief)
+
+
+def _search_exactly(call: ToolCall, arguments: SearchArguments) -> str:
+    asked = (arguments.regex, arguments.ignore_case, arguments.whole_word)
+    question = ("exact", arguments.query, asked, _plain(arguments.wanted))
+    steps = steps_of(arguments.cursor, *question)
+    before = steps[-1][0] if steps else 0
+    budget = call.budget(arguments.max_tokens, occurrences_text.TOKENS)
+    most = min(arguments.limit or MOST_LINES, occurrences_text.lines_for(budget))
+    params = arguments.params(min(MOST_LINES, before + most), 0)
+    answer: protocol.SearchAnswer = call.request("search", params)
+    return occurrences_text.written(
+        answer,
+        before,
+        most,
+        call.paths,
+        lambda shown: call.more(((shown, 0),), *question),
+        lacking(call.asked, answer.retrieval, answer.index),
+        budget,
+    )
 
 
 def _plain(wanted: protocol.SearchFilter) -> list[Any]:

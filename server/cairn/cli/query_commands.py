@@ -65,6 +65,8 @@ def _session_options(command: F) -> F:
     return _session(_again(command))
 
 
+_LISTED = 200
+"""The number of lines of an exact search on a terminal."""
 _POSITION = "FILE:LINE or FILE:LINE:COLUMN"
 _collections_option = partial(click.option, multiple=True, shell_complete=collections_like)
 
@@ -76,7 +78,15 @@ def _as_written(name: str, how: str) -> Callable[[F], F]:
 @click.command()
 @click.argument("query")
 @folders_option
-@click.option("-n", "--limit", type=int, help="Number of results: 10 on a terminal, else 5.")
+@click.option(
+    "-n",
+    "--limit",
+    type=int,
+    help="Number of results: 10 on a terminal, else 5. With --exact, of lines: 200.",
+)
+@click.option("--exact", is_flag=True, help="List every line that contains QUERY as it is written.")
+@click.option("--regex", is_flag=True, help="List every line that matches QUERY, a regular expression.")
+@click.option("--ignore-case", is_flag=True, help="With --exact or --regex, ignore upper and lower case.")
 @click.option(
     "-t", "--type", "types", multiple=True, type=ChunkTypeName(), help="Only prose, code, api, cmd or config."
 )
@@ -108,6 +118,9 @@ def search(
     collections: tuple[str, ...],
     case: bool,
     word: bool,
+    exact: bool,
+    regex: bool,
+    ignore_case: bool,
     limit: int | None,
     alpha: float | None,
     passages: int,
@@ -116,9 +129,13 @@ def search(
     places: Sequence[str],
     **options: Any,
 ) -> Question:
-    """Show the passages that answer QUERY best."""
+    """Show the passages that answer QUERY best.
+
+    With --exact or --regex, list every line that contains it instead, and say if the list is complete.
+    """
     _require_words(query)
-    from cairn.cli import answer_text
+    from cairn.cli.answer_text import print_search
+    from cairn.cli.occurrence_text import print_occurrences
 
     data = {
         "query": query,
@@ -133,12 +150,17 @@ def search(
         "explain": explain,
         "caseSensitive": case,
         "wholeWord": word,
+        "exact": exact,
+        "regex": regex,
+        "ignoreCase": ignore_case,
     }
+    is_exact = exact or regex
+    usual = _LISTED if is_exact else 10
     return Question(
         folders=folders,
         method="search",
-        data={**data, "bestOnly": True, "limit": 10 if limit is None else limit},
-        shown=answer_text.print_search,
+        data={**data, "bestOnly": True, "limit": usual if limit is None else limit},
+        shown=print_occurrences if is_exact else print_search,
         tool="search",
         arguments={**data, "limit": limit},
         check=partial(_require_collections, wanted=collections) if collections else None,

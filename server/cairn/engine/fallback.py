@@ -97,7 +97,9 @@ def _note(
         # Only this stage searches. Its share of the processor time is about its share of the whole time.
         searching_ms = answer.metrics.stages.get("broad_discovery", query.ms)
         spent_ms *= searching_ms / max(query.ms, searching_ms, 0.001)
-    if first_phase != OFF and not query.cached:
+    # The work of an exact search depends on the text alone, and not on the load.
+    is_exact = getattr(answer, "occurrences", None) is not None
+    if first_phase != OFF and not query.cached and not is_exact:
         caller.switch.record(
             spent_ms, failed=how.phase == OFF, fell_back=bool(how.fallback), phase=first_phase
         )
@@ -105,7 +107,7 @@ def _note(
         metrics.discovery(answer, cached=query.cached)
     else:
         metrics.search(answer, cached=query.cached)
-        if not (query.cached or query.failed):
+        if not (query.cached or query.failed or is_exact):
             caller.latency.append(query.ms)
     caller.timings.questions.append(query)
     caller.queries.note(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
@@ -17,6 +18,9 @@ from cairn.languages.registry import language_of
 from cairn.retrieval.evidence_lines import import_lines
 from cairn.retrieval.place_ranking import leads
 from cairn.text.verbatim import lines_with_ends
+
+if TYPE_CHECKING:
+    from cairn.chunking.references.packed_table import PackedTable
 
 HEADING = "heading"
 
@@ -112,9 +116,21 @@ def _qualified(definitions: Sequence[Definition], definition: Definition) -> str
     while around.parent != TOP_LEVEL:
         around = definitions[around.parent]
         names.append(around.name)
-    if definition.owner and definition.owner not in names[1:]:
-        names.insert(1, definition.owner)
+    return _joined(names, definition.owner)
+
+
+def _joined(names: list[str], owner: str) -> str:
+    """Return the qualified name of a definition of `owner`, given the names from the innermost to the
+    outermost."""
+    if owner and owner not in names[1:]:
+        names.insert(1, owner)
     return ".".join(reversed(names))
+
+
+def qualified_in(table: PackedTable, number: int) -> str:
+    """Return the qualified name of a definition, as `OutlineEntry.qualified`."""
+    names = [table.name(each) for each in table.scopes(number)]
+    return _joined(names, table.definition(number).owner)
 
 
 def _headings(language: str, text: str) -> tuple[OutlineEntry, ...]:

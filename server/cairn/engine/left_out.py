@@ -16,11 +16,17 @@ from cairn.engine.folders import Folder, path_inside
 from cairn.errors import InvalidRequestError
 from cairn.index.indexing.folder_state import QueryGate
 from cairn.index.reader.index_memory import IndexMemory
-from cairn.operations.why import LEFT_OUT_BY_CONTENT, Why, decide_by_content, in_words, why
+from cairn.operations.why import Why, decide_by_content, in_words, why
 from cairn.settings.tree import IndexSettings
 from cairn.text.counts import counted
 from cairn.text.unicode import well_formed
-from cairn.workspace.builtin_rules import INDEXED, Decision, decide_directory_path, decide_file_path
+from cairn.workspace.builtin_rules import (
+    INDEXED,
+    LEFT_OUT_BY_CONTENT,
+    Decision,
+    decide_directory_path,
+    decide_file_path,
+)
 from cairn.workspace.scan import FileRules, ScanReport, scan
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from attrs import evolve
 from cairn import protocol
 from cairn.engine.completeness import index_state
 from cairn.engine.few_letters import by_first_letters, is_few_letters
+from cairn.engine.occurrences import matcher_of, occurrences
 from cairn.engine.request import CACHE, GENERIC, Attempt, Request
 from cairn.engine.results import characters_of, milliseconds, search_results
 from cairn.engine.scope import within
@@ -32,11 +33,14 @@ from cairn.retrieval.window_ranking import (
     passages_of_results,
     shown_passages,
 )
+from cairn.text.counts import counted
 
 
 def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.SearchAnswer]:
     """Answer `cairn/search`. A complete answer is cached for repeated requests."""
     started = time.perf_counter()
+    if params.is_exact:
+        return Attempt(_exact_answer(request, params, started))
     settings, key = request.settings.search, request.cache_key(params)
     if (cached := request.recall(key)) is not None:
         index = index_state(request, cached.results)
@@ -80,6 +84,25 @@ def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.
     if ranking.problem is None and not answer.broken_off:
         request.keep(key, answer, len(params.query) + characters_of(results))
     return Attempt(answer, ranking.problem, ranking.legs.without_vectors)
+
+
+def _exact_answer(request: Request, params: protocol.SearchParams, started: float) -> protocol.SearchAnswer:
+    """Answer an exact search. It is never cached, so that it is not older than the files."""
+    matcher = matcher_of(params)
+    only = chunk_filter(params.filter, request.readers, within(params.filter.path, request.folders))
+    found = occurrences(request, params, only, matcher)
+    searched = f"the {counted(found.searched, 'file')} searched"
+    message = "" if found.lines else f"No line of {searched} holds it."
+    action, matched = ("answer", (params.query,)) if found.lines else ("noMatch", ())
+    kind = "regex" if params.regex else "exact"
+    return protocol.SearchAnswer(
+        results=(),
+        verdict=protocol.Verdict(action, message, (), 0.0, matched, float(bool(found.lines)), found.reason),
+        query=protocol.QueryInfo(params.query, (params.query,), kind, 0.0),
+        index=index_state(request),
+        timings={"total": milliseconds(started)},
+        occurrences=found,
+    )
 
 
 def _of_letters(

@@ -21,10 +21,15 @@ from cairn.settings.layers import Layers
 from cairn.settings.tree import IndexSettings
 from cairn.text.counts import counted
 from cairn.text.unicode import well_formed
-from cairn.workspace.builtin_rules import INDEXED, UNREADABLE, Decision, decide_content, unreadable
+from cairn.workspace.builtin_rules import (
+    INDEXED,
+    LEFT_OUT_BY_CONTENT,
+    UNREADABLE,
+    Decision,
+    decide_content,
+    unreadable,
+)
 from cairn.workspace.scan import FileRules, read_text
-
-LEFT_OUT_BY_CONTENT = "left out by its content"
 
 _IN_WORDS = {
     "built-in: directory without project text": "Directories of other people's code, caches and git's own"

@@ -85,7 +85,9 @@ class PageAnswer:
 
 # --- search ------------------------------------------------------------------------------------------------
 
-LIMIT = within(1, 200)
+MOST_RESULTS, MOST_LINES = 200, 10_000
+"""The maximum number of results, and of lines of an exact search."""
+LIMIT = within(1, MOST_RESULTS)
 AROUND = within(0, 10)
 PLACES = at_most(items=100, chars=4_096)
 
@@ -108,7 +110,8 @@ class SearchFilter:
 @frozen
 class SearchParams:
     query: str
-    limit: int = field(default=10, metadata=LIMIT)
+    limit: int = field(default=10, metadata=within(1, MOST_LINES))
+    """The number of results, 200 at most; with `exact`, the number of lines that are listed."""
     alpha: float | None = field(default=None, metadata=within(0, 1))
     """The balance of keywords and vectors: 0 ranks by keywords only, 1 by vectors only. If absent, the type
     of the query decides."""
@@ -126,6 +129,25 @@ class SearchParams:
     best_only: bool = False
     """Whether to leave out results of a query of a few words that are far worse than the first, for example
     because they have only one common word of the query. `further` counts these."""
+    exact: bool = False
+    """Whether to list every line that contains the query as it is written, quotes included, instead of ranked
+    results. `occurrences` has the lines. The case must match unless `ignoreCase` is given, `wholeWord`
+    applies, and options for ranking have no effect."""
+    regex: bool = False
+    """Whether the query is a regular expression, in the syntax of Python. This implies `exact`. Each line is
+    matched alone, so `^` and `$` are its ends."""
+    ignore_case: bool = False
+    """Whether an exact search ignores case."""
+
+    def __attrs_post_init__(self) -> None:
+        if self.limit > MOST_RESULTS and not self.is_exact:
+            raise InvalidRequestError(
+                "limit", f"expected 1 to {MOST_RESULTS} without exact, got {self.limit}"
+            )
+
+    @property
+    def is_exact(self) -> bool:
+        return self.exact or self.regex
 
 
 @frozen
@@ -158,14 +180,14 @@ class Mark:
 
 @frozen
 class MatchedLine:
-    """The line of a result that matches the query best."""
+    """A line that matches the query: the best one of a result, or one that an exact search found."""
 
     line: int
     """The 0-based line of the file."""
     text: str
     """The line without its indentation; a long line is cut around what matches."""
     marks: tuple[Mark, ...]
-    """The words of the query in `text`, in order."""
+    """The words of the query in `text`, in order; for an exact search, each match."""
 
 
 @frozen
@@ -315,6 +337,58 @@ class FurtherPlaces:
 
 
 @frozen
+class DefinitionOccurrences:
+    """Lines that an exact search found in one definition or section."""
+
+    symbol: str
+    """The innermost definition around the lines, after those that enclose it, such as `Pool.take`. In a
+    document, the heading above them. "" if there is none."""
+    kind: str
+    """`function`, `class`, `heading`, …; "" if there is no symbol or its kind is unknown."""
+    lines: tuple[MatchedLine, ...]
+
+
+@frozen
+class FileOccurrences:
+    """A file with lines that an exact search found."""
+
+    path: str
+    folder: str
+    """The URI of the workspace folder."""
+    uri: str
+    count: int
+    """The number of lines that were found in the file, listed or not."""
+    definitions: tuple[DefinitionOccurrences, ...]
+    """The listed lines in order; none if earlier files have as many lines as `limit` allows."""
+
+
+@frozen
+class Occurrences:
+    """Every line that an exact search found, and what it did not search."""
+
+    lines: int
+    """The number of lines found, whatever the limit."""
+    files: int
+    """The number of files with these lines."""
+    found: tuple[FileOccurrences, ...]
+    """The files: first those that define the text as a name, then source, tests and documents, each by path.
+    At most 10,000 files are listed."""
+    other_case: int | None
+    """The number of further lines that match only in another case. Null if it was not counted: with
+    `ignoreCase`, and for an expression without a fixed text."""
+    searched: int
+    """The number of files that were searched: those of the index that pass the filter."""
+    complete: bool
+    """Whether all lines of these files were found. Lines beyond the limit count as found."""
+    reason: str
+    """Why the search is incomplete, as sentences; "" if it is complete."""
+    not_searched: dict[str, int]
+    """The number of files and directories of the whole workspace that are left out of the index, by rule.
+    The files in a directory that is left out are not counted. Empty if none are or, for a team's index, if
+    only the team's server knows."""
+
+
+@frozen
 class SearchAnswer:
     results: tuple[SearchResult, ...]
     verdict: Verdict
@@ -327,3 +401,6 @@ class SearchAnswer:
     retrieval: AnsweredIn = field(factory=AnsweredIn)
     further: tuple[FurtherPlaces, ...] = ()
     """What was left out, the most frequent word first."""
+    occurrences: Occurrences | None = None
+    """The answer of an exact search, for which `results` is empty; null for any other search, and if the
+    search failed, which `retrieval` explains."""

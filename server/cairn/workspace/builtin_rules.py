@@ -35,6 +35,8 @@ class Decision:
 
 INDEXED = Decision(True, "no rule excludes it")
 UNREADABLE = "cannot be read"
+LEFT_OUT_BY_CONTENT = "left out by its content"
+"""The rule of a file whose content excludes it, if the exact rule is not known."""
 
 
 def unreadable(problem: OSError) -> Decision:

@@ -59,6 +59,22 @@ def test_text_is_found_verbatim(subject: Subject, text: str, paths: set[str]) ->
     assert not find(subject, text).cut
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["WINCH_MA", "etchTid", "(", "a?.b?.[0] ?? b", "東京", "e", "handler", "cannot dock: the", "50% off"],
+)
+def test_proposed_chunks_include_all_with_the_text(subject: Subject, text: str) -> None:
+    every = subject.reader.chunk_texts(subject.reader.proposed((), ALL).tolist())
+    containing = {chunk for chunk, _, of_chunk in every if text in of_chunk}
+    assert containing
+    assert containing <= set(subject.reader.proposed((Literal(text), Literal("nowhere")), ALL).tolist())
+
+
+def test_proposed_chunks_pass_the_filter(subject: Subject) -> None:
+    only = ChunkFilter(paths=("fleet/main.go", "README.md"), hidden=("README.md",))
+    assert subject.paths(subject.reader.proposed((), only).tolist()) == {"fleet/main.go"}
+
+
 def test_hits_have_a_line_and_a_count(subject: Subject) -> None:
     (hit,) = find(subject, "TestNewShip").hits
     assert (hit.line, hit.occurrences) == (4, 1)

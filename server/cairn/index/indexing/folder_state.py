@@ -86,6 +86,18 @@ class WorkQueue:
             return any(work.paths or work.forced for work in (self._work, self._doing))
 
     @property
+    def unread(self) -> frozenset[str]:
+        """Changed files and directories whose changes are not in the index yet."""
+        with self._changed:
+            return frozenset().union(*(work.paths | work.forced for work in (self._work, self._doing)))
+
+    @property
+    def is_comparing(self) -> bool:
+        """Whether the folder is being compared with the index, or is about to be."""
+        with self._changed:
+            return self._work.rescan or self._doing.rescan
+
+    @property
     def is_done(self) -> bool:
         with self._changed:
             return not (self._work or self._doing)

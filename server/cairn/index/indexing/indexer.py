@@ -74,6 +74,18 @@ class Indexer:
         """Whether changed files are known that are not indexed yet."""
         return self.queue.has_paths and not self._only_reads
 
+    @property
+    def unread(self) -> frozenset[str]:
+        """Changed files and directories that are known and not indexed yet."""
+        return frozenset() if self._only_reads else self.queue.unread
+
+    @property
+    def may_lack_changes(self) -> bool:
+        """Whether there may be changes that are neither indexed nor in `unread`."""
+        if self.role is Role.READER:
+            return not self._only_reads and self._reader.has_requests()
+        return self.queue.is_comparing
+
     def is_behind(self, facts: Facts) -> bool:
         """Return whether another commit is checked out than when the folder was last compared with the index.
         `facts` are those of this folder's index."""

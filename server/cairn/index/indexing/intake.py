@@ -16,6 +16,7 @@ from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.index.vectors.vector_store import StaticRecipe
 from cairn.settings.tree import IndexSettings
 from cairn.startup.interpreter import trim_memory
+from cairn.workspace.builtin_rules import UNREADABLE
 from cairn.workspace.collections import Projects, find_projects
 from cairn.workspace.scan import FileEntry, FileRules, ScanReport, scan
 
@@ -91,6 +92,7 @@ class Intake:
         progress.skipped, progress.unreadable = dict(report.skipped), report.unreadable
         progress.scanning = progress.scanning or bool(changed)
         writer.note(scanned=not changed, files_total=len(entries))
+        writer.note_left_out({**report.skipped, UNREADABLE: len(report.unreadable)})
         self._on_compared()
         if removed:
             writer.write((), removed)

@@ -7,7 +7,7 @@ index.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
 from typing import TYPE_CHECKING, TypeVar
 
@@ -141,6 +141,21 @@ class OverlaidReader(IndexReader):
                 here = unsaved.containing(literal, limit, only, deadline, near)
         there = self._saved.containing(literal, limit, _without(only, hidden), deadline, far)
         return best_first([*there.hits, *_renumbered(here.hits)], cut=here.cut or there.cut)
+
+    def proposed(self, literals: Iterable[Literal], only: ChunkFilter) -> Ids:
+        import numpy as np  # opening a workspace does not need it
+
+        wanted = list(literals)
+        with self.overlay.shown() as (unsaved, hidden):
+            here = unsaved.proposed(wanted, only) if unsaved else np.empty(0, np.int64)
+        there = self._saved.proposed(wanted, evolve(only, hidden=(*only.hidden, *hidden)))
+        return np.concatenate([-here, there])
+
+    def chunk_texts(self, ids: Iterable[int]) -> Iterator[tuple[int, int, str]]:
+        here, there = _apart(ids)
+        yield from self._saved.chunk_texts(there)
+        for chunk_id, stored in self.chunks([-each for each in here]).items():
+            yield chunk_id, stored.chunk.start_line, stored.chunk.text
 
     def admitted(self, only: ChunkFilter) -> Ids | None:
         import numpy as np  # opening a workspace does not need it

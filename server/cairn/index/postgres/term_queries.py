@@ -18,7 +18,7 @@ from cairn.index.postgres.segment import NAMES, OPERATORS
 from cairn.index.postgres.snapshot_reader import best_first, storable
 from cairn.index.postgres.snapshot_words import TermQueries, intersection, once
 from cairn.index.reader.bm25 import Statistics, damping, fts5_idf, quoted_word, worth
-from cairn.index.reader.exact import ExactMatches, Literal, Proposer, Wanted, find
+from cairn.index.reader.exact import ExactMatches, Literal, Proposer, Wanted, find, propose
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.postings import NOWHERE, Ids, Postings, together
 from cairn.index.reader.records import ColumnWeights, FoundName, Hit, KeywordCounts
@@ -249,6 +249,10 @@ class WordQueries(TermQueries):
     ) -> ExactMatches:
         with self.reading() as db, ended_by(deadline):
             return find(db, _TermProposer(self, only), literal, limit, deadline, first)
+
+    def proposed(self, literals: Iterable[Literal], only: ChunkFilter) -> Ids:
+        with self.reading() as db:
+            return np.array(propose(db, _TermProposer(self, only), literals), np.int64)
 
 
 @frozen(eq=False)

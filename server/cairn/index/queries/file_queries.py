@@ -15,10 +15,12 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from cairn.index.reader.filters import ChunkFilter, files_named
+from cairn.index.reader.filters import ChunkFilter, admitted_files, files_named
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import CollectionStats
+from cairn.index.store.meta import SELECT_LEFT_OUT
 from cairn.index.store.rows import unpacked_commits, unpacked_touches
+from cairn.workspace.builtin_rules import LEFT_OUT_BY_CONTENT
 from cairn.workspace.git_log import Commit
 
 
@@ -38,6 +40,32 @@ def hash_of_text(reader: IndexReader, path: str) -> str:
     """Return the content hash of the text that the index has of a file; "" if it has none."""
     rows = reader.select("SELECT lower(hex(content_hash)) FROM files WHERE path = ? AND is_text", (path,))
     return str(rows[0][0]) if rows else ""
+
+
+def text_files(reader: IndexReader, only: ChunkFilter) -> list[str]:
+    """Return the files with indexed text, also unsaved ones, in the places and collections of the filter. Its
+    other conditions are ignored."""
+    places, found = (
+        ChunkFilter(paths=only.paths, folders=only.folders, collections=only.collections),
+        set[str](),
+    )
+    for source in reader.sources:
+        admitted = admitted_files(source, places)
+        assert admitted is not None  # Only types and languages admit some chunks of a file.
+        sql, values = admitted
+        rows = source.select(f"SELECT path FROM files WHERE is_text AND id IN ({sql})", values)
+        found.update(path for (path,) in rows)
+    return sorted(found)
+
+
+def left_out_counts(reader: IndexReader) -> dict[str, int]:
+    """Return how many files and directories of the folder have no indexed text, by rule. For files whose
+    content excludes them, the index has no rule."""
+    stored = reader.select(SELECT_LEFT_OUT)
+    counts = dict(json.loads(stored[0][0])) if stored else {}
+    ((by_content,),) = reader.select("SELECT count(*) FROM files WHERE NOT is_text")
+    counts[LEFT_OUT_BY_CONTENT] = by_content
+    return {rule: count for rule, count in counts.items() if count}
 
 
 def files_by_path(reader: IndexReader, match: str, limit: int) -> list[str]:

@@ -192,6 +192,17 @@ def find(
     return best_first(hits.values(), cut)
 
 
+def propose(db: apsw.Connection, proposer: Proposer, literals: Iterable[Literal]) -> list[int]:
+    """Return, in order, the chunks that may contain one of the literals in any case; every other chunk surely
+    does not. Without literals, and for blank ones, return all chunks. `db` tokenizes."""
+    proposed: set[int] = set()
+    for literal in list(literals) or [Literal("")]:
+        if not literal.text.strip():
+            return sorted(set(proposer.every()))
+        proposed.update(itertools.chain.from_iterable(_proposals(db, proposer, literal)))
+    return sorted(proposed)
+
+
 def _untried(proposed: Iterable[int], tried: set[int]) -> Iterator[int]:
     for chunk in proposed:
         if chunk not in tried:

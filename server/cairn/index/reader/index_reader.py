@@ -9,6 +9,7 @@ abstract methods for its own store.
 
 from __future__ import annotations
 
+import itertools
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LAST_LINE = 2**31 - 1
+_TEXTS_AT_ONCE = 256
+"""The number of chunks whose texts are read in one query."""
 _MOST_DEFINITIONS = 12
 """The maximum number of chunks that define a distinctive name. `get` would cause thousands of lookups."""
 MAX_NEIGHBOURS = 200
@@ -150,6 +153,18 @@ class IndexReader(ConnectedReader, ABC):
         """Return all chunks of `first` that contain `literal` verbatim, and up to `limit` other such chunks.
         The chunks `first` must pass `only`, and are searched before all others. If the deadline passes, the
         result is incomplete. Cancellation raises QueryCancelledError."""
+
+    @abstractmethod
+    def proposed(self, literals: Iterable[Literal], only: ChunkFilter) -> Ids:
+        """Return the chunks that pass and may contain one of the literals in any case, int64[n]. No other
+        chunk contains one. Without literals, return all chunks that pass."""
+
+    def chunk_texts(self, ids: Iterable[int]) -> Iterator[tuple[int, int, str]]:
+        """Yield the id, the first line and the text of each of these chunks that still exists."""
+        waiting = iter(ids)
+        while batch := list(itertools.islice(waiting, _TEXTS_AT_ONCE)):
+            for chunk_id, stored in self.chunks(batch).items():
+                yield chunk_id, stored.chunk.start_line, stored.chunk.text
 
     # --- chunks -------------------------------------------------------------------------------------
 

@@ -143,7 +143,7 @@ _MOST = 2**53
 _READS = """
     absent admitted between chunk_ids chunks containing defining definitions definitions_of documents
     files_with_chunk is_named keywords leading_chunks members names_matching nearest_static opening_chunks
-    outlines postings static_similarities static_vectors statistics stems_starting word_counts
+    outlines postings proposed static_similarities static_vectors statistics stems_starting word_counts
     """.split()
 
 

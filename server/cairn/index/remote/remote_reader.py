@@ -110,6 +110,7 @@ class RemoteReader(CatalogueReader):
     names_matching = _asked("names_matching")
     nearest_static = _asked("nearest_static")
     opening_chunks = _asked("opening_chunks")
+    proposed = _asked("proposed")
     static_similarities = _asked("static_similarities")
     statistics = _asked("statistics")
     stems_starting = _asked("stems_starting")

@@ -14,17 +14,18 @@ from attrs import frozen
 
 from cairn.errors import OutOfTimeError
 from cairn.index.reader.bm25 import Statistics, any_of, quoted_word, read_statistics
-from cairn.index.reader.exact import ExactMatches, Literal, Proposer, Wanted, find
+from cairn.index.reader.exact import ExactMatches, Literal, Proposer, Wanted, find, propose
 from cairn.index.reader.filters import ChunkFilter, passes
 from cairn.index.reader.index_memory import IndexMemory
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights, Hit, KeywordCounts
 from cairn.index.reader.word_list import WordList, is_of_use, read_word_list
 from cairn.index.store.deadline import Deadline, ended_by
+from cairn.index.store.rows import text_of
 
 # Only methods that count words import numpy: opening a workspace does not need it.
 if TYPE_CHECKING:
-    from cairn.index.reader.postings import ChunkColumns, Postings
+    from cairn.index.reader.postings import ChunkColumns, Ids, Postings
 
 
 class WordQueries(IndexReader):
@@ -106,12 +107,28 @@ class WordQueries(IndexReader):
         with self.reading() as db, ended_by(deadline):
             return find(db, _SqliteProposer(db, self.memory, passing), literal, limit, deadline, first)
 
+    def proposed(self, literals: Iterable[Literal], only: ChunkFilter) -> Ids:
+        import numpy as np
+
+        passing = passes(self, "{}", only)
+        with self.reading() as db:
+            return np.array(propose(db, _SqliteProposer(db, self.memory, passing), literals), np.int64)
+
+    def chunk_texts(self, ids: Iterable[int]) -> Iterator[tuple[int, int, str]]:
+        # `chunks` would keep the texts of all chunks that are read once.
+        waiting = iter(ids)
+        while batch := list(itertools.islice(waiting, _TEXTS_AT_ONCE)):
+            for chunk_id, start_line, packed in self.select(_SELECT_TEXTS, (json.dumps(batch),)):
+                yield chunk_id, start_line, text_of(packed)
+
 
 _SELECT_ABSENT = """
     SELECT key FROM json_each(?) WHERE NOT EXISTS
     (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH value)
     AND NOT EXISTS (SELECT 1 FROM paths_fts WHERE paths_fts MATCH value)"""
 _SELECT_DOCUMENTS = "SELECT w.term, w.doc FROM json_each(?) t CROSS JOIN words w ON w.term = t.value"
+_SELECT_TEXTS = "SELECT id, start_line, text FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
+_TEXTS_AT_ONCE = 256
 _SELECT_STARTING = "SELECT term, doc FROM words WHERE term >= ?1 AND term < ?2"
 
 # --- exact text ---------------------------------------------------------------------------------------
@@ -171,10 +188,7 @@ class _SqliteProposer(Proposer):
         return found if is_of_use(self.db, found) else WordList()
 
     def packed_texts(self, ids: Sequence[int]) -> Iterable[tuple[int, int, bytes]]:
-        rows = self.db.execute(
-            "SELECT id, start_line, text FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
-            (json.dumps(ids),),
-        )
+        rows = self.db.execute(_SELECT_TEXTS, (json.dumps(ids),))
         return cast("Iterable[tuple[int, int, bytes]]", rows)
 
     def _ids(self, sql: str, column: str, *values: apsw.SQLiteValue) -> Iterator[int]:

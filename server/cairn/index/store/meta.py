@@ -113,3 +113,15 @@ def raise_generation(db: apsw.Connection, *counters: str) -> None:
         "INSERT INTO meta(key, value) VALUES (?, 1) ON CONFLICT(key) DO UPDATE SET value = value + 1",
         [(name,) for name in ("generation", *counters)],
     )
+
+
+_LEFT_OUT = "left_out"
+
+
+def set_left_out(db: apsw.Connection, counts: Mapping[str, int]) -> None:
+    row = (_LEFT_OUT, json.dumps(counts))
+    db.execute("INSERT INTO meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value", row)
+
+
+SELECT_LEFT_OUT = f"SELECT value FROM meta WHERE key = '{_LEFT_OUT}'"
+"""A query for a JSON object with the number of files and directories that are left out, by rule."""

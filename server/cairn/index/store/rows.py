@@ -51,12 +51,17 @@ def chunk_from_row(row: Sequence[Any]) -> Chunk:
         position, start_line, end_line, packed,
         kind, language, title, header_path, symbol, symbol_kind, parent, defines, signature, comment,
     ) = row  # fmt: skip
-    text = zlib.decompress(packed).decode("utf-8", "surrogatepass")
+    text = text_of(packed)
     names = tuple(json.loads(defines)) if defines != "[]" else ()
     return Chunk(
         position, start_line, end_line, text,
         _TYPES[kind], language, title, header_path, symbol, symbol_kind, parent, names, signature, comment,
     )  # fmt: skip
+
+
+def text_of(packed: bytes) -> str:
+    """Return the text of a chunk from its column `text`."""
+    return zlib.decompress(packed).decode("utf-8", "surrogatepass")
 
 
 _TYPES = {kind.value: kind for kind in ChunkType}

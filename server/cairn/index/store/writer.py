@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
@@ -17,7 +17,7 @@ from cairn.chunking.model import Chunk
 from cairn.chunking.references.symbol_table import SymbolTable
 from cairn.index.store.database import create, open_writer
 from cairn.index.store.keyword_columns import path_words
-from cairn.index.store.meta import Facts, raise_generation, read_facts, set_facts
+from cairn.index.store.meta import Facts, raise_generation, read_facts, set_facts, set_left_out
 from cairn.index.store.rows import CHUNK_COLUMNS, IDENTITY_COLUMNS, ChunkRow, PackedSymbols, chunk_identity
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.languages.registry import language_of
@@ -174,6 +174,11 @@ class IndexWriter:
             with self.db:
                 set_facts(self.db, **changed)
                 raise_generation(self.db)
+
+    def note_left_out(self, counts: Mapping[str, int]) -> None:
+        """Store how many files and directories are left out of the index, by rule."""
+        with self.db:
+            set_left_out(self.db, counts)
 
     def files(self) -> dict[str, FileRecord]:
         return {row[0]: FileRecord(*row) for row in self.db.execute(_SELECT_RECORDS)}

@@ -1,0 +1,202 @@
+"""Finds the lines that contain a text or match a regular expression, and texts that such a line must contain.
+
+Each line is matched on its own. Expressions use the library `regex`, because its matches have a time limit. A
+match of the standard library cannot be stopped, and some expressions would block the whole process.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from re import _constants, _parser  # type: ignore[attr-defined]
+from typing import Any
+
+from attrs import frozen
+
+from cairn.errors import InvalidRequestError, OutOfTimeError
+from cairn.index.reader.exact import Literal
+from cairn.text.verbatim import lines_of
+
+_FIELD = "query"
+_MOST_CHARACTERS = 4_000
+_LINE_SECONDS = 0.25
+"""The time limit of an expression in one line. A common expression takes 2 µs."""
+_MOST_ALTERNATIVES = 20
+"""The maximum number of alternative texts that are looked up in the index for an expression."""
+_OWN_SYNTAX = re.compile(r"\[\[|(?<!\\)\{(?!\d*,?\d*\})|\(\?[^:=!<>Paimsux()-]")
+"""Syntax that `regex` reads differently from the standard library, whose parser finds the required texts."""
+
+Spans = Sequence[tuple[int, int]]
+
+
+@frozen(eq=False)
+class LineMatcher:
+    """Raises OutOfTimeError for an expression that takes too long in a line."""
+
+    literals: Sequence[Literal]
+    """Every matching line contains at least one of these texts, perhaps in another case. No literals means
+    that none are known."""
+    is_possible: Callable[[str], bool]
+    """Returns quickly whether a text may contain a line that matches, in any case."""
+    spans: Callable[[str], Spans]
+    """Returns the offsets `[start, end)` of each match in a line; empty if the line does not match."""
+    has_other_case: Callable[[str], bool] | None
+    """Returns whether a line matches if the case is ignored; None if such lines are not counted."""
+
+    def matching(self, text: str) -> Iterator[tuple[int, str, Spans]]:
+        """Yield the 0-based number, the text and the spans of each line that matches."""
+        if self.is_possible(text):
+            for number, line in enumerate(_lines(text)):
+                if spans := self.spans(line):
+                    yield number, line, spans
+
+    def count(self, text: str) -> tuple[int, int]:
+        """Return how many lines match, and how many others do in another case."""
+        same = other = 0
+        if self.is_possible(text):
+            for line in _lines(text):
+                if self.spans(line):
+                    same += 1
+                elif self.has_other_case is not None and self.has_other_case(line):
+                    other += 1
+        return same, other
+
+
+def _lines(text: str) -> Sequence[str]:
+    """Return the lines of a text, without the empty one that would follow the end of its last line."""
+    lines = lines_of(text)
+    return lines[:-1] if not lines[-1] else lines
+
+
+def text_matcher(text: str, *, ignore_case: bool = False, whole_word: bool = False) -> LineMatcher:
+    """Return the matcher of lines with `text`. Raise InvalidRequestError for a text that no line can have."""
+    _check(text)
+    # A text that begins or ends with another character cannot be inside a longer word there.
+    before = r"(?<!\w)" if whole_word and re.match(r"\w", text) else ""
+    after = r"(?!\w)" if whole_word and re.match(r"\w", text[-1]) else ""
+    source, folded = f"{before}{re.escape(text)}{after}", text.casefold()
+    any_case = re.compile(source, re.IGNORECASE)
+    exact = any_case if ignore_case else re.compile(source)
+
+    def has_other_case(line: str) -> bool:
+        return folded in line.casefold() and any_case.search(line) is not None
+
+    def spans(line: str) -> Spans:
+        is_possible = ignore_case or text in line
+        return [match.span() for match in exact.finditer(line)] if is_possible else ()
+
+    return LineMatcher(
+        literals=(Literal(text, word=whole_word),),
+        is_possible=lambda chunk: folded in chunk.casefold(),
+        spans=spans,
+        has_other_case=None if ignore_case else has_other_case,
+    )
+
+
+def expression_matcher(source: str, *, ignore_case: bool = False, whole_word: bool = False) -> LineMatcher:
+    """Return the matcher of lines in which a regular expression matches. Raise InvalidRequestError if it is
+    invalid."""
+    import regex  # Only this kind of search needs it.
+
+    _check(source)
+    whole = rf"(?<!\w)(?:{source})(?!\w)" if whole_word else source
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            regex.compile(source)  # Its error has the position in the expression as it was given.
+            any_case = regex.compile(whole, regex.IGNORECASE)
+            exact = any_case if ignore_case else regex.compile(whole)
+    except (regex.error, ValueError, OverflowError, RecursionError) as problem:
+        raise InvalidRequestError(
+            _FIELD, f"is not a valid regular expression ({problem}); to find it as text, leave out `regex`"
+        ) from None
+
+    texts = required_texts(source)
+    folded = [text.casefold() for text in texts]
+
+    def is_possible(chunk: str) -> bool:
+        in_any_case = chunk.casefold()
+        return any(text in in_any_case for text in folded)
+
+    return LineMatcher(
+        literals=tuple(map(Literal, texts)),
+        is_possible=is_possible if texts else lambda _: True,
+        spans=lambda line: _spans(exact, line),
+        # Without required texts, this would match every line of the index a second time.
+        has_other_case=None if ignore_case or not texts else lambda line: bool(_spans(any_case, line)),
+    )
+
+
+def _spans(expression: Any, line: str) -> Spans:
+    limits = {"timeout": _LINE_SECONDS, "concurrent": True}
+    try:
+        if expression.search(line, **limits) is None:
+            return ()
+        return [match.span() for match in expression.finditer(line, **limits)]
+    except TimeoutError:
+        raise OutOfTimeError("The expression takes too long in one line; write it more simply.") from None
+
+
+def _check(query: str) -> None:
+    if not query.strip():
+        raise InvalidRequestError(_FIELD, "is empty; give the text to find")
+    if "\n" in query or "\r" in query:
+        raise InvalidRequestError(_FIELD, "has a line break, but each line is searched alone; give one line")
+    if len(query) > _MOST_CHARACTERS:
+        raise InvalidRequestError(
+            _FIELD, f"expected {_MOST_CHARACTERS:,} characters at most, got {len(query):,}"
+        )
+
+
+# --- required texts ------------------------------------------------------------------------------------
+
+
+def required_texts(source: str) -> tuple[str, ...]:
+    """Return texts of which every match of a regular expression contains at least one, perhaps in another
+    case; () if none are known."""
+    if _OWN_SYNTAX.search(source):
+        return ()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return _best(_parser.parse(source))
+    except (re.error, Warning, OverflowError, RecursionError):
+        return ()
+
+
+def _best(sequence: Any) -> tuple[str, ...]:
+    """Return the alternatives, the shortest of which is longest, that one part of a sequence requires."""
+    found = [texts for texts in _required(sequence) if len(texts) <= _MOST_ALTERNATIVES]
+    return max(found, key=lambda texts: (min(map(_worth, texts)), -len(texts)), default=())
+
+
+def _worth(text: str) -> int:
+    return sum(2 if character.isalnum() else 1 for character in text.strip())
+
+
+def _required(sequence: Any) -> Iterator[tuple[str, ...]]:
+    """Yield, for each part of a parsed sequence that must match, the texts of which it contains one."""
+    run = ""
+    for kind, value in sequence:
+        if kind is _constants.LITERAL:
+            run += chr(value)
+            continue
+        if run.strip():
+            yield (run,)
+        run = ""
+        if kind is _constants.SUBPATTERN:
+            yield from _required(value[-1])
+        elif kind is _constants.ATOMIC_GROUP:
+            yield from _required(value)
+        elif kind in (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_REPEAT):
+            least, _, repeated = value
+            if least:
+                yield from _required(repeated)
+        elif kind is _constants.BRANCH:
+            branches = [_best(branch) for branch in value[1]]
+            if all(branches):
+                yield tuple(dict.fromkeys(chain.from_iterable(branches)))
+    if run.strip():
+        yield (run,)
