@@ -78,7 +78,7 @@ question.\
 """
 _REFERENCES = """\
 Who calls a function, what it calls, uses of a name, implementations, tests: from scopes, imports and types. \
-What is unsure says so. trace: what happens from symbol on, or between symbol and `to`, in order, with branches.\
+What is unsure says so. trace: what runs from symbol on, or on the way to `to`, in order, with branches.\
 """
 _STATUS = "What is indexed, collections. Rarely needed: answers say what they lack."
 _RELATED = """\

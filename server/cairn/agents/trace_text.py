@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from cairn import protocol
 from cairn.agents.place_text import Paths, lines_text
@@ -40,44 +40,49 @@ def trace_head(answer: protocol.ReferencesAnswer, paths: Paths) -> str:
     return "\n".join(heads)
 
 
-def trace_lines(answer: protocol.ReferencesAnswer, paths: Paths) -> Iterator[str]:
-    """Yield a line for each call: the line of the call, its branches, the called function and remarks.
+def trace_lines(answer: protocol.ReferencesAnswer, paths: Paths, first: int = 0) -> Iterator[str]:
+    """Yield a line for each call from index `first` on: the number of its line, the branches around it, the
+    called function, and remarks.
 
-    A path stands only where it differs from that of the line above.
+    A path stands only where it differs from that of the place before it. The place and the head of a function
+    are shown once.
     """
     followed: dict[tuple[str, str, protocol.Range], int] = {}
     for each in answer.references:
         if each.parent is not None:
             followed.setdefault(_identity(answer.references[each.parent].target), each.parent)
     starts = {_identity(each) for each in answer.definitions[:1]}
-    above = _path(answer.definitions[0], paths) if answer.definitions else ""
-    for number, each in enumerate(answer.references):
+    above = _path(answer.definitions[0], paths) if answer.definitions and not first else ""
+    shown_above = set(starts)
+    for number, each in enumerate(answer.references[first:], first):
         target = each.target
         assert target is not None
-        first = followed.get(_identity(target))
-        is_above = _identity(target) in starts or (first is not None and first != number)
-        before = answer.references[number - 1] if number else None
+        identity = _identity(target)
+        is_above = identity in starts or followed.get(identity, number) != number
+        before = answer.references[number - 1] if number > first else None
         call = _call(each, before if before is not None and before.parent == each.parent else None)
         shown = target.symbol
-        if not is_above:
+        if not is_above and identity not in shown_above:
             path, lines = _path(target, paths), lines_text(target.range)
             shown = f"{lines if path == above else f'{path}:{lines}'} {head_text(target)}"
             above = path
+        shown_above.add(identity)
         remarks = ", ".join(filter(None, _remarks(each, is_above=is_above)))
         yield f"{_INDENT * (each.depth - 1)}{call} → {shown}{f'  ({remarks})' if remarks else ''}"
 
 
 def _call(reference: protocol.FoundReference, before: protocol.FoundReference | None) -> str:
-    """Return the line of a call with its branches: `12 if not cached`. `″` stands for those of the call before
-    it in the same function, if that is in the line above."""
+    """Return the number of a call's line, and its branches: `12 if not cached`. `″` stands for those that it
+    shares with the call `before` it in the same function, which is in the line above."""
     if reference.kind == "inherit":
         return "override"
     branches = list(reference.within[-_MOST_BRANCHES:])
     if len(branches) < len(reference.within):
         branches.insert(0, "…")
-    common = os.path.commonprefix([reference.within, before.within]) if before is not None else ()
+    pairs = zip(reference.within, before.within if before is not None else (), strict=False)
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     if common:
-        branches = ["″", *reference.within[len(common) :]]
+        branches = ["″", *reference.within[common:]]
     return f"{reference.range.start.line + 1} {' › '.join(branches)}".rstrip()
 
 

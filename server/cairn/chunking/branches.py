@@ -1,4 +1,4 @@
-"""Finds the branches, loops and closures around places in a function, such as `if not cached` or `for x in y`.
+"""Finds the branches, loops and closures around places in a function: `if not cached`, `for x in y`.
 
 The rules go by the types of nodes, which most grammars share. A place in a condition or in the head of a loop
 is not inside the branch: it runs before the branch is chosen.
@@ -17,15 +17,15 @@ _LONGEST = 40
 """The maximum length of a shown condition in characters. A longer one is cut."""
 
 _IFS = frozenset(
-    """if_statement if_expression if unless if_modifier unless_modifier elif_clause elsif conditional_expression
-    ternary_expression conditional""".split()
+    """if_statement if_expression if unless if_modifier unless_modifier elif_clause elsif
+    conditional_expression ternary_expression conditional""".split()
 )
 _ELSES = frozenset({"else_clause", "else"})
 _LATER_IFS = frozenset({"elif_clause", "elsif"})
 _LOOPS = frozenset(
-    """for_statement for_in_statement for_expression for_range_loop foreach_statement enhanced_for_statement for
-    while_statement while_expression while until do_statement do_while_statement loop_expression while_modifier
-    until_modifier""".split()
+    """for_statement for_in_statement for_expression for_range_loop foreach_statement enhanced_for_statement
+    for while_statement while_expression while until do_statement do_while_statement loop_expression
+    while_modifier until_modifier""".split()
 )
 _COMPREHENSIONS = frozenset(
     "list_comprehension set_comprehension dictionary_comprehension generator_expression".split()
@@ -35,20 +35,21 @@ _CLAUSES: Mapping[str, str] = {
     **dict.fromkeys(("switch_rule", "when_entry"), "->"),
     **dict.fromkeys(
         """case_clause switch_case switch_default expression_case type_case default_case communication_case
-        switch_block_statement_group switch_section case_statement except_clause except_group_clause""".split(),
+        switch_block_statement_group switch_section case_statement except_clause
+        except_group_clause""".split(),
         r"(?<!:):(?!:)",
     ),
     **dict.fromkeys(("when", "in_clause"), r"\bthen\b"),
     **dict.fromkeys("catch_clause catch_block finally_block rescue ensure".split(), r"\{"),
     "finally_clause": r"[:{]",
 }
-"""The clauses of `switch`, `match` and `try`, each with the pattern that ends its head. A line ends it, too."""
+"""The clauses of `switch`, `match` and `try`, and the pattern that ends their head, as a line end does."""
 _CLAUSE_WORDS = ("case ", "default", "when ", "else", "in ", "except", "catch", "rescue", "finally", "ensure")
 _TRIES = frozenset({"try_statement", "try_expression", "try_with_resources_statement"})
 _BLOCKS = frozenset({"block", "statement_block", "compound_statement"})
 _CLOSURES = frozenset(
-    """lambda arrow_function function_expression closure_expression func_literal lambda_expression lambda_literal
-    anonymous_function anonymous_method_expression async_block""".split()
+    """lambda arrow_function function_expression closure_expression func_literal lambda_expression
+    lambda_literal anonymous_function anonymous_method_expression async_block""".split()
 )
 _CLOSURES_OF_CALLS = frozenset({"block", "do_block"})
 """The closures of Ruby, which are parts of a call. In other languages, these nodes are statements."""

@@ -262,7 +262,7 @@ def print_references(answer: ReferencesAnswer, direction: str) -> None:
 
 def print_trace(answer: ReferencesAnswer) -> None:
     """Print the start of a trace, and below it the tree of its calls."""
-    for text in filter(None, (answer.message, trace_head(answer, _PATHS))):
+    for text in filter(None, (trace_head(answer, _PATHS), answer.message)):
         write(escape(text))
     if answer.definitions:
         write()

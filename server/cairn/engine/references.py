@@ -28,6 +28,7 @@ from cairn.retrieval.name_fit import Typed
 from cairn.text.nearest import near
 from cairn.text.unicode import utf16_length
 from cairn.text.verbatim import lines_of
+from cairn.workspace.collections import FileKind, file_kind
 
 _PLACE = re.compile(r"(?P<path>.+?)(?::|#L)(?P<line>[0-9]{1,9})(?::(?P<column>[0-9]{1,9}))?", re.DOTALL)
 _HEAD = 12
@@ -272,12 +273,14 @@ def _traced(
     are all, and a text about the ways.
 
     A trace starts at the first definition that calls anything. One with an end starts at the first from which
-    calls lead there.
+    calls lead there. Definitions in tests do not count if the first one is in no test.
     """
     if not definitions or not params.limit or (params.to is not None and not ends):
         return list(definitions), [], True, ""
     message = ""
-    for searched, place in definitions[:_MOST_STARTS]:
+    is_test = _is_test(definitions[0])
+    starts = [each for each in definitions if is_test or not _is_test(each)]
+    for searched, place in starts[:_MOST_STARTS]:
         start = searched.graph.constructor(place)
         tracer = Tracer(searched.graph, searched.reader, params.limit, params.depth)
         here = [end for other, end in ends if other is searched]
@@ -291,6 +294,10 @@ def _traced(
             others = [each for each in definitions if each != (searched, place)]
             return [(searched, start), *others], found, trace.complete, trace.message
     return list(definitions), [], True, message
+
+
+def _is_test(definition: _Definition) -> bool:
+    return file_kind(definition[1].path) == FileKind.TESTS
 
 
 def _identity(searched: _Searched, place: Place) -> tuple[_Searched, str, int]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 
 from attrs import define, evolve, field, frozen
 from tree_sitter import Tree
@@ -23,6 +23,7 @@ from cairn.index.references.edges import CALLS, Edge, Place
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import check_end
 from cairn.languages.registry import language_of
+from cairn.text.counts import counted
 from cairn.text.verbatim import lines_of
 from cairn.workspace.collections import FileKind, file_kind
 
@@ -43,8 +44,11 @@ _SHARE = 0.5
 _FEWEST = 8
 _MOST_OVERRIDES = 8
 """A method with more overrides is not followed."""
-_MOST_SEARCHED = 1_500
-"""The maximum number of functions that are searched for a way, at 1 to 20 ms each."""
+_MOST_SEARCHED = 1_000
+"""The number of definitions at which the search for a way ends after the level, at 1 to 20 ms each."""
+_CALLERS = 3
+"""The number of levels of callers that are searched from the end of a way."""
+_MOST_CALLERS = 100
 
 _WORD = re.compile(r"\w+")
 _LOGGERS = ("log", "logger", "logging", "console")
@@ -68,7 +72,7 @@ class Step:
     within: tuple[str, ...]
     """The branches around the call, outermost first."""
     unfollowed: int
-    """The number of calls in the target that the trace does not show, although it shows no other."""
+    """The number of calls in the target, if the trace shows none of them."""
 
 
 @frozen
@@ -76,6 +80,61 @@ class Trace:
     steps: tuple[Step, ...] = ()
     complete: bool = True
     message: str = ""
+
+
+@frozen(order=True)
+class _Waiting:
+    """A definition that a trace may follow. The one with the lowest first number is next."""
+
+    worth: float
+    """The worth, below 0."""
+    number: int
+    place: Place = field(order=False)
+    depth: int = field(order=False)
+    sure: float = field(order=False)
+    """The confidence that the start reaches the definition."""
+
+
+@define(eq=False)
+class _Search:
+    """A breadth-first search for the shortest ways.
+
+    Once it meets functions that are `near` its end, it goes on only from these: all others are farther away.
+    """
+
+    near: Collection[Place] = ()
+    levels: dict[Place, int] = field(factory=dict)
+    """The number of calls from the start to each definition."""
+    edges: dict[Place, list[Edge]] = field(factory=dict)
+    """The calls of each definition from those one level above, with these as `enclosing`."""
+    depth: int = 0
+    is_complete: bool = True
+    """Whether everything that the start reaches was searched."""
+    is_narrow: bool = False
+
+    def run(
+        self, start: Place, wanted: Set[Place], flow: Callable[[Place], Sequence[Edge]], deepest: int
+    ) -> None:
+        self.levels[start] = 0
+        level = [start]
+        while level and not wanted & self.levels.keys():
+            if self.depth == deepest or len(self.levels) > _MOST_SEARCHED:
+                self.is_complete = False
+                return
+            self.depth += 1
+            for place in level:
+                check_end()
+                for edge in flow(place):
+                    self._add(place, edge)
+            found = [place for place, depth in self.levels.items() if depth == self.depth]
+            level = [place for place in found if place in self.near]
+            self.is_narrow = self.is_narrow or bool(level)
+            level = level or ([] if self.is_narrow else found)
+
+    def _add(self, place: Place, edge: Edge) -> None:
+        target = edge.target
+        if target is not None and self.levels.setdefault(target, self.depth) == self.depth:
+            self.edges.setdefault(target, []).append(evolve(edge, enclosing=place))
 
 
 @define(eq=False)
@@ -87,73 +146,49 @@ class Tracer:
     limit: int
     depth: int | None
     _flows: dict[Place, tuple[Edge, ...]] = field(factory=dict, init=False)
+    _start: Place | None = field(default=None, init=False)
     _trees: dict[str, tuple[Tree | None, Sequence[str]]] = field(factory=dict, init=False)
 
     def trace(self, start: Place) -> Trace:
         """Return what runs when `start` runs, at most `limit` calls."""
-        followed = {start: self._kept(start, 1.0)}
-        left = len(followed[start]) < len(self._flow(start))
-        shown = len(followed[start])
-        waiting: list[tuple[float, int, Place, int, float]] = []
-        counted = 0
-
-        def wait(edges: Iterable[Edge], depth: int, sure: float) -> None:
-            nonlocal counted
-            for edge in edges:
-                assert edge.target is not None
-                likely = sure * edge.confidence
-                worth = self._worth(edge.target) * likely * _DECAY**depth
-                counted += 1
-                heapq.heappush(waiting, (-worth, counted, edge.target, depth, likely))
-
-        wait(followed[start], 1, 1.0)
+        self._start = start
+        followed: dict[Place, list[Edge]] = {}
+        waiting = [_Waiting(0.0, 0, start, 0, 1.0)]
+        room, is_whole, number = self.limit, True, 0
         while waiting:
             check_end()
-            _, _, place, depth, sure = heapq.heappop(waiting)
-            if place in followed or not self._flow(place):
+            each = heapq.heappop(waiting)
+            edges = self._flow(each.place)
+            if each.place in followed or not edges:
                 continue
-            if depth >= (self.depth or _DEEPEST):
-                left = True
+            kept = self._kept(each.place, each.depth)
+            if each.depth >= (self.depth or _DEEPEST) or len(kept) > room:
+                is_whole = False
                 continue
-            kept = self._kept(place, _DECAY**depth)
-            if shown + len(kept) > self.limit:
-                left = True
-                continue
-            left = left or len(kept) < len(self._flow(place))
-            followed[place] = kept
-            shown += len(kept)
-            wait(kept, depth + 1, sure)
-        return Trace(self._in_order(start, followed), not left)
+            is_whole = is_whole and len(kept) == len(edges)
+            followed[each.place] = kept
+            room -= len(kept)
+            for edge in kept:
+                assert edge.target is not None
+                number += 1
+                sure = each.sure * edge.confidence
+                worth = self._worth(edge.target) * sure * _DECAY**each.depth
+                heapq.heappush(waiting, _Waiting(-worth, number, edge.target, each.depth + 1, sure))
+        return Trace(self._in_order(start, followed), is_whole)
 
     def ways(self, start: Place, ends: Sequence[Place]) -> Trace:
         """Return the shortest ways of calls from `start` to one of `ends`."""
-        wanted = {self.graph.constructor(each) for each in ends} | set(ends)
-        forward: dict[Place, int] = {start: 0}
-        edges: dict[Place, list[Edge]] = {}
-        """The edges that lead to a definition from those one level nearer to the start."""
-        level, depth = [start], 0
-        most = self.depth or _DEEPEST
-        near = self._distances(ends, most)
-        while level and depth < most and not (wanted & forward.keys() - {start}):
-            depth += 1
-            below: list[Place] = []
-            for place in sorted(level, key=lambda each: near.get(each, _DEEPEST)):
-                if len(forward) >= _MOST_SEARCHED:
-                    break
-                check_end()
-                for edge in self._flow(place):
-                    assert edge.target is not None
-                    if edge.target not in forward:
-                        forward[edge.target] = depth
-                        below.append(edge.target)
-                    if forward[edge.target] == depth:
-                        edges.setdefault(edge.target, []).append(evolve(edge, enclosing=place))
-            level = below
-        reached = [each for each in forward if each in wanted and each != start]
+        self._start = start
+        wanted = ({self.graph.constructor(each) for each in ends} | set(ends)) - {start}
+        search = _Search(self._near(ends))
+        search.run(start, wanted, self._flow, self.depth or _DEEPEST)
+        if search.is_narrow and not wanted & search.levels.keys():  # The callers did not lead there.
+            search = _Search()
+            search.run(start, wanted, self._flow, self.depth or _DEEPEST)
+        reached = [each for each in search.levels if each in wanted]
         if not reached:
-            is_all = not level or (depth < most and len(forward) < _MOST_SEARCHED)
-            return Trace(message=self._nothing(start, ends, forward, depth, is_all))
-        return self._on_the_way(start, reached, edges)
+            return Trace(message=self._nothing(start, ends, search))
+        return self._on_the_way(start, reached, search.edges)
 
     def _on_the_way(self, start: Place, reached: Sequence[Place], edges: dict[Place, list[Edge]]) -> Trace:
         ways: dict[Place, int] = {}
@@ -179,45 +214,41 @@ class Tracer:
                     waiting.append(before)
         for found in followed.values():
             found.sort(key=lambda each: (each.line, each.character))
-        steps = self._in_order(start, followed)
+        steps = tuple(evolve(each, unfollowed=0) for each in self._in_order(start, followed))
         shown = steps[: self.limit]
         calls = max(each.depth for each in steps)
-        message = f"{total} ways of {calls} calls, the shortest ones." if total > 1 else ""
+        message = (
+            f"{total} ways of {counted(calls, 'call')} lead there; no way is shorter." if total > 1 else ""
+        )
         return Trace(shown, len(shown) == len(steps), message)
 
-    def _distances(self, ends: Sequence[Place], most: int) -> dict[Place, int]:
-        """Return how many calls the direct and indirect callers of `ends` are away, the nearest ones."""
-        distances = dict.fromkeys(ends, 0)
-        level = list(ends)
-        for depth in range(1, min(most, 3) + 1):
-            found: list[Place] = []
-            for edge in self.graph.callers(level, 50).found if level else ():
-                if edge.enclosing is not None and edge.enclosing not in distances:
-                    distances[edge.enclosing] = depth
-                    found.append(edge.enclosing)
-            level = found
-        return distances
+    def _near(self, ends: Sequence[Place]) -> set[Place]:
+        """Return the ends, and the functions from which they are at most `_CALLERS` calls away."""
+        near, level = set(ends), list(ends)
+        for _ in range(_CALLERS):
+            found = self.graph.callers(level, _MOST_CALLERS).found if level else ()
+            level = [each.enclosing for each in found if each.enclosing and each.enclosing not in near]
+            near.update(level)
+        return near
 
-    def _nothing(
-        self, start: Place, ends: Sequence[Place], searched: Collection[Place], depth: int, is_all: bool
-    ) -> str:
+    def _nothing(self, start: Place, ends: Sequence[Place], search: _Search) -> str:
         """Return that no way was found, how far it was searched, and where it may be."""
         end = ends[0].qualified
-        far = "all" if is_all else f"up to {depth} calls away"
+        count = counted(len(search.levels) - 1, "definition")
+        if search.is_complete:
+            far = f"All {count} that it reaches were searched"
+        else:
+            far = f"{count} that it reaches were searched, up to {search.depth} calls away"
         callers = {
             each.enclosing.qualified: None
             for each in self.graph.callers(ends, 20).found
             if each.enclosing is not None and each.confidence >= _SURE_ENOUGH
             and file_kind(each.path) != FileKind.TESTS
         }  # fmt: skip
-        near = [each.qualified for each in searched if each != start and each.path == ends[0].path]
-        called = f" {end} is called by {', '.join(list(callers)[:5])}." if callers else ""
-        beside = f" In its file, {start.qualified} reaches {', '.join(near[:5])}." if near else ""
-        nobody = "" if callers else f" Nothing is known to call {end}."
-        return (
-            f"No calls lead from {start.qualified} to {end}: {len(searched)} functions were searched, {far}."
-            f"{called}{nobody}{beside}"
-        )
+        near = [each.qualified for each in search.levels if each != start and each.path == ends[0].path]
+        called = f"Callers of {end}: {', '.join(list(callers)[:5]) or 'none are known'}."
+        beside = f" In its file are reached: {', '.join(near[:5])}." if near else ""
+        return f"No calls lead from {start.qualified} to {end}. {far}. {called}{beside}"
 
     # --- calls ---------------------------------------------------------------------------------------
 
@@ -226,7 +257,7 @@ class Tracer:
         if place not in self._flows:
             is_test = file_kind(place.path) == FileKind.TESTS
             kept: list[Edge] = []
-            found = self.graph.flow(place)
+            found = self.graph.flow(place, whole=place == self._start)
             overrides = [each for each in found if each.kind is ReferenceKind.INHERIT]
             for edge in found if len(overrides) <= _MOST_OVERRIDES else ():
                 is_override = edge.kind is ReferenceKind.INHERIT
@@ -245,28 +276,21 @@ class Tracer:
         return self._flows[place]
 
     def _by_branch(self, edge: Edge) -> Edge:
-        """Return the call of one of several members with the target whose type the branches around it name, as
-        in `case Get(cmd)` or `if isinstance(ship, Ferry)`. Without such a type it has no target."""
+        """Return the call of one of several members, with the one whose type the branches around it name as
+        target: `case Get(cmd)`, `if isinstance(ship, Ferry)`. If none or several do, it has no target."""
         named = set(_WORD.findall(" ".join(self._branches([edge]).get(edge, ()))))
         places = self.graph.candidates(edge) if named else []
-        owners = [each.qualified.split(".")[-2:-1] for each in places]
-        fitting = [
-            place for place, owner in zip(places, owners, strict=True) if named.issuperset(owner) and owner
-        ]
+        fitting = [each for each in places if _owner(each) in named]
         if len(fitting) != 1:
             return evolve(edge, target=None)
-        via = f"its branch names `{fitting[0].qualified.split('.')[-2]}`"
+        via = f"its branch names `{_owner(fitting[0])}`"
         return evolve(edge, target=fitting[0], confidence=_NAMED_BY_BRANCH, via=via)
 
-    def _kept(self, place: Place, share: float) -> list[Edge]:
+    def _kept(self, place: Place, depth: int) -> list[Edge]:
         """Return the calls of a definition that its share of the limit has room for, in order."""
-        edges = self._flow(place)
-        room = min(self.limit, max(_FEWEST, int(self.limit * _SHARE * share)))
-        if share < 1:
-            edges = tuple(each for each in edges if not self._is_trivial(each))
-        if len(edges) <= room:
-            return list(edges)
-        best = sorted(edges, key=lambda each: -self._worth(each.target) * each.confidence)[:room]
+        edges = [each for each in self._flow(place) if not depth or not self._is_trivial(each)]
+        room = min(self.limit, max(_FEWEST, int(self.limit * _SHARE * _DECAY**depth)))
+        best = set(sorted(edges, key=lambda each: -self._worth(each.target) * each.confidence)[:room])
         return [each for each in edges if each in best]
 
     def _is_trivial(self, edge: Edge) -> bool:
@@ -349,9 +373,13 @@ def _lines(place: Place) -> int:
     return min(place.end_line - place.start_line, _LONGEST)
 
 
+def _owner(place: Place) -> str:
+    return place.qualified.rpartition(".")[0].rpartition(".")[2]
+
+
 def _is_log(edge: Edge) -> bool:
     """Whether a call only writes a log or prints."""
     name, target = edge.name.lower(), edge.target
-    owner = target.qualified.rpartition(".")[0].rpartition(".")[2].lower() if target is not None else ""
+    owner = _owner(target).lower() if target is not None else ""
     is_macro = target is not None and target.kind == "macro"
     return name.strip("_") in _PRINTS or (name in _LOG_LEVELS and (is_macro or owner.endswith(_LOGGERS)))

@@ -36,8 +36,8 @@ class ReferenceDirection(enum.StrEnum):
     TESTS = "tests"
     """The places in tests that call the definition, directly or through one other function."""
     TRACE = "trace"
-    """What happens when the definition runs: its calls in order, below each those of the called function. With
-    `to`, only the shortest ways to that definition."""
+    """What happens when the definition runs: its calls in order, and below each those of the called function.
+    With `to`, only the shortest ways to that definition."""
 
 
 _DEEPEST = 5
@@ -161,8 +161,8 @@ class ReferencesAnswer:
     """The definitions that the symbol may mean, best first."""
     references: tuple[FoundReference, ...]
     """The references, level by level. In each level the highest confidence is first; callees are in the order
-    of the code. A trace is depth first: below each call are those of the called function, once. References of
-    the kind `read` hand a function over as a value, those of the kind `inherit` override an abstract method."""
+    of the code. A trace is depth first: below the first call of a function are the calls in it. References of
+    the kind `read` hand a function over, and those of the kind `inherit` override an abstract method."""
     complete: bool
     """Whether all references are included."""
     index: IndexState

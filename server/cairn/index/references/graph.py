@@ -32,6 +32,8 @@ from cairn.workspace.collections import FileKind, file_kind
 
 _VALUES = frozenset({ReferenceKind.READ, ReferenceKind.WRITE})
 _EVERY = frozenset(ReferenceKind)
+_RUNS_TYPES_ONCE = frozenset({"python", "ruby"})
+"""Languages in which the body of a type runs when the type is defined, and not for each instance."""
 _MOST_NAMED = 50
 _MOST_MACROS = 50
 """The maximum number of macros to follow from a function to their users."""
@@ -169,27 +171,30 @@ class ReferenceGraph:
         found = tuple(self._edge_from(file, each) for each in calls[:limit])
         return Edges(found, self._tables.complete and len(calls) <= limit)
 
-    def flow(self, source: Place) -> tuple[Edge, ...]:
+    def flow(self, source: Place, *, whole: bool = False) -> tuple[Edge, ...]:
         """Return what runs when the definition runs, in textual order: its calls, the functions that it hands
         over, and the values at the top level that contain functions. A function without any of these may be
         abstract, and its overrides follow instead, as references of the kind INHERIT.
 
-        A function inside it counts only if nothing in the definition mentions it. Calls of types lead to
-        their constructor.
+        A function inside it counts only if nothing in the definition mentions it, and those of a type only if
+        `whole`: an instance runs no more than the initial values of its fields. Calls of types lead to their
+        constructor.
         """
         symbol = self._symbol(source)
         if symbol is None:
             return ()
         file, is_value = symbol.at(TOP_LEVEL), symbol.kind in VALUES
         found = []
-        for reference in self._run_directly(symbol):
+        for reference in self._run_directly(symbol, whole=whole):
             is_call = reference.kind in CALLS
             if is_call and is_value:  # It ran when the file was loaded.
                 continue
             if is_call or (reference.kind is ReferenceKind.READ and self._may_run(file, reference.name)):
                 edge = self._edge_from(file, reference)
                 if edge.target is not None and (is_call or self._runs_later(file, reference, edge.target)):
-                    found.append(evolve(edge, target=self.constructor(edge.target)))
+                    found.append(
+                        evolve(edge, target=self.constructor(edge.target), kind=self._run_kind(edge))
+                    )
         return tuple(found) or tuple(self._overrides(symbol, source))
 
     def candidates(self, call: Edge) -> list[Place]:
@@ -203,12 +208,16 @@ class ReferenceGraph:
         )
         return [place_of(each.symbol) for each in self._resolver.resolve(file, found)] if found else []
 
-    def _run_directly(self, symbol: Symbol) -> list[Reference]:
-        """Return the references in a definition, without those in inner functions that it mentions."""
+    def _run_directly(self, symbol: Symbol, *, whole: bool) -> list[Reference]:
+        """Return the references in a definition, without those in inner functions that it mentions, or that
+        are members of it."""
         table = symbol.table
         every = table.references_within(symbol.number)
-        if symbol.kind not in CALLABLE:
+        if whole or symbol.kind in VALUES:
             return every
+        is_type = symbol.kind in CONTAINERS
+        if is_type and table.language in _RUNS_TYPES_ONCE:
+            return []
         names = {each.name for each in every}
         inner: dict[int, bool] = {}
 
@@ -216,7 +225,8 @@ class ReferenceGraph:
             if number not in inner:
                 scopes = itertools.takewhile(lambda scope: scope != symbol.number, table.scopes(number))
                 inner[number] = not any(
-                    table.kind(scope) in CALLABLE and table.name(scope) in names for scope in scopes
+                    table.kind(scope) in CALLABLE and (is_type or table.name(scope) in names)
+                    for scope in scopes
                 )
             return inner[number]
 
@@ -238,15 +248,23 @@ class ReferenceGraph:
             return False
         if symbol.kind in VALUES:
             return symbol.parent == TOP_LEVEL and bool(self.flow(target))
-        receiver = reference.receiver.rpartition(".")[2]
-        if symbol.table.language == "rust" and receiver and not receiver[:1].isupper():
-            return not symbol.definition.owner  # Rust reads only fields of values.
+        receiver, language = reference.receiver.rpartition(".")[2], symbol.table.language
+        if language == "rust" and not receiver[:1].isupper():
+            return not symbol.definition.owner  # Without a type, only fields are read.
+        if language == "kotlin" and symbol.name[:1].isupper():
+            return False  # The type of that name is meant.
         owner = self._resolver.types.of_member(symbol) if receiver else None
         if owner is not None:  # A field may have the same name, as in Rust.
             fields = owner.table.variables(symbol.name)
             if any(each.scope == owner.number for each in fields):
                 return False
         return as_caller(Meaning(symbol, SURE, ""), reference, is_itself=True)[0] > 0
+
+    def _run_kind(self, edge: Edge) -> ReferenceKind:
+        """Return the kind of an edge. Reading a member with an accessor calls that."""
+        symbol = self._symbol(edge.target) if edge.target is not None else None
+        is_accessor = symbol is not None and symbol.definition.is_accessor
+        return ReferenceKind.CALL if is_accessor else edge.kind
 
     def constructor(self, target: Place) -> Place:
         """Return the constructor of a type if it has one, else the definition itself."""
@@ -270,7 +288,7 @@ class ReferenceGraph:
             yield evolve(edge, target=place)
 
     def _satisfying(self, interface: Symbol, method: Symbol) -> list[Symbol]:
-        """Return the methods by which types satisfy an interface of Go: types do not name their interfaces."""
+        """Return the methods by which types satisfy an interface of Go, since types do not name those."""
         if interface.family != "go" or interface.kind != "interface":
             return []
         table = interface.table
