@@ -16,7 +16,7 @@ export type FeedbackAction = "open" | "copy" | "helpful" | "notHelpful";
 
 export type FormatStyle = "markdown" | "plain" | "json";
 
-export type ReferenceDirection = "callers" | "callees" | "uses" | "implementations" | "tests";
+export type ReferenceDirection = "callers" | "callees" | "uses" | "implementations" | "tests" | "trace";
 
 export type SectionType =
   | "definition"
@@ -396,11 +396,16 @@ export interface ReferencesParams {
   /** A position in the name of a definition, or of a reference to it. */
   readonly position?: Position;
   readonly direction?: ReferenceDirection;
-  /** How many levels to follow: with 2, the callers of the callers, too. Each function is followed once. */
+  /** The end of a trace, written as `symbol`. */
+  readonly to?: string;
+  /**
+   * How many levels to follow: with 2, the callers of the callers, too. Each function is followed once. By
+   * default it is 1 or, in a trace, what `limit` allows. Only a trace follows more than 5.
+   */
   readonly depth?: number;
   /**
-   * How many references to return at most; those of the first level come first. With 0, only the definitions
-   * are returned.
+   * How many references to return at most; those of the first level come first, and in a trace those of long
+   * functions. With 0, only the definitions are returned.
    */
   readonly limit?: number;
 }
@@ -419,7 +424,10 @@ export interface SymbolPlace {
   readonly symbol: string;
   /** `function`, `class`, `method`, … */
   readonly kind: string;
-  /** The line that contains the name. A very long line is cut. */
+  /**
+   * The line that contains the name. A very long line is cut. In a trace it is the head of the definition,
+   * whose lines are joined.
+   */
   readonly line: string;
 }
 
@@ -455,8 +463,8 @@ export interface FoundReference {
    */
   readonly symbol: string;
   /**
-   * The called definition if the direction is `callees`; null if the workspace does not define it. For other
-   * directions it is null.
+   * The called definition if the direction is `callees` or `trace`; null if the workspace does not define it.
+   * For other directions it is null.
    */
   readonly target: SymbolPlace | null;
   /** `call`, `import`, `inherit`, `read` or `write`. */
@@ -472,6 +480,13 @@ export interface FoundReference {
    * level. A caller refers to its parent's enclosing function; a callee is called in its parent's target.
    */
   readonly parent: number | null;
+  /**
+   * In a trace, the branches, loops and closures of the function around the call, outermost first: `if not
+   * cached`, `for each in ships`, `except KeyError`, `in spawn`. Long ones are cut.
+   */
+  readonly within: readonly string[];
+  /** In a trace, the number of calls in the target, if the answer contains none of them. */
+  readonly unfollowed: number;
 }
 
 export interface ReferencesAnswer {
@@ -481,7 +496,8 @@ export interface ReferencesAnswer {
   readonly definitions: readonly SymbolPlace[];
   /**
    * The references, level by level. In each level the highest confidence is first; callees are in the order
-   * of the code.
+   * of the code. A trace is depth first: below the first call of a function are the calls in it. References
+   * of the kind `read` hand a function over, and those of the kind `inherit` override an abstract method.
    */
   readonly references: readonly FoundReference[];
   /** Whether all references are included. */
@@ -489,8 +505,13 @@ export interface ReferencesAnswer {
   readonly index: IndexState;
   /** Milliseconds by step. */
   readonly timings: Readonly<Record<string, number>>;
-  /** Why no definition was found, with similar names; "" if one was found. */
+  /**
+   * Why no definition was found, with similar names; "" if one was found. In a trace with `to`, also how many
+   * ways there are, or how far they were searched.
+   */
   readonly message: string;
+  /** The definitions that `to` may mean, best first. */
+  readonly to: readonly SymbolPlace[];
 }
 
 /** A diagnostic, as in LSP. */

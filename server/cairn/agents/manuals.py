@@ -79,7 +79,7 @@ question.\
 """
 _REFERENCES = """\
 Who calls a function, what it calls, uses of a name, implementations, tests: from scopes, imports and types. \
-What is unsure says so.\
+What is unsure says so. trace: what runs from symbol on, or on the way to `to`, in order, with branches.\
 """
 _STATUS = "What is indexed, collections. Rarely needed: answers say what they lack."
 _RELATED = """\
@@ -149,6 +149,7 @@ MANUALS: Mapping[str, Manual] = {
                     "enum": [each.value for each in ReferenceDirection],
                     "default": ReferenceDirection.CALLERS.value,
                 },
+                "to": _string("end of a trace"),
                 "depth": _number(1),
                 "max_tokens": _number(reference_tool.TOKENS),
                 "cursor": _CURSOR,

@@ -15,7 +15,7 @@ from cairn.attach.finding import find
 from cairn.paths import known_above
 from cairn.startup.timers import said_if_late
 
-_DIRECTIONS = ("callers", "callees", "uses", "implementations", "tests")
+_DIRECTIONS = ("callers", "callees", "uses", "implementations", "tests", "trace")
 QUERY_COMMANDS = frozenset(("search", "discover", "related", "page", *_DIRECTIONS))
 _FOR_PEOPLE = frozenset({"-h", "--help", "--color", "--prompt"})
 """Options that request output for people."""

@@ -19,6 +19,7 @@ from cairn.agents.result_text import (
     result_text,
     search_texts,
 )
+from cairn.agents.trace_text import NO_CALLS, trace_head, trace_lines
 from cairn.cli.console import escape, has_colour, link, rule, warn, write, write_exactly
 from cairn.cli.output import to_stderr
 from cairn.discovery.layout import MORE, by_file, excerpt_name
@@ -256,6 +257,22 @@ def print_references(answer: ReferencesAnswer, direction: str) -> None:
     if not answer.complete:
         is_way = len(answer.references) < MOST
         write(f"\n[dim]There are more{'; a larger -n shows them' if is_way else ''}.[/]")
+    warn(answer.index.note)
+
+
+def print_trace(answer: ReferencesAnswer) -> None:
+    """Print the start of a trace, and below it the tree of its calls."""
+    for text in filter(None, (trace_head(answer, _PATHS), answer.message)):
+        write(escape(text))
+    if answer.definitions:
+        write()
+    for line in trace_lines(answer, _PATHS):
+        call, arrow, target = line.partition(" → ")
+        write(f"{' ' * _STEP}[dim]{escape(call + arrow)}[/]{escape(target)}")
+    if answer.definitions and not answer.references and not answer.message:
+        write(NO_CALLS)
+    if not answer.complete:
+        write("\n[dim]There are more calls; a larger -n follows them further.[/]")
     warn(answer.index.note)
 
 

@@ -38,6 +38,7 @@ def _answer(result: object) -> None:
 
 for command in (
     *(query_commands.search, query_commands.discover, query_commands.related, *query_commands.DIRECTIONS),
+    query_commands.trace,
     *(query_commands.context, query_commands.page, upkeep.call),
     *(upkeep.index, upkeep.reindex, upkeep.pause, upkeep.resume, upkeep.status),
     *(upkeep.doctor, upkeep.config, upkeep.phase, upkeep.feedback, upkeep.model, completion),

@@ -406,35 +406,71 @@ DIRECTIONS: tuple[click.Command, ...] = (
     _command("implementations", "Show the types that extend or implement a type, or a method's overrides."),
     _command("tests", "Show the tests that call a function, directly or through one other function."),
 )
-"""The commands that follow references. The protocol has the same directions."""
+"""The commands that follow references. The protocol has the same directions, and `trace`."""
+
+
+@click.command()
+@click.argument("name", metavar="NAME|FILE:LINE[:COLUMN]")
+@click.argument("to", metavar="[TO]", required=False)
+@folders_option
+@click.option("--depth", type=int, help="Levels to follow, up to 10; by default, as many as -n allows.")
+@click.option(
+    "-n", "--limit", type=int, help="Number of calls: 60 on a terminal, else what the answer holds."
+)
+@_compact_options
+@answers
+def trace(name: str, to: str | None, depth: int | None, limit: int | None, **options: Any) -> Question:
+    """Show what happens when a function runs: its calls in order, and below each the calls of that function.
+
+    With TO, show only the shortest ways to it. NAME and TO are names, optionally with the owner (Owner.name),
+    or lines in functions.
+    """
+    return _follow(name, "trace", to=to, depth=depth, limit=limit, **options)
 
 
 def _follow(
-    name: str, direction: str, *, folders: Sequence[Path], depth: int, limit: int, **options: Any
+    name: str,
+    direction: str,
+    *,
+    folders: Sequence[Path],
+    depth: int | None,
+    limit: int | None,
+    to: str | None = None,
+    **options: Any,
 ) -> Question:
-    from cairn.cli.answer_text import print_references
+    from cairn.cli.answer_text import print_references, print_trace
 
-    if not name.strip():
-        raise WrongUsageError("name", "is empty; give a name, Owner.name or FILE:LINE")
+    for field, given in (("name", name), ("to", to)):
+        if given is not None and not given.strip():
+            raise WrongUsageError(field, "is empty; give a name, Owner.name or FILE:LINE")
     data = {
-        "symbol": _file_and_line(name, folders) if lines_named(name).first else name,
+        "symbol": _name_or_line(name, folders),
         "direction": direction,
+        "to": None if to is None else _name_or_line(to, folders),
         "depth": depth,
         "limit": limit,
     }
+    is_trace = direction == "trace"
     return Question(
         folders=folders,
         method="references",
-        data=data,
-        shown=partial(print_references, direction=direction),
+        data={**data, "limit": _CALLS if limit is None else limit},
+        shown=print_trace if is_trace else partial(print_references, direction=direction),
         tool="references",
+        arguments=data,
         no_wait=True,
         **options,
     )
 
 
-def _file_and_line(text: str, folders: Sequence[Path]) -> str:
-    """Return `FILE:LINE…` with the file's path as in the protocol."""
+_CALLS = 60
+"""The number of calls that a terminal shows of a trace."""
+
+
+def _name_or_line(text: str, folders: Sequence[Path]) -> str:
+    """Return a name as it is, and `FILE:LINE…` with the file's path as in the protocol."""
+    if not lines_named(text).first:
+        return text
     folder, file, at = place_in(text, folders, _POSITION)
     path = str(file) if len(folders) > 1 else _inside(folder, file)
     return f"{path}:{at.first}" + (f":{at.column}" if at.column else "")

@@ -16,6 +16,7 @@ from cairn.engine.related import indexed_page
 from cairn.engine.request import Request
 from cairn.engine.results import milliseconds
 from cairn.engine.scope import files_named
+from cairn.engine.trace import Trace, Tracer
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.name_queries import defining, names_like
@@ -27,11 +28,16 @@ from cairn.retrieval.name_fit import Typed
 from cairn.text.nearest import near
 from cairn.text.unicode import utf16_length
 from cairn.text.verbatim import lines_of
+from cairn.workspace.collections import FileKind, file_kind
 
 _PLACE = re.compile(r"(?P<path>.+?)(?::|#L)(?P<line>[0-9]{1,9})(?::(?P<column>[0-9]{1,9}))?", re.DOTALL)
+_HEAD = 12
+"""The maximum number of lines of a definition's head in a trace."""
 _LONGEST_LINE = 400
 """The maximum number of characters shown of a line. Only generated code has longer lines."""
 _NEAR_NAMES = 3
+_MOST_STARTS = 5
+"""The maximum number of definitions from which a trace is tried."""
 _NEAR_LETTERS = 3
 """The number of initial letters in which a suggestion must agree with a mistyped name."""
 
@@ -54,6 +60,8 @@ class _Found:
     edge: Edge
     depth: int
     parent: int | None
+    within: tuple[str, ...] = ()
+    unfollowed: int = 0
 
 
 def references(request: Request, params: protocol.ReferencesParams) -> protocol.ReferencesAnswer:
@@ -66,24 +74,34 @@ def references(request: Request, params: protocol.ReferencesParams) -> protocol.
     ]
     definitions = _definitions(every, params)
     named = time.perf_counter()
-    walk = _Walk(request, params)
-    walk.start(definitions)
+    ends: list[_Definition] = []
+    message = "" if definitions else _nothing_there(request, every, params.symbol)
+    if params.direction is ReferenceDirection.TRACE:
+        if params.to is not None:
+            ends = _named(every, params.to, "to")
+            message = message or ("" if ends else _nothing_there(request, every, params.to))
+        definitions, found, complete, ways = _traced(definitions, ends, params)
+        message = message or ways
+    else:
+        walk = _Walk(request, params)
+        walk.start(definitions)
+        found, complete = walk.found, walk.complete
     walked = time.perf_counter()
-    is_down = params.direction is ReferenceDirection.CALLEES
-    shown = _Shown(definitions, walk.found, with_targets=is_down)
+    shown = _Shown([*definitions, *ends], found, params.direction)
     places = tuple(shown.place(searched, place) for searched, place in definitions)
     return protocol.ReferencesAnswer(
         symbol=places[0].symbol if places else params.symbol or "",
         definitions=places,
-        references=tuple(map(shown.reference, walk.found)),
-        complete=walk.complete,
+        references=tuple(map(shown.reference, found)),
+        complete=complete,
         index=index_state(request, places),
         timings={
             "definitions": milliseconds(started, named),
             "references": milliseconds(named, walked),
             "total": milliseconds(started),
         },
-        message="" if places else _nothing_there(request, every, params),
+        message=message,
+        to=tuple(shown.place(searched, place) for searched, place in ends),
     )
 
 
@@ -96,16 +114,23 @@ def _definitions(every: Sequence[_Searched], params: protocol.ReferencesParams) 
         number, path, _ = indexed_page(folders, readers, params.text_document.uri)
         searched, position = every[number], params.position
         return [(searched, place) for place in searched.graph.at(path, position.line, position.character)]
-    symbol = (params.symbol or "").strip()
+    return _named(every, params.symbol or "", "symbol")
+
+
+def _named(every: Sequence[_Searched], given: str, param: str) -> list[_Definition]:
+    """Return the definitions of a name or at a place. `param` names the parameter in errors."""
+    symbol = given.strip()
     if place := _PLACE.fullmatch(symbol):
-        return _definitions_at(every, place["path"], int(place["line"]), int(place["column"] or 0))
+        return _definitions_at(every, place["path"], int(place["line"]), int(place["column"] or 0), param)
     return [(searched, place) for searched in every for place in searched.graph.named(symbol)]
 
 
-def _definitions_at(every: Sequence[_Searched], given: str, line: int, column: int) -> list[_Definition]:
+def _definitions_at(
+    every: Sequence[_Searched], given: str, line: int, column: int, param: str
+) -> list[_Definition]:
     """Return the definitions at or around a place. Line and column are 1-based; column 0 means no column."""
     if line < 1:
-        raise InvalidRequestError("symbol", "lines count from 1")
+        raise InvalidRequestError(param, "lines count from 1")
     pages = _with_line([(searched, _path_in(searched.folder, given)) for searched in every], line)
     if not pages:  # The path may start with the folder's name, or lack its first parts.
         named = files_named(given, [searched.folder for searched in every])
@@ -113,7 +138,7 @@ def _definitions_at(every: Sequence[_Searched], given: str, line: int, column: i
         pages = _with_line(places, line)
     if not pages:
         problem = f"{given!r} has no line {line} that is indexed; give a path as search results have it"
-        raise InvalidRequestError("symbol", problem)
+        raise InvalidRequestError(param, problem)
     found = []
     for searched, path in pages:
         at = searched.graph.at(path, line - 1, column - 1) if column else []
@@ -134,10 +159,10 @@ def _with_line(places: Iterable[tuple[_Searched, str | None]], line: int) -> lis
     return [(each, path) for each, path in places if path and each.reader.between(path, line - 1, line)]
 
 
-def _nothing_there(request: Request, every: Sequence[_Searched], params: protocol.ReferencesParams) -> str:
-    if params.symbol is None:
+def _nothing_there(request: Request, every: Sequence[_Searched], given: str | None) -> str:
+    if given is None:
         return "No name that the workspace defines stands there."
-    symbol = params.symbol.strip()
+    symbol = given.strip()
     if _PLACE.fullmatch(symbol):
         return f"No function or type stands at {symbol} or around it."
     typed = Typed.of(symbol)
@@ -202,7 +227,7 @@ class _Walk:
             first.sort(key=lambda each: -each[1].confidence)
         self._add(first, 1, None)
         level = range(len(self.found))
-        for depth in range(2, self.params.depth + 1):
+        for depth in range(2, (self.params.depth or 1) + 1):
             for number in level:
                 self._follow(number, depth)
             level = range(level.stop, len(self.found))
@@ -241,6 +266,40 @@ class _Walk:
         self.found += [_Found(searched, edge, depth, parent) for searched, edge in edges[:room]]
 
 
+def _traced(
+    definitions: Sequence[_Definition], ends: Sequence[_Definition], params: protocol.ReferencesParams
+) -> tuple[list[_Definition], list[_Found], bool, str]:
+    """Return the definitions with that first from which the trace starts, the calls in order, whether these
+    are all, and a text about the ways.
+
+    A trace starts at the first definition that calls anything. One with an end starts at the first from which
+    calls lead there. Definitions in tests do not count if the first one is in no test.
+    """
+    if not definitions or not params.limit or (params.to is not None and not ends):
+        return list(definitions), [], True, ""
+    message = ""
+    is_test = _is_test(definitions[0])
+    starts = [each for each in definitions if is_test or not _is_test(each)]
+    for searched, place in starts[:_MOST_STARTS]:
+        start = searched.graph.constructor(place)
+        tracer = Tracer(searched.graph, searched.reader, params.limit, params.depth)
+        here = [end for other, end in ends if other is searched]
+        trace = tracer.ways(start, here) if here else Trace() if ends else tracer.trace(start)
+        message = message or trace.message
+        if trace.steps:
+            found = [
+                _Found(searched, each.edge, each.depth, each.parent, each.within, each.unfollowed)
+                for each in trace.steps
+            ]
+            others = [each for each in definitions if each != (searched, place)]
+            return [(searched, start), *others], found, trace.complete, trace.message
+    return list(definitions), [], True, message
+
+
+def _is_test(definition: _Definition) -> bool:
+    return file_kind(definition[1].path) == FileKind.TESTS
+
+
 def _identity(searched: _Searched, place: Place) -> tuple[_Searched, str, int]:
     return searched, place.path, place.number
 
@@ -252,16 +311,19 @@ class _Shown:
     """Converts references to the protocol's types. It reads each file once for the texts of the lines."""
 
     def __init__(
-        self, definitions: Iterable[_Definition], found: Iterable[_Found], *, with_targets: bool
+        self, definitions: Iterable[_Definition], found: Iterable[_Found], direction: ReferenceDirection
     ) -> None:
-        self._with_targets = with_targets
+        self._is_trace = direction is ReferenceDirection.TRACE
+        self._with_targets = with_targets = self._is_trace or direction is ReferenceDirection.CALLEES
         wanted: dict[tuple[_Searched, str], set[int]] = {}
-        for searched, place in definitions:
-            wanted.setdefault((searched, place.path), set()).add(place.line)
+        heads = list(definitions)
         for each in found:
-            for shown in (each.edge, each.edge.target if with_targets else None):
-                if shown is not None:
-                    wanted.setdefault((each.searched, shown.path), set()).add(shown.line)
+            wanted.setdefault((each.searched, each.edge.path), set()).add(each.edge.line)
+            if with_targets and each.edge.target is not None:
+                heads.append((each.searched, each.edge.target))
+        for searched, place in heads:
+            lines = range(place.line, place.line + (_HEAD if self._is_trace else 1))
+            wanted.setdefault((searched, place.path), set()).update(lines)
         self._texts = {file: _texts(*file, lines) for file, lines in wanted.items()}
 
     def place(self, searched: _Searched, place: Place) -> protocol.SymbolPlace:
@@ -273,8 +335,20 @@ class _Shown:
             selection_range=_name_range(place.line, place.character, place.name),
             symbol=place.qualified,
             kind=place.kind,
-            line=self._line(searched, place.path, place.line),
+            line=self._head(searched, place)
+            if self._is_trace
+            else self._line(searched, place.path, place.line),
         )
+
+    def _head(self, searched: _Searched, place: Place) -> str:
+        """Return the head of a definition, with its lines joined."""
+        last = min(place.end_line, place.line + _HEAD)
+        head = ""
+        for line in range(place.line, last):
+            head = f"{head} {self._line(searched, place.path, line).strip()}".strip()
+            if head.count("(") <= head.count(")"):
+                break
+        return head
 
     def reference(self, found: _Found) -> protocol.FoundReference:
         searched, edge = found.searched, found.edge
@@ -293,6 +367,8 @@ class _Shown:
             via=edge.via,
             depth=found.depth,
             parent=found.parent,
+            within=found.within,
+            unfollowed=found.unfollowed,
         )
 
     def _line(self, searched: _Searched, path: str, line: int) -> str:

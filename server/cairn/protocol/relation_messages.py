@@ -35,6 +35,12 @@ class ReferenceDirection(enum.StrEnum):
     """The types that extend or implement the definition, or the methods that override it."""
     TESTS = "tests"
     """The places in tests that call the definition, directly or through one other function."""
+    TRACE = "trace"
+    """What happens when the definition runs: its calls in order, and below each those of the called function.
+    With `to`, only the shortest ways to that definition."""
+
+
+_DEEPEST = 5
 
 
 @frozen
@@ -48,11 +54,14 @@ class ReferencesParams:
     position: Position | None = None
     """A position in the name of a definition, or of a reference to it."""
     direction: ReferenceDirection = ReferenceDirection.CALLERS
-    depth: int = field(default=1, metadata=within(1, 5))
-    """How many levels to follow: with 2, the callers of the callers, too. Each function is followed once."""
+    to: str | None = field(default=None, metadata=at_most(chars=1_000, pattern=NOT_BLANK))
+    """The end of a trace, written as `symbol`."""
+    depth: int | None = field(default=None, metadata=within(1, 10))
+    """How many levels to follow: with 2, the callers of the callers, too. Each function is followed once. By
+    default it is 1 or, in a trace, what `limit` allows. Only a trace follows more than 5."""
     limit: int = field(default=100, metadata=within(0, 1_000))
-    """How many references to return at most; those of the first level come first. With 0, only the
-    definitions are returned."""
+    """How many references to return at most; those of the first level come first, and in a trace those of
+    long functions. With 0, only the definitions are returned."""
 
     def __attrs_post_init__(self) -> None:
         if self.symbol is not None:
@@ -67,6 +76,11 @@ class ReferencesParams:
             raise InvalidRequestError(missing, "is required: a place is textDocument and position")
         if self.position is not None:
             check_range("position", Range(self.position, self.position))
+        is_trace = self.direction is ReferenceDirection.TRACE
+        if self.to is not None and not is_trace:
+            raise InvalidRequestError("to", "is the end of a trace; leave it out, or give direction trace")
+        if (self.depth or 1) > _DEEPEST and not is_trace:
+            raise InvalidRequestError("depth", f"expected 1 to {_DEEPEST}, got {self.depth}")
 
 
 @frozen
@@ -86,7 +100,8 @@ class SymbolPlace:
     kind: str
     """`function`, `class`, `method`, …"""
     line: str
-    """The line that contains the name. A very long line is cut."""
+    """The line that contains the name. A very long line is cut. In a trace it is the head of the definition,
+    whose lines are joined."""
 
 
 @frozen
@@ -118,8 +133,8 @@ class FoundReference:
     """The qualified name of the referenced definition; if the workspace does not define it, the name as
     written."""
     target: SymbolPlace | None
-    """The called definition if the direction is `callees`; null if the workspace does not define it. For
-    other directions it is null."""
+    """The called definition if the direction is `callees` or `trace`; null if the workspace does not define
+    it. For other directions it is null."""
     kind: str
     """`call`, `import`, `inherit`, `read` or `write`."""
     confidence: float
@@ -131,6 +146,11 @@ class FoundReference:
     parent: int | None
     """The index, in `references`, of the reference one level above that led to this one; null at the first
     level. A caller refers to its parent's enclosing function; a callee is called in its parent's target."""
+    within: tuple[str, ...] = ()
+    """In a trace, the branches, loops and closures of the function around the call, outermost first:
+    `if not cached`, `for each in ships`, `except KeyError`, `in spawn`. Long ones are cut."""
+    unfollowed: int = 0
+    """In a trace, the number of calls in the target, if the answer contains none of them."""
 
 
 @frozen
@@ -141,14 +161,18 @@ class ReferencesAnswer:
     """The definitions that the symbol may mean, best first."""
     references: tuple[FoundReference, ...]
     """The references, level by level. In each level the highest confidence is first; callees are in the order
-    of the code."""
+    of the code. A trace is depth first: below the first call of a function are the calls in it. References of
+    the kind `read` hand a function over, and those of the kind `inherit` override an abstract method."""
     complete: bool
     """Whether all references are included."""
     index: IndexState
     timings: dict[str, float]
     """Milliseconds by step."""
     message: str = ""
-    """Why no definition was found, with similar names; "" if one was found."""
+    """Why no definition was found, with similar names; "" if one was found. In a trace with `to`, also how
+    many ways there are, or how far they were searched."""
+    to: tuple[SymbolPlace, ...] = ()
+    """The definitions that `to` may mean, best first."""
 
 
 # --- related passages and contexts -------------------------------------------------------------------------

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from attrs import define, evolve, field, frozen
 
-from cairn.chunking.outline import CALLABLE, CONTAINERS
+from cairn.chunking.outline import CALLABLE, CONTAINERS, VALUES
 from cairn.chunking.references.packed_table import PackedTable
-from cairn.chunking.references.symbol_table import Reference, ReferenceKind
+from cairn.chunking.references.symbol_table import TOP_LEVEL, Reference, ReferenceKind
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.references.edges import (
     CALLS,
@@ -24,7 +24,7 @@ from cairn.index.references.edges import (
     place_of,
     through_another,
 )
-from cairn.index.references.known_symbols import LIKELY, Symbol, SymbolTables
+from cairn.index.references.known_symbols import LIKELY, SURE, TYPES, Meaning, Symbol, SymbolTables
 from cairn.index.references.modules import names_elsewhere
 from cairn.index.references.resolution import Resolver
 from cairn.languages.imports import DEFAULT
@@ -32,6 +32,8 @@ from cairn.workspace.collections import FileKind, file_kind
 
 _VALUES = frozenset({ReferenceKind.READ, ReferenceKind.WRITE})
 _EVERY = frozenset(ReferenceKind)
+_RUNS_TYPES_ONCE = frozenset({"python", "ruby"})
+"""Languages in which the body of a type runs when the type is defined, and not for each instance."""
 _MOST_NAMED = 50
 _MOST_MACROS = 50
 """The maximum number of macros to follow from a function to their users."""
@@ -58,6 +60,7 @@ class ReferenceGraph:
     """The argument `most_files` of `SymbolTables`."""
     _tables: SymbolTables = field(init=False)
     _resolver: Resolver = field(init=False)
+    _runnable: dict[tuple[str, str], bool] = field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._tables = SymbolTables(self._reader, self._most_files)
@@ -167,6 +170,136 @@ class ReferenceGraph:
         calls = [each for each in file.table.references_within(source.number) if each.kind in CALLS]
         found = tuple(self._edge_from(file, each) for each in calls[:limit])
         return Edges(found, self._tables.complete and len(calls) <= limit)
+
+    def flow(self, source: Place, *, whole: bool = False) -> tuple[Edge, ...]:
+        """Return what runs when the definition runs, in textual order: its calls, the functions that it hands
+        over, and the values at the top level that contain functions. A function without any of these may be
+        abstract, and its overrides follow instead, as references of the kind INHERIT.
+
+        A function inside it counts only if nothing in the definition mentions it, and those of a type only if
+        `whole`: an instance runs no more than the initial values of its fields. Calls of types lead to their
+        constructor.
+        """
+        symbol = self._symbol(source)
+        if symbol is None:
+            return ()
+        file, is_value = symbol.at(TOP_LEVEL), symbol.kind in VALUES
+        found = []
+        for reference in self._run_directly(symbol, whole=whole):
+            is_call = reference.kind in CALLS
+            if is_call and is_value:  # It ran when the file was loaded.
+                continue
+            if is_call or (reference.kind is ReferenceKind.READ and self._may_run(file, reference.name)):
+                edge = self._edge_from(file, reference)
+                if edge.target is not None and (is_call or self._runs_later(file, reference, edge.target)):
+                    found.append(
+                        evolve(edge, target=self.constructor(edge.target), kind=self._run_kind(edge))
+                    )
+        return tuple(found) or tuple(self._overrides(symbol, source))
+
+    def candidates(self, call: Edge) -> list[Place]:
+        """Return the definitions that a call may mean, the likeliest first."""
+        file = self._tables.top(call.path)
+        if file is None:
+            return []
+        here = (each for each in file.table.references_on(call.line, call.line + 1))
+        found = next(
+            (each for each in here if (each.character, each.name) == (call.character, call.name)), None
+        )
+        return [place_of(each.symbol) for each in self._resolver.resolve(file, found)] if found else []
+
+    def _run_directly(self, symbol: Symbol, *, whole: bool) -> list[Reference]:
+        """Return the references in a definition, without those in inner functions that it mentions, or that
+        are members of it."""
+        table = symbol.table
+        every = table.references_within(symbol.number)
+        if whole or symbol.kind in VALUES:
+            return every
+        is_type = symbol.kind in CONTAINERS
+        if is_type and table.language in _RUNS_TYPES_ONCE:
+            return []
+        names = {each.name for each in every}
+        inner: dict[int, bool] = {}
+
+        def is_inside(number: int) -> bool:
+            if number not in inner:
+                scopes = itertools.takewhile(lambda scope: scope != symbol.number, table.scopes(number))
+                inner[number] = not any(
+                    table.kind(scope) in CALLABLE and (is_type or table.name(scope) in names)
+                    for scope in scopes
+                )
+            return inner[number]
+
+        return [each for each in every if is_inside(each.enclosing)]
+
+    def _may_run(self, file: Symbol, name: str) -> bool:
+        key = (file.table.language, name)
+        if key not in self._runnable:
+            self._runnable[key] = any(
+                each.kind in CALLABLE or (each.kind in VALUES and each.parent == TOP_LEVEL)
+                for each in self._tables.definitions_in(*key)
+            )
+        return self._runnable[key]
+
+    def _runs_later(self, file: Symbol, reference: Reference, target: Place) -> bool:
+        """Whether a function runs because code mentions it, at once or later, or a function in a value."""
+        symbol = self._symbol(target)
+        if symbol is None:
+            return False
+        if symbol.kind in VALUES:
+            return symbol.parent == TOP_LEVEL and bool(self.flow(target))
+        receiver, language = reference.receiver.rpartition(".")[2], symbol.table.language
+        if language == "rust" and not receiver[:1].isupper():
+            return not symbol.definition.owner  # Without a type, only fields are read.
+        if language == "kotlin" and symbol.name[:1].isupper():
+            return False  # The type of that name is meant.
+        owner = self._resolver.types.of_member(symbol) if receiver else None
+        if owner is not None:  # A field may have the same name, as in Rust.
+            fields = owner.table.variables(symbol.name)
+            if any(each.scope == owner.number for each in fields):
+                return False
+        return as_caller(Meaning(symbol, SURE, ""), reference, is_itself=True)[0] > 0
+
+    def _run_kind(self, edge: Edge) -> ReferenceKind:
+        """Return the kind of an edge. Reading a member with an accessor calls that."""
+        symbol = self._symbol(edge.target) if edge.target is not None else None
+        is_accessor = symbol is not None and symbol.definition.is_accessor
+        return ReferenceKind.CALL if is_accessor else edge.kind
+
+    def constructor(self, target: Place) -> Place:
+        """Return the constructor of a type if it has one, else the definition itself."""
+        symbol = self._symbol(target)
+        if symbol is None or symbol.kind not in TYPES:
+            return target
+        names = symbol.facts.scoping.constructors
+        for each in map(symbol.at, symbol.table.within(symbol.number)):
+            if each.parent == symbol.number and (each.kind == "constructor" or each.name in names):
+                return place_of(each)
+        return target
+
+    def _overrides(self, symbol: Symbol, source: Place) -> Iterable[Edge]:
+        owner = self._resolver.types.of_member(symbol) if symbol.kind in CALLABLE else None
+        if owner is None:
+            return
+        found = self._resolver.types.overriding(owner, symbol.name) or self._satisfying(owner, symbol)
+        for each in found:
+            place = place_of(each)
+            edge = defining_edge(each, source, f"overrides `{source.qualified}`", SURE / len(found))
+            yield evolve(edge, target=place)
+
+    def _satisfying(self, interface: Symbol, method: Symbol) -> list[Symbol]:
+        """Return the methods by which types satisfy an interface of Go, since types do not name those."""
+        if interface.family != "go" or interface.kind != "interface":
+            return []
+        table = interface.table
+        numbers = [each for each in table.within(interface.number) if table.parent(each) == interface.number]
+        owners = [
+            {each.definition.owner for each in self._tables.definitions_in("go", table.name(number))}
+            for number in numbers
+        ]
+        satisfying = set.intersection(*owners) - {interface.name, ""} if owners else set()
+        every = self._tables.definitions_in("go", method.name)
+        return [each for each in every if each.definition.owner in satisfying]
 
     def meant(self, path: str, first: int, last: int, limit: int) -> Edges:
         """Return the references on the lines `[first, last)` of a file, in textual order. Of those in one
