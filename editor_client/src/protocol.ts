@@ -646,6 +646,13 @@ export interface DiscoverFilter {
   readonly path?: readonly string[];
 }
 
+/** Lines of a file that the reader has from earlier answers. */
+export interface ShownPlace {
+  readonly uri: string;
+  /** The whole lines. */
+  readonly range: Range;
+}
+
 export interface DiscoverParams {
   readonly query: string;
   /** Globs of the collections to search; if empty, all are searched. */
@@ -657,6 +664,8 @@ export interface DiscoverParams {
   readonly filter?: DiscoverFilter;
   /** Any part of the `discovery` settings, which replaces that part for this request. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Lines that the reader has already. The excerpts go on from them and do not repeat them. */
+  readonly shown?: readonly ShownPlace[];
 }
 
 /** One piece of evidence. The cited lines contain `text`, apart from line breaks and markup. */
@@ -768,6 +777,8 @@ export interface DiscoverAnswer {
   readonly excerpts: readonly Excerpt[];
   /** Further places, which the prompt names after the excerpts, by file. */
   readonly elsewhere: readonly NamedPlace[];
+  /** Those of the request's `shown` lines that the excerpts would contain otherwise, the best first. */
+  readonly repeated: readonly ShownPlace[];
   readonly retrieval: AnsweredIn;
 }
 

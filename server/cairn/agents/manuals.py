@@ -29,10 +29,10 @@ def arguments_schema(properties: Mapping[str, Schema], required: Sequence[str] =
 
 
 INSTRUCTIONS = """\
-Code search of this workspace, kept up to date by itself. WHERE is it ("where are retries limited", a name, \
-an error message): search. HOW or WHY, over several files: discover. Who calls or tests a function: \
-references, without namesakes. EVERY occurrence of an exact string, or a file's name: grep or glob. Each \
-tool takes the places (path:10-40) that another prints. Nothing found? Ask in other words.\
+Code search of this workspace, kept up to date by itself. How, why, what happens when, where: one discover \
+with the whole question; then choose from the places that it names, and read all of them in one call. A name \
+or a message: search. EVERY occurrence of a text: search with exact, or grep. Callers, tests, what runs in \
+order: references. Lines shown before are not repeated (again: true does).\
 """
 
 
@@ -65,21 +65,21 @@ _PATH = _strings("folders, files or globs; !glob leaves out")
 _CURSOR = _string("after more: in an answer")
 
 _SEARCH = """\
-The places for a question, a name or a "quoted text", best first, with their lines. Better than grep when \
-you don't know the wording, for a definition among its 80 uses, or when grep would flood you. exact or regex \
-lists every line that holds the query, like grep, by file and definition, and says if that is complete.\
+The places for a question, a name or a "quoted text", best first, with their lines. With exact, every line \
+that holds the query, by file and definition, and whether that is all; regex takes an expression.\
 """
 _DISCOVER = """\
-The lines that answer how, why, what happens when, compare, overview, from all files, then more places to \
-read, by name: one call instead of ten searches and reads. Where nothing matches, do not make up an answer.\
+The lines that answer how, why, what happens when, compare, overview, from all files, then more places by \
+name: read those that you need in one call. Ask the whole question. Where nothing matches, do not make up an \
+answer.\
 """
 _READ = """\
-Numbered lines as on disk: of a file, of path:10-40, of a symbol's definition, or the best passage for a \
-question.\
+Numbered lines of all places at once: path:10-40, files (long ones as an outline), names (their whole \
+definitions), or the best passage for a question.\
 """
 _REFERENCES = """\
 Who calls a function, what it calls, uses of a name, implementations, tests: from scopes, imports and types. \
-What is unsure says so. trace: what runs from symbol on, or on the way to `to`, in order, with branches.\
+What is unsure says so. trace: what runs from symbol on, or from it to `to`, in order, with branches.\
 """
 _STATUS = "What is indexed, collections. Rarely needed: answers say what they lack."
 _RELATED = """\
@@ -91,7 +91,6 @@ MANUALS: Mapping[str, Manual] = {
     "search": Manual(
         _SEARCH,
         (
-            {"query": "where do we back off after a 429"},
             {"query": "TokenBucket.take"},
             {"query": '"database is locked"', "path": ["src/db"], "type": ["code"]},
             {"query": "max_retries=", "exact": True},
@@ -128,12 +127,13 @@ MANUALS: Mapping[str, Manual] = {
     ),
     "read": Manual(
         _READ,
-        ({"path": "src/db/pool.py:40-90"}, {"path": "TokenBucket.take"}),
+        ({"path": ["src/db/pool.py:40-90", "src/db/url.py", "TokenBucket.take"]},),
         arguments_schema(
             {
-                "path": _string(),
+                "path": _strings(),
                 "max_tokens": _number(read_tool.TOKENS),
                 "version": {"type": "string", "enum": list(read_tool.VERSIONS)},
+                "again": {"type": "boolean"},
             },
             ["path"],
         ),
