@@ -270,7 +270,6 @@ def test_changed_files_are_read_from_disk(folder: Path) -> None:
         (folder / "src/windows.py").write_text("def moor():\n    return drop_anchor\n")
         (folder / "src/a_caller.py").unlink()
         (folder / "src/fresh.py").write_text("drop_anchor()\n")
-        # The indexing thread, which is not woken, finds this only later.
         engine.folders[0].indexer.queue._work.paths.add("src/fresh.py")
         found = search(engine, "drop_anchor", filter=SearchFilter(path=("src",)))
         assert lines(found) == [
@@ -292,7 +291,7 @@ def test_unsaved_text_takes_the_place_of_the_file(folder: Path) -> None:
 
 def test_a_folder_that_is_not_read_yet_makes_it_incomplete(folder: Path) -> None:
     with indexed(folder, **NO_VECTORS) as engine:
-        # The indexing thread, which is not woken, finds this only later.
+        engine.folders[0].indexer.stop()
         engine.folders[0].indexer.queue._work.rescan = True
         found = search(engine, "drop_anchor")
         assert not found.complete
