@@ -37,6 +37,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "uses": (("Berth",), "references"),
     "implementations": (("Berth",), "references"),
     "tests": (("moor_ship",), "references"),
+    "trace": (("assign_berths", "moor_ship"), "references"),
     "context": (("src/harbour/berths.py:4",), "context"),
     "page": (("README.md",), "text"),
     "call": (("status",), "state"),

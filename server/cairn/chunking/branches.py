@@ -187,6 +187,8 @@ def _closure(node: Node, function: Position) -> str:
     if around.type not in _CALLS:
         return "async" if node.type == "async_block" else "in a closure"
     called = next(filter(None, map(around.child_by_field_name, _CALLED)), None) or around.named_child(0)
+    if called is not None and called.start_byte <= node.start_byte < called.end_byte:
+        return ""  # It is called where it stands.
     name = _NAME_CALLED.search(_text(called)[-200:]) if called is not None else None
     return f"in {name[1]}" if name else "in a closure"
 

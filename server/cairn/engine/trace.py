@@ -33,7 +33,7 @@ _SURE_VALUE = 0.8
 """Names of functions that are only mentioned need this confidence, since a field may have the same name."""
 _NAMED_BY_BRANCH = 0.8
 _TRIVIAL = 3
-"""A function of at most this many lines that calls no longer one is shown only if the start calls it."""
+"""A function of at most this many lines is shown only if the start calls it, or if it leads further."""
 _DEEPEST = 10
 _DECAY = 0.8
 """The factor by which a function's worth falls with each level."""
@@ -294,11 +294,13 @@ class Tracer:
         return [each for each in edges if each in best]
 
     def _is_trivial(self, edge: Edge) -> bool:
+        """Whether a call is of a function so short, as are those that it calls, that it says little."""
         target = edge.target
         if target is None or edge.kind is ReferenceKind.INHERIT:
             return False
-        places = [target, *(each.target for each in self._flow(target) if each.target is not None)]
-        return all(_lines(each) <= _TRIVIAL for each in places)
+        called = [each.target for each in self._flow(target) if each.target is not None]
+        is_short = all(_lines(each) <= _TRIVIAL for each in (target, *called))
+        return is_short and not any(map(self._flow, called))
 
     def _worth(self, place: Place | None) -> float:
         """Return how much a definition says: by its lines, and by those of what it calls."""
