@@ -187,7 +187,7 @@ SIGNALS: tuple[Signal[Windows], ...] = (
     Signal("list", "lists similar things", 0.8, _only(QuestionKind.CHANGE, _list), reason="lists similar things"),  # noqa: E501
     Signal("members", "mentions other members", 1.0, _family, reason="mentions other members"),
     Signal("step", "is a step", 1.0, _step, reason="{step}"),
-    Signal("document", "is a document", -0.1, lambda windows: windows.of_kind(FileKind.DOCS)),
+    Signal("document", "is a document", -0.3, lambda windows: windows.of_kind(FileKind.DOCS)),
     Signal("comment", "is a comment", -0.2, _comment),
     Signal("off_topic", "is off topic", -0.8, _test_or_upkeep),
     Signal("release_notes", "is in release notes", -0.3, _history),
