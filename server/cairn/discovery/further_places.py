@@ -23,7 +23,7 @@ _OPENS = re.compile(r"(?:\s+do|[\s{:;,(=])+\Z")
 """Matches what begins a body, a list of parameters or a value on the next lines."""
 _SAYS = re.compile(r"[\w(]")
 """Matches what follows a name and tells something: not the bracket that closes the head of a table."""
-_MOST_CHARACTERS = 60
+_MOST_CHARACTERS = 40
 """The length of the signature or comment of a place."""
 
 
