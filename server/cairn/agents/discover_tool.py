@@ -115,7 +115,10 @@ def discover_data(call: ToolCall, arguments: DiscoverArguments) -> protocol.Disc
 
 def discover(call: ToolCall, arguments: DiscoverArguments) -> str:
     """Return the answer. Raise InvalidRequestError for an unknown path and for a wrong cursor."""
-    question = (arguments.query, sorted(arguments.path or arguments.filter.path))
+    places, left_out = call.places(arguments.path or arguments.filter.path)
+    arguments = evolve(arguments, path=places)
+    call.note_question(arguments.query)
+    question = (arguments.query, sorted(places))
     steps = steps_of(arguments.cursor, *question)
     budget = call.budget(arguments.tokens_wanted(), min(_MOST_USUAL_TOKENS, TOKENS << len(steps)))
     tokens = min(_MOST_ENGINE_TOKENS, _engine_tokens(budget.tokens, arguments.query))
@@ -128,7 +131,7 @@ def discover(call: ToolCall, arguments: DiscoverArguments) -> str:
         for of_file in files
     ]
     further = _further(answer.elsewhere, paths, budget)
-    head = "" if steps else _head(answer, bool(items))
+    head = left_out if steps else joined(left_out, _head(answer, bool(items)))
     if steps and not items:
         head = "Nothing further is found."
     leading = [] if steps else _leading(answer, paths, budget)

@@ -21,7 +21,11 @@ from cairn.schema.bounds import at_most, within
 from cairn.text.counts import counted
 from cairn.text.verbatim import lines_of
 
-TOKENS = 3_000
+TOKENS = 8_000
+"""The number of tokens of an answer. Who names lines or definitions wants them all: with 3,000, agents asked
+again for what was cut."""
+_TOKENS_OF_FILE = 3_000
+"""The number of tokens from which a file alone, without lines, is outlined."""
 MOST_PLACES = 50
 INDEXED, NOW = "indexed", "now"
 VERSIONS = (NOW, INDEXED)
@@ -34,6 +38,10 @@ _LONGEST_HEAD = 110
 """The length in characters to which the line of an entry of an outline is cut."""
 _LEAST_ENTRIES = 3
 """The number of entries from which an outline says more than the beginning of the text."""
+_TESTS = ("tests.", "test.")
+"""What the names in a module of tests begin with. In Rust it is in the tested file, and outlined as one."""
+_MATCHING = 3
+"""The number of results of the last question that are shown below the outline of a file."""
 _OPENING = 12
 """The maximum number of lines above the outline of a file or a type, such as those of its comment."""
 _PART = 200
@@ -163,15 +171,16 @@ def _texts(
     texts = []
     for share, place in zip(_shares(wanted, budget.tokens), places, strict=True):
         section = _section(call, arguments, place, before)
-        own = evolve(budget, tokens=share)
-        if isinstance(place, _Found) and budget.count(section.text) > share:
-            section = _outline(call, place, share, budget) or section
+        if isinstance(place, _Found):
+            least = share if place.place.first else min(share, _TOKENS_OF_FILE)
+            if budget.count(section.text) > least:
+                section = _outline(call, place, least, budget) or section
         items = [each.text for each in section.items]
         text, count = fitted(
             section.head,
             items,
             lambda shown, each=section: each.rest(shown) if shown < len(each.items) else "",  # type: ignore[misc]
-            own,
+            evolve(budget, tokens=share),
         )
         texts.append(text)
         for item in section.items[:count]:
@@ -231,11 +240,7 @@ def _section(
             items.append(_Item(f"{run.mark}{hint}", run.first))
             hint = ""
             continue
-        shown = numbered(run.first, [_whole(line) for line in run.lines])
-        items += [
-            _Item(text, number, (line,))
-            for number, (text, line) in enumerate(zip(shown, run.lines, strict=True), run.first)
-        ]
+        items += _items(run.first, run.lines)
 
     def rest(count: int) -> str:
         return call.more_lines(path, items[count].first, last)
@@ -253,23 +258,65 @@ def _outline(call: ToolCall, place: _Found, tokens: int, budget: Budget) -> _Sec
         if first - 1 <= each.start_line
         and each.end_line <= last
         and each.end_line - each.start_line < last - first
+        and not each.qualified.startswith(_TESTS)
     ]
     if place.has_range or len(entries) < _LEAST_ENTRIES:
         return None
     part = f":{first}-{min(last, first + _PART - 1)}"
     head = f"{_title(call, place)}; its outline, as it is long; {part} reads lines"
     begin = opening(lines[first - 1 : max(first - 1, entries[0].start_line)], _OPENING)
-    above = [
-        _Item(f"{number}:{line}", number, (line,))
-        for number, line in enumerate(lines[first - 1 : first - 1 + begin], first)
-    ]
+    above = _items(first, lines[first - 1 : first - 1 + begin])
     least = min(each.depth for each in entries)
     for depth in range(max(each.depth for each in entries), least - 1, -1):
         kept = [each for each in entries if each.depth <= depth]
         items = [_Item(_entry(each, lines, each.depth - least), each.start_line + 1) for each in kept]
-        if depth == least or budget.count(joined(head, *(each.text for each in above + items))) <= tokens:
+        left = tokens - budget.count(joined(head, *(each.text for each in above + items)))
+        if depth == least or left >= 0:
             break
-    return _Section(head, [*above, *items], lambda count: f"… and {len(items) + begin - count} more")
+    matching = _matching(call, place, entries, lines, left, budget)
+    every = [*above, *items, *matching]
+    return _Section(head, every, lambda count: f"… and {len(every) - count} lines more")
+
+
+def _matching(
+    call: ToolCall,
+    place: _Found,
+    entries: Sequence[OutlineEntry],
+    lines: Sequence[str],
+    tokens: int,
+    budget: Budget,
+) -> list[_Item]:
+    """Return the definitions of a file that fit the session's last question best, as far as they fit into
+    `tokens` tokens."""
+    question = call.session.question if call.session is not None else ""
+    if not question or tokens <= 0:
+        return []
+    wanted = protocol.SearchFilter(path=(place.page.path,))
+    answer: protocol.SearchAnswer = call.request(
+        "search", protocol.SearchParams(question, limit=_MATCHING, context=0, filter=wanted)
+    )
+    found: list[_Item] = []
+    known = set[tuple[int, int]]()
+    passages = [(each.range, each.folder) for each in answer.results]
+    passages += [(each.range, row.folder) for row in answer.results for each in row.passages]
+    for passage, folder in passages:
+        around = innermost(entries, passage.start.line)
+        if folder != place.page.folder or around is None or (around.start_line, around.end_line) in known:
+            continue
+        known.add((around.start_line, around.end_line))
+        items = _items(around.start_line + 1, lines[around.start_line : around.end_line])
+        tokens -= budget.count(joined(*(each.text for each in items)))
+        if tokens < 0:
+            break
+        found += items
+    head = [_Item(f"Of these, for {question[:_LONGEST_HEAD]!r}:", place.place.first)] if found else []
+    return [*head, *found]
+
+
+def _items(first: int, lines: Sequence[str]) -> list[_Item]:
+    """Return an item for each line; `first` is the 1-based number of the first."""
+    texts = numbered(first, [_whole(line) for line in lines])
+    return [_Item(text, first + at, (lines[at],)) for at, text in enumerate(texts)]
 
 
 def _entry(entry: OutlineEntry, lines: Sequence[str], depth: int) -> str:

@@ -119,8 +119,11 @@ def search_data(call: ToolCall, arguments: SearchArguments) -> protocol.SearchAn
 def search(call: ToolCall, arguments: SearchArguments) -> str:
     """Return the answer. Raise InvalidRequestError for an unknown path or language, and for a wrong
     cursor."""
+    places, left_out = call.places(arguments.wanted.path)
+    arguments = evolve(arguments, path=places, filter=evolve(arguments.filter, path=()))
     if arguments.is_exact:
-        return _search_exactly(call, arguments)
+        return joined(left_out, _search_exactly(call, arguments))
+    call.note_question(arguments.query)
     question = (arguments.query, _plain(arguments.wanted))
     steps = steps_of(arguments.cursor, *question)
     before = steps[-1][0] if steps else 0
@@ -132,7 +135,7 @@ def search(call: ToolCall, arguments: SearchArguments) -> str:
     is_end = len(answer.results) < wanted or wanted == _MOST
     budget = call.budget(arguments.max_tokens, TOKENS)
     results = search_texts(answer, call.paths)[before:]
-    head = "" if before and results else _head(answer, bool(results), before)
+    head = joined(left_out, "" if before and results else _head(answer, bool(results), before))
     below = lacking(call.asked, answer.retrieval, answer.index)
     if answer.broken_off:
         below = " ".join(

@@ -51,6 +51,8 @@ class Run:
 class ShownLines:
     _files: dict[tuple[str, str], dict[int, int]] = field(factory=dict, init=False)
     """The checksum of each shown line by its 1-based number, by the folder's URI and the path in it."""
+    question: str = field(default="", init=False)
+    """The last question of the session."""
 
     def add(self, folder: str, path: str, first: int, lines: Sequence[str]) -> None:
         """Note that an answer shows these lines, of which `first` is the 1-based number of the first."""
@@ -98,15 +100,18 @@ class ShownLines:
         """Return what the commands of the session with this name have shown. Raise InvalidRequestError for a
         name that cannot be that of a file."""
         shown = cls()
-        with suppress(OSError, ValueError, TypeError, AttributeError):
-            for folder, path, lines in json.loads(read_private(_file(name), _MOST_BYTES)):
+        with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+            data = json.loads(read_private(_file(name), _MOST_BYTES))
+            shown.question = str(data["question"])
+            for folder, path, lines in data["shown"]:
                 shown._files[folder, path] = {int(number): checksum for number, checksum in lines.items()}
         return shown
 
     def save(self, name: str) -> None:
         """Keep this for the next command of the session, and forget the oldest of many sessions."""
         file = _file(name)
-        data = [(*place, lines) for place, lines in self._files.items()]
+        shown = [(*place, lines) for place, lines in self._files.items()]
+        data = {"question": self.question, "shown": shown}
         with suppress(OSError):  # The next command shows some lines a second time.
             write_private(file, json.dumps(data, separators=(",", ":")))
             sessions = sorted(file.parent.glob("*.json"), key=lambda each: -each.stat().st_mtime)

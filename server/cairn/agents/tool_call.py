@@ -25,6 +25,7 @@ from cairn.agents.place_text import Paths
 from cairn.agents.shown_lines import ShownLines
 from cairn.engine.methods import CLI
 from cairn.engine.runner import answer
+from cairn.engine.scope import within
 from cairn.errors import InvalidRequestError
 from cairn.schema.convert import camel_case, snake_case, structure
 from cairn.text.nearest import nearest
@@ -174,6 +175,10 @@ class ToolCall:
         if self.session is not None:
             self.session.add(folder, path, first, lines)
 
+    def note_question(self, question: str) -> None:
+        if self.session is not None:
+            self.session.question = question
+
     @property
     def again(self) -> str:
         """How to get lines that were shown before."""
@@ -214,6 +219,22 @@ class ToolCall:
     @property
     def paths(self) -> Paths:
         return Paths.of(self.asked)
+
+    def places(self, given: Sequence[str]) -> tuple[tuple[str, ...], str]:
+        """Return those of the paths and globs that exist, and a note on the others.
+
+        Raise InvalidRequestError if none exists.
+        """
+        there, problems = list[str](), list[InvalidRequestError]()
+        for each in given:
+            try:
+                within([each], self.asked.folders)
+                there.append(each)
+            except InvalidRequestError as problem:
+                problems.append(problem)
+        if problems and not any(not each.startswith("!") for each in there):
+            raise problems[0]
+        return tuple(there), " ".join(f"Left out: {str(each).partition(': ')[2]}." for each in problems)
 
 
 # --- arguments -----------------------------------------------------------------------------------------

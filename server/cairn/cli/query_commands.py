@@ -303,7 +303,7 @@ def page(
 
     if as_json and len(places) > 1:
         raise WrongUsageError("place", "--json is of one file; give one, or leave it out")
-    read = [_place_to_read(each, folders, must_exist=as_json) for each in places]
+    read = [_place_to_read(each, folders, must_exist=as_json, is_alone=len(places) == 1) for each in places]
     folder, file, lines = read[0]
     shown_folder = folder.absolute().as_uri() if folder and len(folders) > 1 else ""
     return Question(
@@ -324,20 +324,25 @@ def page(
 
 
 def _place_to_read(
-    given: str, folders: Sequence[Path], *, must_exist: bool
+    given: str, folders: Sequence[Path], *, must_exist: bool, is_alone: bool
 ) -> tuple[Path | None, Path | None, str]:
     """Return the folder and the file of a place, and its lines as `:10-40`, or "" for the whole file.
 
     There is no file for anything else, such as a name or several places in one text. Raise
-    InvalidRequestError for a path that does not exist, and for anything else if a file `must_exist`.
+    InvalidRequestError for a path that does not exist, and for anything else if a file `must_exist`. Of
+    several places, each that cannot be read is named in the answer instead.
     """
     try:
         return *find_file(given, folders), ""
     except InvalidRequestError:
-        if lines_named(given).first:
-            folder, file, at = place_in(given, folders, "FILE:LINE or FILE:LINE-LINE")
-            return folder, file, f":{at.first}-{at.last}"
-        if must_exist or ("/" in given and "," not in given):
+        try:
+            if lines_named(given).first:
+                folder, file, at = place_in(given, folders, "FILE:LINE or FILE:LINE-LINE")
+                return folder, file, f":{at.first}-{at.last}"
+        except (InvalidRequestError, WrongUsageError):
+            if is_alone:
+                raise
+        if must_exist or (is_alone and "/" in given and "," not in given):
             raise
         return None, None, ""
 

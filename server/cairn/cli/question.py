@@ -121,7 +121,9 @@ def answer_question(question: Question) -> None:
         # A wrong path is reported before anything is indexed; one on disk may not be indexed yet.
         roots = [folder.root for folder in engine.folders]
         places = question.data.get("filter", {}).get("path", ())
-        if wrong := [each for each in places if not any(os.path.lexists(root / each) for root in roots)]:
+        wrong = [each for each in places if not any(os.path.lexists(root / each) for root in roots)]
+        # Text leaves out places that do not exist, and says so.
+        if wrong and (question.is_for_people or question.as_json or len(wrong) == len(places)):
             from cairn.engine.scope import within
 
             within(wrong, engine.folders)

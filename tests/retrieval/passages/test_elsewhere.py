@@ -135,7 +135,7 @@ def test_members_of_a_long_type_are_named_instead_of_it(folder_of: FolderOf) -> 
 
 def test_a_place_has_its_comment_or_else_its_signature(port: FolderWithPassages) -> None:
     texts = dict(text.split("\n", 1) for text in places_text(named(port)))
-    assert "  4-6 deep_enough: Sound the bottom. The lead line is lowered twice." in texts["port/depth.py"]
+    assert "  4-6 deep_enough: Sound the bottom. The lead line is…" in texts["port/depth.py"]
     assert "  1 MARGIN = 12" in texts["port/depth.py"].split("\n")
     assert "receive(harbour, ship)" in texts["port/arrival.py"]
 
@@ -151,7 +151,7 @@ def test_places_of_a_file_stand_together_in_order(port: FolderWithPassages) -> N
 def test_places_fit_their_budget(port: FolderWithPassages, budget: int) -> None:
     places = named(port, budget)
     assert estimate_tokens("\n".join(places_text(places))) <= budget
-    assert bool(places) is (budget >= 40)
+    assert bool(places) is (budget >= 20)
 
 
 def test_places_are_cited_where_they_are_now(port: FolderWithPassages) -> None:
