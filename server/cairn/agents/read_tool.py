@@ -295,22 +295,20 @@ def _matching(
     answer: protocol.SearchAnswer = call.request(
         "search", protocol.SearchParams(question, limit=_MATCHING, context=0, filter=wanted)
     )
-    found: list[_Item] = []
-    known = set[tuple[int, int]]()
-    passages = [(each.range, each.folder) for each in answer.results]
-    passages += [(each.range, row.folder) for row in answer.results for each in row.passages]
-    for passage, folder in passages:
+    passages = [(each.folder, each.range) for each in answer.results]
+    passages += [(row.folder, each.range) for row in answer.results for each in row.passages]
+    found: dict[int, list[_Item]] = {}
+    for folder, passage in passages:
         around = innermost(entries, passage.start.line)
-        if folder != place.page.folder or around is None or (around.start_line, around.end_line) in known:
+        if folder != place.page.folder or around is None or around.start_line in found:
             continue
-        known.add((around.start_line, around.end_line))
         items = _items(around.start_line + 1, lines[around.start_line : around.end_line])
         tokens -= budget.count(joined(*(each.text for each in items)))
         if tokens < 0:
             break
-        found += items
+        found[around.start_line] = items
     head = [_Item(f"Of these, for {question[:_LONGEST_HEAD]!r}:", place.place.first)] if found else []
-    return [*head, *found]
+    return [*head, *(item for start in sorted(found) for item in found[start])]
 
 
 def _items(first: int, lines: Sequence[str]) -> list[_Item]:
