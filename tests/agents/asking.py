@@ -19,10 +19,36 @@ STEPS = "".join(
     f"def step_{n}(ship):\n    '''Load part {n} of the ship.'''\n    return moor(ship)\n\n\n"
     for n in range(60)
 )
+PLAN = f"""from harbour.loading import *
+
+
+def load_all(ship):
+{"".join(f"    step_{n}(ship)" + chr(10) for n in range(60))}
+
+def plan_week(ship):
+    if ship:
+        plan_day(ship)
+        note(ship)
+        plan_day(ship)
+
+
+def plan_day(ship):
+    first = ship
+    second = first
+    return note(second)
+
+
+def note(ship):
+    first = ship
+    second = first
+    third = second
+    return third
+"""
 FILES = {
     **HARBOUR,
     "src/harbour/loading.py": f"def moor(ship):\n    return ship\n\n\n{STEPS}"
     "def pair(one, two):\n    return moor(one), moor(two)\n",
+    "src/harbour/plan.py": PLAN,
     "id_rsa": SECRET,
     "notes.bak.log": "a log\n",
     ".cairnignore": "*.log\n",

@@ -112,6 +112,31 @@ def test_discover_continues_with_new_lines(ask: Ask) -> None:
             ["Taken as a question; its best answer is:\nsrc/harbour/schedule.py:"],
             id="a question",
         ),
+        pytest.param(
+            {"symbol": "assign_berths", "direction": "trace"},
+            [
+                "src/harbour/schedule.py:6-12  assign_berths(ships, berths: list[Berth])\n"
+                "11 for ship in sorted(ships, key=lambda sh… › for berth in sorted(berths, key=lambda… › "
+                "if berth.ship is None and berth.length… → src/harbour/berths.py:11-15 "
+                "Berth.moor_ship(self, ship)",
+            ],
+            id="a trace",
+        ),
+        pytest.param(
+            {"symbol": "step_0()", "direction": "trace", "to": "moor()"},
+            ["  step_0(ship)\nto src/harbour/loading.py:1-2  moor(ship)\n7 → 1-2 moor(ship)"],
+            id="a way",
+        ),
+        pytest.param(
+            {"symbol": "moor", "direction": "trace"},
+            ["It calls nothing that the workspace defines."],
+            id="nothing",
+        ),
+        pytest.param(
+            {"symbol": "assign_berths", "direction": "trace", "to": "high_water"},
+            ["No calls lead from assign_berths to high_water.", "to src/harbour/tides.py:4-6  high_water("],
+            id="no way",
+        ),
     ],
 )
 def test_references_show_place_function_and_code(
@@ -150,6 +175,31 @@ def test_references_continue_and_show_each_once(ask: Ask) -> None:
     texts = pages(ask, "references", 20, symbol="moor", limit=25, max_tokens=500)
     found = re.findall(r"(\d+) in step_", "\n".join(texts))
     assert len(found) == len(set(found)) == 60
+
+
+def test_a_trace_continues_and_shows_each_call_once(ask: Ask) -> None:
+    question = {"symbol": "load_all", "direction": "trace"}
+    whole = ask("references", **question, limit=70, max_tokens=4_000)
+    texts = pages(ask, "references", 20, **question, limit=70, max_tokens=300)
+    assert len(texts) > 2
+    shown = [line for text in texts for line in text.split("\n") if "step_" in line]
+    assert len(shown) == len(set(shown)) == 60
+    assert "  7 → 1-2 moor(ship)" not in whole  # A short function is shown only at the first level.
+    assert texts[1].startswith("in load_all:\n")
+    place = re.match(r"\d+ → src/harbour/loading.py:\d+-\d+ step_", texts[1].split("\n")[1])
+    assert place is not None
+    with pytest.raises(InvalidRequestError, match="another question"):
+        ask("references", symbol="load_all", cursor=MORE.findall(texts[0])[0])
+
+
+def test_a_trace_says_once_what_a_function_is(ask: Ask) -> None:
+    text = ask("references", symbol="plan_week", direction="trace")
+    assert text.split("\n")[1:] == [
+        "69 if ship → 74-77 plan_day(ship)",
+        "  77 → 80-84 note(ship)",
+        "70 if ship → note",
+        "71 ″ → plan_day  (see above)",
+    ]
 
 
 def test_references_show_a_line_with_two_calls_once(ask: Ask) -> None:
@@ -209,6 +259,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("read", {"path": "how are ships loaded"}),
     ("references", {"symbol": "moor", "limit": 200}),
     ("references", {"symbol": "assign_berths", "direction": "callees", "depth": 3}),
+    ("references", {"symbol": "load_all", "direction": "trace"}),
     ("related", {"path": "src/harbour/berths.py:11-15"}),
     ("status", {}),
 ]

@@ -8,7 +8,8 @@ import pytest
 from attrs import evolve
 
 from cairn import protocol
-from cairn.cli.answer_text import print_references
+from cairn.agents.trace_text import head_text
+from cairn.cli.answer_text import print_references, print_trace
 
 INDEX = protocol.IndexState(1, True)
 
@@ -104,6 +105,58 @@ def test_callees_show_their_definition_in_order(capsys: pytest.CaptureFixture[st
         "    src/ships.py:21  leave  0.90 imported",
         "        12  leave(b)",
     ]
+
+
+def test_a_trace_is_a_tree_with_branches(capsys: pytest.CaptureFixture[str]) -> None:
+    leave, sail = defined("leave", 20, path="src/ships.py"), defined("sail", 40, path="src/ships.py")
+    calls = (
+        reference(9, "leave(a)", "moor", target=leave, symbol="leave", within=("for a in ships", "if a")),
+        reference(22, "sail(a)", "leave", target=sail, symbol="sail", depth=2, parent=0, unfollowed=1),
+        reference(10, "leave(b)", "moor", target=leave, symbol="leave", kind="read", within=("else",)),
+        reference(11, "sail(b)", "moor", target=sail, symbol="sail", confidence=0.6, within=("else", "try")),
+    )
+    answer = protocol.ReferencesAnswer(
+        "moor", (defined("moor", 2), defined("moor", 7)), calls, complete=False, index=INDEX, timings={}
+    )
+    print_trace(answer)
+    assert capsys.readouterr().out.splitlines() == [
+        "src/port.py:3-7  moor(ships)",
+        "also defined at src/port.py:8",
+        "",
+        "    10 for a in ships › if a → src/ships.py:21-25 leave(ships)",
+        "      23 → 41-45 sail(ships)  (1 call)",
+        "    11 else → leave  (as a value, see above)",
+        "    12 ″ › try → sail  (60% sure)",
+        "",
+        "There are more calls; a larger -n follows them further.",
+    ]
+    print_trace(evolve(answer, references=(), complete=True, message="No calls lead there.", to=(leave,)))
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "to src/ships.py:21-25  leave(ships)",
+        "also defined at src/port.py:8",
+        "No calls lead there.",
+        "",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "head"),
+    [
+        ("def load( self, key: str, ) -> Item:", "Store.load", "Store.load(self, key: str) -> Item"),
+        (
+            "func (l load) load(key string) (Item, error) { return l.x }",
+            "load",
+            "load(key string) (Item, error)",
+        ),
+        ("export const load = (key: string): Item => {", "load", "load(key: string): Item"),
+        ("fun load(key: String): Item = find(key)", "load", "load(key: String): Item"),
+        ("public Item load(String key) throws E {", "Store.load", "Store.load(String key) throws E"),
+        ("pub fn load(&self) -> Vec<Item> {", "load", "load(&self) -> Vec<Item>"),
+        (f"def load({'long_name, ' * 20})", "load", f"load({'long_name, ' * 20}"[:109] + "…"),
+    ],
+)
+def test_a_head_is_a_name_with_the_rest_of_its_line(line: str, name: str, head: str) -> None:
+    assert head_text(evolve(defined(name, 2), line=line)) == head
 
 
 def test_missing_and_omitted_references_are_reported(capsys: pytest.CaptureFixture[str]) -> None:

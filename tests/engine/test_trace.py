@@ -58,9 +58,28 @@ def apply_rules(ship):
 
 
 def close():
-    sweep()
+    sweep() if open else sweep(), sweep()
     run_day([], True)
     sweep()
+
+
+def open_shift(crew):
+    def work():
+        admit(crew)
+
+    def rest():
+        admit(crew)
+
+    return work
+
+
+FIRST = {"other": lambda: SECOND, "work": sweep}
+SECOND = {"other": FIRST, "work": FIRST}
+
+
+def run_shifts():
+    SECOND["work"]()
+    FIRST["work"]()
 
 
 def sweep():
@@ -71,7 +90,7 @@ def sweep():
 ''',
     "port/cranes.py": '''def weigh(
     ship,
-    unit="t",
+    unit="t",  # tons
 ) -> float:
     """Weigh a ship."""
     total = sum(each.mass for each in ship.loads)
@@ -197,6 +216,8 @@ def test_calls_are_in_order_below_the_function_that_makes_them(engine: Engine) -
         "    18 → Tanker.seal",
         "14 → at_night",
         "14 → ~close",
+        "  43 if open → sweep",
+        "  43 else → sweep",
         "  43 → sweep",
         "  44 → run_day",
         "  45 → sweep",
@@ -204,6 +225,20 @@ def test_calls_are_in_order_below_the_function_that_makes_them(engine: Engine) -
     assert answer.complete
     parents = [each.parent for each in answer.references]
     assert parents[:6] == [None, None, 1, None, 3, 3]
+
+
+def test_inner_functions_run_where_they_are_mentioned(engine: Engine) -> None:
+    assert tree(trace(engine, "open_shift", "admit")) == ["53 → admit"]
+    shift = trace(engine, "open_shift")
+    assert [line for line in tree(shift) if line.endswith(("work", "admit"))] == [
+        "53 → admit",
+        "55 → ~open_shift.work",
+        "  50 → admit",
+    ]
+
+
+def test_values_that_name_each_other_end(engine: Engine) -> None:
+    assert tree(trace(engine, "run_shifts")) == ["64 → ~FIRST", "  58 → ~sweep"]
 
 
 def test_heads_over_several_lines_are_joined(engine: Engine) -> None:
@@ -225,14 +260,14 @@ def test_a_low_limit_follows_the_functions_that_say_most(engine: Engine) -> None
     }
     assert "admit" in followed
     (close,) = (each for each in answer.references if each.symbol == "close")
-    assert close.unfollowed == (0 if "close" in followed else 3)
+    assert close.unfollowed == (0 if "close" in followed else 5)
 
 
 def test_depth_limits_the_levels(engine: Engine) -> None:
     answer = trace(engine, "run_day", depth=1)
     assert {each.depth for each in answer.references} == {1}
     assert not answer.complete
-    assert [each.unfollowed for each in answer.references] == [0, 1, 4, 0, 3]
+    assert [each.unfollowed for each in answer.references] == [0, 1, 4, 0, 5]
 
 
 def test_an_abstract_method_leads_to_its_overrides(engine: Engine) -> None:

@@ -22,7 +22,6 @@ MOST = 1_000
 """The maximum number of references of a definition in all answers together."""
 _TOKENS_OF_A_CALL = 32
 """The tokens of a line of a trace: 26 to 36 in seven projects."""
-_FEWEST_CALLS = 5
 _SURE = 0.8
 """References with at least this confidence are shown without their confidence."""
 _SHOWN_OF_A_GROUP = 3
@@ -130,10 +129,13 @@ def _trace(
     budget = call.budget(arguments.max_tokens, TOKENS)
     steps = steps_of(arguments.cursor, *question)
     before, limit = steps[-1] if steps else (0, arguments.limit)
-    if limit is None:
-        limit = min(MOST, max(_FEWEST_CALLS, budget.tokens // _TOKENS_OF_A_CALL))
-    answer: protocol.ReferencesAnswer = call.request("references", arguments.params(symbol, limit))
-    lines = list(trace_lines(answer, call.paths, before))
+    is_free = limit is None
+    limit = min(MOST, budget.tokens // _TOKENS_OF_A_CALL) if limit is None else limit
+    answer, lines = _traced(call, arguments.params(symbol, limit), before)
+    if is_free and not budget.holds(trace_head(answer, call.paths), *lines):
+        # A shorter whole says more than the first part of a longer one.
+        limit = max(1, limit * budget.tokens * 9 // (10 * budget.count(joined(*lines))))
+        answer, lines = _traced(call, arguments.params(symbol, limit), before)
     if before:
         head = _calls_above(answer, before) if lines else "There are no more."
     else:
@@ -143,10 +145,20 @@ def _trace(
     below = lacking(call.asked, None, answer.index)
 
     def foot(count: int) -> str:
-        more = call.more(((before + count, limit),), *question) if count < len(lines) else ""
+        more = "" if answer.complete else f"More calls follow with a higher {budget.option}."
+        if count < len(lines):
+            more = call.more(((before + count, limit),), *question)
         return joined(more, below)
 
     return fit(head, lines, foot, budget)
+
+
+def _traced(
+    call: ToolCall, params: protocol.ReferencesParams, before: int
+) -> tuple[protocol.ReferencesAnswer, list[str]]:
+    """Return a trace, and its lines from the call with the index `before` on."""
+    answer: protocol.ReferencesAnswer = call.request("references", params)
+    return answer, list(trace_lines(answer, call.paths, before))
 
 
 def _calls_above(answer: protocol.ReferencesAnswer, number: int) -> str:

@@ -114,7 +114,7 @@ def _head_alone(rest: str) -> str:
         depth += (letter in "([") - (letter in ")]")
         if not depth and (letter == "{" or rest.startswith((" = ", " => "), at)):
             return rest[:at].rstrip()
-    return rest.rstrip(":; ")
+    return rest.rstrip(":;= ")
 
 
 def _path(place: protocol.SymbolPlace, paths: Paths) -> str:

@@ -418,7 +418,7 @@ DIRECTIONS: tuple[click.Command, ...] = (
 @click.argument("name", metavar="NAME|FILE:LINE[:COLUMN]")
 @click.argument("to", metavar="[TO]", required=False)
 @folders_option
-@click.option("--depth", type=int, help="Levels to follow, up to 10; by default, as many as -n allows.")
+@click.option("--depth", type=int, help="Levels to follow, up to 10. By default, -n decides.")
 @click.option(
     "-n", "--limit", type=int, help="Number of calls: 60 on a terminal, else what the answer holds."
 )

@@ -31,6 +31,7 @@ from cairn.text.verbatim import lines_of
 from cairn.workspace.collections import FileKind, file_kind
 
 _PLACE = re.compile(r"(?P<path>.+?)(?::|#L)(?P<line>[0-9]{1,9})(?::(?P<column>[0-9]{1,9}))?", re.DOTALL)
+_COMMENT = re.compile(r"\s(?:#|//)\s.*")
 _HEAD = 12
 """The maximum number of lines of a definition's head in a trace."""
 _LONGEST_LINE = 400
@@ -345,7 +346,8 @@ class _Shown:
         last = min(place.end_line, place.line + _HEAD)
         head = ""
         for line in range(place.line, last):
-            head = f"{head} {self._line(searched, place.path, line).strip()}".strip()
+            text = self._line(searched, place.path, line)
+            head = f"{head} {_COMMENT.sub('', text).strip()}".strip()
             if head.count("(") <= head.count(")"):
                 break
         return head

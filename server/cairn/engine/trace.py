@@ -40,7 +40,7 @@ _DECAY = 0.8
 _LONGEST = 80
 """The number of lines from which a longer function is not worth more."""
 _SHARE = 0.5
-"""The maximum share of the limit for the calls of one function; of more calls, those worth most are kept."""
+"""The share of the limit that the calls of the start may take from those further away."""
 _FEWEST = 8
 _MOST_OVERRIDES = 8
 """A method with more overrides is not followed."""
@@ -154,19 +154,19 @@ class Tracer:
         self._start = start
         followed: dict[Place, list[Edge]] = {}
         waiting = [_Waiting(0.0, 0, start, 0, 1.0)]
+        depths: dict[Place, int] = {}
         room, is_whole, number = self.limit, True, 0
         while waiting:
             check_end()
             each = heapq.heappop(waiting)
-            edges = self._flow(each.place)
-            if each.place in followed or not edges:
+            if each.place in followed or not self._worth_showing(each.place, each.depth):
                 continue
-            kept = self._kept(each.place, each.depth)
+            share = max(_FEWEST, int(self.limit * _SHARE * _DECAY**each.depth))
+            kept = self._kept(each.place, each.depth, min(share, self.limit))
             if each.depth >= (self.depth or _DEEPEST) or len(kept) > room:
                 is_whole = False
                 continue
-            is_whole = is_whole and len(kept) == len(edges)
-            followed[each.place] = kept
+            followed[each.place], depths[each.place] = kept, each.depth
             room -= len(kept)
             for edge in kept:
                 assert edge.target is not None
@@ -174,6 +174,10 @@ class Tracer:
                 sure = each.sure * edge.confidence
                 worth = self._worth(edge.target) * sure * _DECAY**each.depth
                 heapq.heappush(waiting, _Waiting(-worth, number, edge.target, each.depth + 1, sure))
+        for place, kept in followed.items():
+            followed[place] = self._kept(place, depths[place], len(kept) + room)
+            room -= len(followed[place]) - len(kept)
+            is_whole = is_whole and len(followed[place]) == len(self._worth_showing(place, depths[place]))
         return Trace(self._in_order(start, followed), is_whole)
 
     def ways(self, start: Place, ends: Sequence[Place]) -> Trace:
@@ -253,7 +257,8 @@ class Tracer:
     # --- calls ---------------------------------------------------------------------------------------
 
     def _flow(self, place: Place) -> tuple[Edge, ...]:
-        """Return the calls of a definition that a trace can show. Of equal ones in a row, only the first."""
+        """Return the calls of a definition that a trace can show: only the first of several calls of one
+        function in a row and in the same branch."""
         if place not in self._flows:
             is_test = file_kind(place.path) == FileKind.TESTS
             kept: list[Edge] = []
@@ -269,11 +274,15 @@ class Tracer:
                     continue
                 if _is_log(edge) or (not is_test and file_kind(target.path) == FileKind.TESTS):
                     continue
-                if kept and kept[-1].target == target:
+                if kept and kept[-1].target == target and self._are_together(kept[-1], edge):
                     continue
                 kept.append(edge)
             self._flows[place] = tuple(kept)
         return self._flows[place]
+
+    def _are_together(self, one: Edge, other: Edge) -> bool:
+        branches = self._branches([one, other])
+        return branches.get(one) == branches.get(other)
 
     def _by_branch(self, edge: Edge) -> Edge:
         """Return the call of one of several members, with the one whose type the branches around it name as
@@ -286,12 +295,15 @@ class Tracer:
         via = f"its branch names `{_owner(fitting[0])}`"
         return evolve(edge, target=fitting[0], confidence=_NAMED_BY_BRANCH, via=via)
 
-    def _kept(self, place: Place, depth: int) -> list[Edge]:
-        """Return the calls of a definition that its share of the limit has room for, in order."""
-        edges = [each for each in self._flow(place) if not depth or not self._is_trivial(each)]
-        room = min(self.limit, max(_FEWEST, int(self.limit * _SHARE * _DECAY**depth)))
+    def _kept(self, place: Place, depth: int, room: int) -> list[Edge]:
+        """Return at most `room` calls of a definition, those worth most, in order."""
+        edges = self._worth_showing(place, depth)
         best = set(sorted(edges, key=lambda each: -self._worth(each.target) * each.confidence)[:room])
         return [each for each in edges if each in best]
+
+    def _worth_showing(self, place: Place, depth: int) -> list[Edge]:
+        """Return the calls of a definition at that level of a trace, without those that say little."""
+        return [each for each in self._flow(place) if not depth or not self._is_trivial(each)]
 
     def _is_trivial(self, edge: Edge) -> bool:
         """Whether a call is of a function so short, as are those that it calls, that it says little."""
@@ -306,7 +318,8 @@ class Tracer:
         """Return how much a definition says: by its lines, and by those of what it calls."""
         if place is None:
             return 0.0
-        below = sum(_lines(each.target) for each in self._flow(place) if each.target is not None)
+        called = (each.target for each in self._flow(place))
+        below = sum(_lines(each) for each in called if each is not None and each != self._start)
         return math.sqrt(_lines(place) + min(below, 3 * _LONGEST) / 2)
 
     # --- order ---------------------------------------------------------------------------------------
@@ -325,7 +338,7 @@ class Tracer:
                 continue
             assert edge.target is not None
             is_followed = edge.target in followed
-            left = 0 if is_followed else len(self._flow(edge.target))
+            left = 0 if is_followed else len(self._worth_showing(edge.target, len(open_ones)))
             number = len(steps)
             steps.append(Step(edge, len(open_ones), parent, within.get(edge, ()), left))
             if is_followed and edge.target not in done:

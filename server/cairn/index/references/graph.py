@@ -191,10 +191,11 @@ class ReferenceGraph:
                 continue
             if is_call or (reference.kind is ReferenceKind.READ and self._may_run(file, reference.name)):
                 edge = self._edge_from(file, reference)
-                if edge.target is not None and (is_call or self._runs_later(file, reference, edge.target)):
-                    found.append(
-                        evolve(edge, target=self.constructor(edge.target), kind=self._run_kind(edge))
-                    )
+                target = edge.target
+                if target is None or (is_value and target.kind in VALUES):  # Values may name each other.
+                    continue
+                if is_call or self._runs_later(file, reference, target):
+                    found.append(evolve(edge, target=self.constructor(target), kind=self._run_kind(edge)))
         return tuple(found) or tuple(self._overrides(symbol, source))
 
     def candidates(self, call: Edge) -> list[Place]:
@@ -213,9 +214,9 @@ class ReferenceGraph:
         are members of it."""
         table = symbol.table
         every = table.references_within(symbol.number)
-        if whole or symbol.kind in VALUES:
-            return every
         is_type = symbol.kind in CONTAINERS
+        if symbol.kind in VALUES or (is_type and whole):
+            return every
         if is_type and table.language in _RUNS_TYPES_ONCE:
             return []
         names = {each.name for each in every}
