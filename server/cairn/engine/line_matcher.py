@@ -114,7 +114,7 @@ def expression_matcher(source: str, *, ignore_case: bool = False, whole_word: bo
         ) from None
 
     texts = required_texts(source)
-    folded = [text.casefold() for text in texts]
+    folded = [text.strip().casefold() for text in texts]
 
     def is_possible(chunk: str) -> bool:
         in_any_case = chunk.casefold()
@@ -155,7 +155,7 @@ def _check(query: str) -> None:
 
 def required_texts(source: str) -> tuple[str, ...]:
     """Return texts of which every match of a regular expression contains at least one, perhaps in another
-    case; () if none are known."""
+    case; () if none are known. A space at an end of a text may stand for the end of a word."""
     if _OWN_SYNTAX.search(source):
         return ()
     try:
@@ -178,13 +178,16 @@ def _worth(text: str) -> int:
 
 def _required(sequence: Any) -> Iterator[tuple[str, ...]]:
     """Yield, for each part of a parsed sequence that must match, the texts of which it contains one."""
-    run = ""
-    for kind, value in sequence:
+    run, is_at_end = "", False
+    for kind, value in [*sequence, (None, None)]:
         if kind is _constants.LITERAL:
-            run += chr(value)
+            # A word that surely begins here is found in the index by itself, and not inside other words.
+            run += f" {chr(value)}" if is_at_end and _is_word(chr(value)) else chr(value)
+            is_at_end = False
             continue
+        is_at_end = kind is _constants.AT and value in _ENDS_OF_WORDS
         if run.strip():
-            yield (run,)
+            yield (f"{run} " if is_at_end and _is_word(run[-1]) else run,)
         run = ""
         if kind is _constants.SUBPATTERN:
             yield from _required(value[-1])
@@ -198,5 +201,10 @@ def _required(sequence: Any) -> Iterator[tuple[str, ...]]:
             branches = [_best(branch) for branch in value[1]]
             if all(branches):
                 yield tuple(dict.fromkeys(chain.from_iterable(branches)))
-    if run.strip():
-        yield (run,)
+
+
+_ENDS_OF_WORDS = (_constants.AT_BOUNDARY, _constants.AT_BEGINNING, _constants.AT_END)
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
