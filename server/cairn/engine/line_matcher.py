@@ -21,10 +21,12 @@ from cairn.text.verbatim import lines_of
 
 _FIELD = "query"
 _MOST_CHARACTERS = 4_000
-_LINE_SECONDS = 0.25
-"""The time limit of an expression in one line. A common expression takes 2 µs."""
+_SECONDS = 0.25
+"""The time limit of one match, during which other threads wait. A common expression takes 2 µs in a line."""
 _MOST_ALTERNATIVES = 20
 """The maximum number of alternative texts that are looked up in the index for an expression."""
+_LEAST_WORTH = 4
+"""The minimum `_worth` of a required text. The index cannot find shorter texts, which are in many chunks."""
 _OWN_SYNTAX = re.compile(r"\[\[|(?<!\\)\{(?!\d*,?\d*\})|\(\?[^:=!<>Paimsux()-]")
 """Syntax that `regex` reads differently from the standard library, whose parser finds the required texts."""
 
@@ -115,28 +117,45 @@ def expression_matcher(source: str, *, ignore_case: bool = False, whole_word: bo
 
     texts = required_texts(source)
     folded = [text.strip().casefold() for text in texts]
+    # Without required texts, most lines would be matched twice.
+    counts_other_case = bool(texts) and not ignore_case
+    flags = [regex.IGNORECASE if ignore_case else 0, *([regex.IGNORECASE] if counts_other_case else [])]
+    in_texts = [regex.compile(whole, regex.MULTILINE | each) for each in flags if matches_in_texts(source)]
 
-    def is_possible(chunk: str) -> bool:
-        in_any_case = chunk.casefold()
-        return any(text in in_any_case for text in folded)
+    def has_text(text: str) -> bool:
+        in_any_case = text.casefold()
+        return not folded or any(each in in_any_case for each in folded)
+
+    def is_possible(text: str) -> bool:
+        if not has_text(text):
+            return False
+        return not in_texts or any(_may_be_in_line(each, text) for each in in_texts)
 
     return LineMatcher(
         literals=tuple(map(Literal, texts)),
-        is_possible=is_possible if texts else lambda _: True,
-        spans=lambda line: _spans(exact, line),
-        # Without required texts, this would match every line of the index a second time.
-        has_other_case=None if ignore_case or not texts else lambda line: bool(_spans(any_case, line)),
+        is_possible=is_possible,
+        spans=lambda line: _spans(exact, line) if has_text(line) else (),
+        has_other_case=(lambda line: has_text(line) and bool(_spans(any_case, line)))
+        if counts_other_case
+        else None,
     )
 
 
 def _spans(expression: Any, line: str) -> Spans:
-    limits = {"timeout": _LINE_SECONDS, "concurrent": True}
     try:
-        if expression.search(line, **limits) is None:
+        if expression.search(line, timeout=_SECONDS) is None:
             return ()
-        return [match.span() for match in expression.finditer(line, **limits)]
+        return [match.span() for match in expression.finditer(line, timeout=_SECONDS)]
     except TimeoutError:
         raise OutOfTimeError("The expression takes too long in one line; write it more simply.") from None
+
+
+def _may_be_in_line(expression: Any, text: str) -> bool:
+    """Return false if no line of a text matches. One match of a chunk is faster than one of each line."""
+    try:
+        return "\r" in text or expression.search(text, timeout=_SECONDS) is not None
+    except TimeoutError:
+        return True  # Its lines are shorter.
 
 
 def _check(query: str) -> None:
@@ -150,20 +169,63 @@ def _check(query: str) -> None:
         )
 
 
-# --- required texts ------------------------------------------------------------------------------------
+# --- what an expression requires -----------------------------------------------------------------------
 
 
 def required_texts(source: str) -> tuple[str, ...]:
     """Return texts of which every match of a regular expression contains at least one, perhaps in another
-    case; () if none are known. A space at an end of a text may stand for the end of a word."""
+    case; () if none of use are known. A space at an end of a text may stand for the end of a word."""
+    parsed = _parsed(source)
+    texts = () if parsed is None else _best(parsed)
+    return texts if texts and min(map(_worth, texts)) >= _LEAST_WORTH else ()
+
+
+def matches_in_texts(source: str) -> bool:
+    """Return whether an expression that matches in a line certainly matches in every text with this line, if
+    `^` and `$` match at the ends of lines. The text may have further matches, across lines.
+
+    Lookarounds, possessive repeats and the ends of the text could make a difference.
+    """
+    parsed = _parsed(source)
+    return parsed is not None and _is_local(parsed)
+
+
+def _parsed(source: str) -> Any | None:
+    """Return the expression as the standard library parses it; None if `regex` may read it differently."""
     if _OWN_SYNTAX.search(source):
-        return ()
+        return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            return _best(_parser.parse(source))
+            return _parser.parse(source)
     except (re.error, Warning, OverflowError, RecursionError):
-        return ()
+        return None
+
+
+_CHARACTERS = (
+    _constants.LITERAL,
+    _constants.NOT_LITERAL,
+    _constants.ANY,
+    _constants.IN,
+    _constants.GROUPREF,
+)
+
+
+def _is_local(sequence: Any) -> bool:
+    for kind, value in sequence:
+        if kind is _constants.SUBPATTERN:
+            inside = [value[-1]]
+        elif kind in (_constants.MAX_REPEAT, _constants.MIN_REPEAT):
+            inside = [value[2]]
+        elif kind is _constants.BRANCH:
+            inside = value[1]
+        elif kind in _CHARACTERS or (kind is _constants.AT and value in _ENDS_OF_WORDS):
+            continue
+        else:
+            return False
+        if not all(map(_is_local, inside)):
+            return False
+    return True
 
 
 def _best(sequence: Any) -> tuple[str, ...]:
@@ -173,6 +235,7 @@ def _best(sequence: Any) -> tuple[str, ...]:
 
 
 def _worth(text: str) -> int:
+    """Return how useful a text is to find chunks: 2 for each letter or digit, 1 for another character."""
     return sum(2 if character.isalnum() else 1 for character in text.strip())
 
 
