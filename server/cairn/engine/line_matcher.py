@@ -46,24 +46,27 @@ class LineMatcher:
     """Returns the offsets `[start, end)` of each match in a line; empty if the line does not match."""
     has_other_case: Callable[[str], bool] | None
     """Returns whether a line matches if the case is ignored; None if such lines are not counted."""
+    text: str = ""
+    """A text that every matching line contains as it is, if one is known."""
+    may_differ_in_case: Callable[[str], bool] = lambda _: True
+    """Returns quickly whether a text may contain lines that match only if the case is ignored."""
 
     def matching(self, text: str) -> Iterator[tuple[int, str, Spans]]:
         """Yield the 0-based number, the text and the spans of each line that matches."""
         if self.is_possible(text):
             for number, line in enumerate(_lines(text)):
-                if spans := self.spans(line):
+                if self.text in line and (spans := self.spans(line)):
                     yield number, line, spans
 
     def count(self, text: str) -> tuple[int, int]:
         """Return how many lines match, and how many others do in another case."""
-        same = other = 0
-        if self.is_possible(text):
-            for line in _lines(text):
-                if self.spans(line):
-                    same += 1
-                elif self.has_other_case is not None and self.has_other_case(line):
-                    other += 1
-        return same, other
+        if not self.is_possible(text):
+            return 0, 0
+        lines, has_other_case = _lines(text), self.has_other_case
+        same = sum(1 for line in lines if self.text in line and self.spans(line))
+        if has_other_case is None or not self.may_differ_in_case(text):
+            return same, 0
+        return same, sum(1 for line in lines if has_other_case(line) and not self.spans(line))
 
 
 def _lines(text: str) -> Sequence[str]:
@@ -85,15 +88,13 @@ def text_matcher(text: str, *, ignore_case: bool = False, whole_word: bool = Fal
     def has_other_case(line: str) -> bool:
         return folded in line.casefold() and any_case.search(line) is not None
 
-    def spans(line: str) -> Spans:
-        is_possible = ignore_case or text in line
-        return [match.span() for match in exact.finditer(line)] if is_possible else ()
-
     return LineMatcher(
         literals=(Literal(text, word=whole_word),),
         is_possible=lambda chunk: folded in chunk.casefold(),
-        spans=spans,
+        spans=lambda line: [match.span() for match in exact.finditer(line)],
         has_other_case=None if ignore_case else has_other_case,
+        text="" if ignore_case else text,
+        may_differ_in_case=lambda chunk: chunk.casefold().count(folded) > chunk.count(text),
     )
 
 
