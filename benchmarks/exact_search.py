@@ -31,6 +31,7 @@ from engine.ready import NotReadyError, indexed
 _MOST_LINES = 10_000
 _FILES_AT_ONCE = 2_000
 """The number of files of one command, whose length the system limits."""
+_NOTEBOOK = ".ipynb"
 _WORD = re.compile(r"[A-Za-z_]\w{3,30}")
 
 Places = set[tuple[str, int]]
@@ -62,22 +63,24 @@ def measure(workspace: Path, data: Path, options: argparse.Namespace) -> Figures
     with indexed(workspace, data) as (daemon, index):
         with opened(data) as file:
             rows = file.rows("SELECT path FROM files WHERE is_text ORDER BY path")
-        files = [path for (path,) in rows if not path.endswith(".ipynb")]
+        files = [path for (path,) in rows if not path.endswith(_NOTEBOOK)]
+        places = ["**", f"!*{_NOTEBOOK}"] if len(files) < len(rows) else []
         queries = drawn_queries(workspace, files, options.count, random.Random(options.seed))
         queries += [Query(text, False, "given") for text in options.text]
         figures: dict[str, list[float]] = {}
         differences, lines = [], []
         for query in queries:
-            answer = _ask(daemon, query, _MOST_LINES)  # It also reads the index from disk.
+            answer = _ask(daemon, query, _MOST_LINES, places)  # It also reads the index from disk.
             there, seconds = _ripgrep(options.rg, workspace, files, query)
-            here = {place for place in _places(answer) if not place[0].endswith(".ipynb")}
+            here = _places(answer)
             lines.append(answer["lines"])
-            if not answer["complete"] or (answer["lines"] <= _MOST_LINES and here != there):
+            is_same = answer["lines"] == len(there) and (len(there) > _MOST_LINES or here == there)
+            if not (answer["complete"] and is_same):
                 differences.append(_difference(query, answer, here, there))
             figures.setdefault(f"rg_{query.kind}", []).append(seconds)
             for _ in range(options.runs):
                 began = time.perf_counter()
-                _ask(daemon, query, options.limit)
+                _ask(daemon, query, options.limit, places)
                 figures.setdefault(query.kind, []).append(time.perf_counter() - began)
         return {
             "workspace": workspace.name,
@@ -128,8 +131,14 @@ def drawn_queries(workspace: Path, files: Sequence[str], count: int, draw: rando
     return [one(make) for make in (word, part, expression) for _ in range(count)]
 
 
-def _ask(daemon: Daemon, query: Query, limit: int) -> dict[str, Any]:
-    params = {"query": query.text, "exact": True, "regex": query.regex, "limit": limit}
+def _ask(daemon: Daemon, query: Query, limit: int, places: Sequence[str]) -> dict[str, Any]:
+    params = {
+        "query": query.text,
+        "exact": True,
+        "regex": query.regex,
+        "limit": limit,
+        "filter": {"path": places},
+    }
     found: dict[str, Any] = daemon.send("cairn/search", params).result()["occurrences"]
     return found
 

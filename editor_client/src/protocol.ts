@@ -349,7 +349,7 @@ export interface Occurrences {
   readonly found: readonly FileOccurrences[];
   /**
    * The number of further lines that match only in another case. Null if it was not counted: with
-   * `ignoreCase`, and for an expression without a fixed text.
+   * `ignoreCase`, and for an expression without a fixed text of two letters.
    */
   readonly otherCase: number | null;
   /** The number of files that were searched: those of the index that pass the filter. */

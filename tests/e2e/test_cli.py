@@ -143,7 +143,7 @@ BAD = [
     (("status", "README.md"), 1, "README.md is a file, not a directory"),
     (("search", ""), 2, "query: is empty; ask a question"),
     (("discover", "  "), 2, "query: is empty"),
-    (("search", "x", "--limit", "0"), 2, "limit: expected 1 to 200"),
+    (("search", "x", "--limit", "0"), 2, "limit: expected 1 to 10,000"),
     (("search", "x", "--limit", "many"), 2, "not a valid integer"),
     (("search", "x", "--type", "novel"), 2, "'novel' is not a type; expected one of prose, code"),
     (("search", "x", "--type", "porse"), 2, "did you mean prose?"),

@@ -200,7 +200,7 @@ def with_budget(tokens: int) -> dict[str, Any]:
     ("method", "params", "message"),
     [
         ("search", {}, "query: is required"),
-        ("search", {"query": "x", "limit": 0}, "limit: expected 1 to 200, got 0"),
+        ("search", {"query": "x", "limit": 0}, "limit: expected 1 to 10,000, got 0"),
         ("search", {"query": "x", "filter": {"language": "pythom"}}, "did you mean python"),
         ("discover", {"query": "x", "config": {"broad": {"kPerQueri": 3}}}, "did you mean kPerQuery"),
         ("discover", {"query": ""}, "query: is empty; ask a question or name a symbol"),

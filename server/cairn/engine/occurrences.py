@@ -34,7 +34,7 @@ from cairn.text.unicode import utf16_length
 from cairn.workspace.collections import FileKind, file_kind
 from cairn.workspace.ignore_patterns import Selection
 
-_LONGEST_MS = 5_000.0
+_LONGEST_MS = 7_000.0
 """The time limit in milliseconds of processor time. Within it, 200,000 chunks can be searched one by one."""
 _MOST_COMPARED = 20_000
 """The maximum number of files that are compared with the disk, in 5 µs each. In larger folders, only the
@@ -42,7 +42,7 @@ files with occurrences are, and the indexer's watcher reports the others."""
 _MOST_READ = 200
 """The maximum number of changed files that one search reads from disk. A file takes about 1 ms."""
 _MOST_FILES = 10_000
-_TOO_LONG = "The search was ended after 5 s of work. Give a path, or a longer text, to search less."
+_TOO_LONG = "The search was ended after 7 s of work. Give a path, or a longer text, to search less."
 _LONGEST_LINE, _BEFORE = 200, 40
 """The maximum number of characters of a listed line, and the number before the first match in a cut line."""
 _KINDS = (FileKind.SOURCE, FileKind.CONFIG, FileKind.EXAMPLES, FileKind.TESTS, FileKind.DOCS)

@@ -375,7 +375,7 @@ class Occurrences:
     At most 10,000 files are listed."""
     other_case: int | None
     """The number of further lines that match only in another case. Null if it was not counted: with
-    `ignoreCase`, and for an expression without a fixed text."""
+    `ignoreCase`, and for an expression without a fixed text of two letters."""
     searched: int
     """The number of files that were searched: those of the index that pass the filter."""
     complete: bool
