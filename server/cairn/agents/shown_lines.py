@@ -121,7 +121,7 @@ class ShownLines:
 
 def _file(name: str) -> Path:
     if not _NAME.fullmatch(name):
-        problem = f"{name[:80]!r} is no name; give letters, digits, `-`, `_` and `.`, at most 64"
+        problem = f"{name[:80]!r} cannot name a session; give letters, digits, `-`, `_` and `.`, at most 64"
         raise InvalidRequestError("session", problem)
     return data_dir() / "sessions" / f"{name}.json"
 
