@@ -15,6 +15,7 @@ from cairn.agents.tool_call import LEAST_TOKENS, MOST_TOKENS, Budget, ToolCall, 
 from cairn.discovery.layout import MARK
 from cairn.engine.file_outline import OutlineEntry, innermost, opening, with_lead
 from cairn.engine.file_page import outline_of_page
+from cairn.engine.folding import folds
 from cairn.engine.scope import files_named
 from cairn.errors import InvalidRequestError
 from cairn.schema.bounds import at_most, within
@@ -36,6 +37,8 @@ _LONGEST_LINE = 2_000
 """The maximum length of a shown line in characters. A longer line is replaced by its length."""
 _LONGEST_HEAD = 110
 """The length in characters to which the line of an entry of an outline is cut."""
+_LEAST_FOLDED = 60
+"""The number of lines from which imports, long comments and tests are folded."""
 _LEAST_ENTRIES = 3
 """The number of entries from which an outline says more than the beginning of the text."""
 _TESTS = ("tests.", "test.")
@@ -240,12 +243,26 @@ def _section(
             items.append(_Item(f"{run.mark}{hint}", run.first))
             hint = ""
             continue
-        items += _items(run.first, run.lines)
+        items += _folded(call, place, _items(run.first, run.lines))
 
     def rest(count: int) -> str:
         return call.more_lines(path, items[count].first, last)
 
     return _Section(_head(call, arguments, place), items, rest)
+
+
+def _folded(call: ToolCall, place: _Found, items: Sequence[_Item]) -> list[_Item]:
+    """Return many lines with one item for imports, the rest of a long comment, or tests. Who wants these asks
+    for them alone."""
+    if len(items) < _LEAST_FOLDED:
+        return list(items)
+    left = list(items)
+    for fold in reversed(folds(lines_of(place.page.text), outline_of_page(call.asked, place.page))):
+        first, last = (max(0, min(len(left), line - (items[0].first - 1))) for line in (fold.start, fold.end))
+        if last - first > 1:
+            numbers = numbers_text(left[first].first, left[last - 1].first)
+            left[first:last] = [_Item(f"{numbers} {fold.what}", left[first].first)]
+    return left
 
 
 def _outline(call: ToolCall, place: _Found, tokens: int, budget: Budget) -> _Section | None:
