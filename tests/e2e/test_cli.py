@@ -250,8 +250,10 @@ def test_related_context_and_page(indexed_harbour: Path) -> None:
     assert "## Relevant passages" in cairn("context", f"{schedule}:6", *folder)
 
     text = (indexed_harbour / schedule).read_text()
-    assert cairn("page", schedule, *folder) == text
-    assert cairn("page", "schedule.py", "-C", "../..", cwd=inner) == text
+    assert seen("page", schedule, *folder) == text
+    numbered = [f"{number}:{line}" for number, line in enumerate(text.splitlines(), 1)]
+    assert cairn("page", schedule, *folder).splitlines()[1:] == numbered
+    assert cairn("page", "schedule.py", "-C", "../..", cwd=inner).splitlines()[1:] == numbered
     assert run_cairn_json("page", str(indexed_harbour / schedule), *folder)["text"] == text
 
 
@@ -282,7 +284,20 @@ def test_a_search_covers_several_folders(workspace: Path, tmp_path: Path) -> Non
     assert "(harbour)" in shown
     called = json.loads(cairn("call", "collections", *folders))
     assert {collection["folder"] for collection in called} == {workspace.as_uri(), other.as_uri()}
-    assert cairn("page", "cranes.py", *folders).startswith("def moor_ship(crane)")
+    assert "\n1:def moor_ship(crane):\n" in cairn("page", "cranes.py", *folders)
+
+
+def test_a_session_prints_no_line_twice(indexed_harbour: Path) -> None:
+    def page(*places: str) -> str:
+        return cairn("page", *places, "--session", "berths", "-C", str(indexed_harbour))
+
+    assert "4:class Berth:" in page("src/harbour/berths.py:1-8", "moor_ship")
+    assert "4-8 shown above (--again repeats them)" in page("src/harbour/berths.py:4-10")
+    assert "4:class Berth:" in page("src/harbour/berths.py:4-10", "--again")
+    shown = cairn("discover", "where is a ship moored", "--session", "berths", "-C", str(indexed_harbour))
+    assert "def moor_ship" not in shown
+    other = run_cairn("page", "README.md", "--session", "a/b", "-C", str(indexed_harbour), code=1)
+    assert "cannot name a session" in other.stderr
 
 
 INTERRUPTIBLE = """

@@ -51,6 +51,16 @@ async def test_structured_tools_are_listed_with_schemas_and_answer_with_data(wor
         assert result.structured_content["text"] == HARBOUR["README.md"]
 
 
+async def test_a_connection_is_not_shown_lines_twice(workspace: Path) -> None:
+    async with run_agent(workspace) as client:
+        await ready(client)
+        place = "src/harbour/berths.py:4-15"
+        assert "4:class Berth:" in await call_for_text(client, "read", path=place)
+        assert "4-15 shown above (again=true" in await call_for_text(client, "read", path=place)
+        async with run_agent(workspace) as other:
+            assert "4:class Berth:" in await call_for_text(other, "read", path=place)
+
+
 @each_era
 async def test_the_default_tools_answer_with_text_alone(workspace: Path, era: str) -> None:
     async with run_agent(workspace, era=era) as client:
@@ -63,7 +73,7 @@ async def test_the_default_tools_answer_with_text_alone(workspace: Path, era: st
         found = await call_for_text(client, "search", query=QUESTION)
         assert found.startswith("src/harbour/schedule.py:")
         assert "def assign_berths" in found
-        assert "# Harbour" in await call_for_text(client, "read", path="README.md")
+        assert "# Harbour" in await call_for_text(client, "read", path="README.md", again=True)
         calls = await call_for_text(client, "references", symbol="moor_ship")
         assert "src/harbour/schedule.py:11 in assign_berths: berth.moor_ship(ship)" in calls
         assert await call_for_text(client, "discover", query=QUESTION)
