@@ -408,6 +408,11 @@ export interface ReferencesParams {
    * functions. With 0, only the definitions are returned.
    */
   readonly limit?: number;
+  /**
+   * Folders, files or globs that the references are in, as in the filter of `cairn/search`. A trace has no
+   * such filter.
+   */
+  readonly path?: readonly string[];
 }
 
 /** A definition. */

@@ -29,7 +29,7 @@ from cairn.settings.discovery import FormatStyle, PromptRenderConfig
 from cairn.text.ranges import ranges_of
 from cairn.text.verbatim import lines_of
 
-TOKENS = 1_500
+TOKENS = 900
 """The number of tokens of the first answer. Each further one has twice as many, up to `_MOST_USUAL_TOKENS`.
 Of first answers with 500 to 4,000 tokens, agents found the facts of a question with the fewest tokens in
 total at 1,000. Doubling reduced the total further (benchmarks/agents)."""

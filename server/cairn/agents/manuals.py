@@ -62,7 +62,7 @@ def _number(default: int) -> Schema:
 
 
 _PATH = _strings("folders, files or globs; !glob leaves out")
-_CURSOR = _string("after more: in an answer")
+_CURSOR = _string()
 
 _SEARCH = """\
 The places for a question, a name or a "quoted text", best first, with their lines. With exact, every line \
@@ -150,6 +150,7 @@ MANUALS: Mapping[str, Manual] = {
                     "default": ReferenceDirection.CALLERS.value,
                 },
                 "to": _string("end of a trace"),
+                "path": _PATH,
                 "depth": _number(1),
                 "max_tokens": _number(reference_tool.TOKENS),
                 "cursor": _CURSOR,

@@ -67,7 +67,9 @@ def summary(found: protocol.Occurrences) -> str:
     else:
         said = "No line holds it"
     state = "complete" if found.complete else "INCOMPLETE"
-    other = f"{found.other_case:,} more in another case." if found.other_case else ""
+    other = (
+        f"{found.other_case:,} more in another case; ignore case to list them." if found.other_case else ""
+    )
     return joined(
         f"{said}, {state} (of {counted(found.searched, 'file')}{left_out}).",
         f"More may exist: {found.reason}" if not found.complete else "",

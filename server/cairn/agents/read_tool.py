@@ -21,6 +21,7 @@ from cairn.errors import InvalidRequestError
 from cairn.schema.bounds import at_most, within
 from cairn.text.counts import counted
 from cairn.text.verbatim import lines_of
+from cairn.workspace.collections import FileKind, file_kind
 
 TOKENS = 8_000
 """The number of tokens of an answer. Who names lines or definitions wants them all: with 3,000, agents asked
@@ -439,7 +440,14 @@ def _found(call: ToolCall, arguments: ReadArguments, given: str) -> _Found:
 
 def _defined(call: ToolCall, arguments: ReadArguments, definitions: Sequence[protocol.SymbolPlace]) -> _Found:
     """Return the first of a name's definitions, with its decorators and comment, and name the others."""
-    first, *others = definitions
+    # A name in tests, or a short one that only calls another, is seldom meant.
+    first, *others = sorted(
+        definitions,
+        key=lambda each: (
+            file_kind(each.path) in (FileKind.TESTS, FileKind.EXAMPLES),
+            each.range.start.line - each.range.end.line,
+        ),
+    )
     paths = call.paths
     named = [
         f"{paths.shown(each.folder, each.path)}:{lines_text(each.range)}" for each in others[:_MOST_NAMESAKES]

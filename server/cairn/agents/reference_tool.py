@@ -14,6 +14,7 @@ from cairn.agents.tool_call import LEAST_TOKENS, MOST_TOKENS, ToolCall, fit, joi
 from cairn.agents.trace_text import NO_CALLS, trace_head, trace_lines
 from cairn.errors import InvalidRequestError
 from cairn.protocol import ReferenceDirection
+from cairn.protocol.search_messages import PLACES
 from cairn.schema.bounds import NOT_BLANK, at_most, within
 
 TOKENS = 1_500
@@ -40,6 +41,7 @@ class ReferencesArguments:
     direction: ReferenceDirection = ReferenceDirection.CALLERS
     to: str | None = field(default=None, metadata=at_most(chars=1_000, pattern=NOT_BLANK))
     depth: int | None = field(default=None, metadata=within(1, 10))
+    path: tuple[str, ...] = field(default=(), metadata=PLACES)
     limit: int | None = field(default=None, metadata=within(0, MOST))
     max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
     cursor: str = ""
@@ -59,6 +61,7 @@ class ReferencesArguments:
             to=None if self.to is None else _name_or_place(self.to, "to"),
             depth=self.depth,
             limit=limit,
+            path=self.path,
         )
 
 
@@ -76,7 +79,7 @@ def references(call: ToolCall, arguments: ReferencesArguments) -> str:
     """Return the answer. Raise InvalidRequestError for an unknown place, and for a wrong cursor."""
     symbol, note = _meant(call, arguments)
     at = arguments.text_document, arguments.position
-    question = (arguments.symbol, str(at), arguments.direction, arguments.to, arguments.depth)
+    question = (arguments.symbol, str(at), arguments.direction, arguments.to, arguments.depth, arguments.path)
     if arguments.direction is ReferenceDirection.TRACE:
         return _trace(call, arguments, symbol, note, question)
     steps = steps_of(arguments.cursor, *question)

@@ -379,7 +379,9 @@ def _follows(command: F) -> F:
     name = click.argument("name", metavar="NAME|FILE:LINE[:COLUMN]")
     depth = click.option("--depth", default=1, show_default=True, help="Levels to follow, up to 5.")
     limit = click.option("-n", "--limit", default=100, show_default=True, help="Number of references.")
-    options: tuple[Callable[[F], F], ...] = (name, folders_option, depth, limit, _compact_options, answers)
+    options: tuple[Callable[[F], F], ...] = (
+        name, folders_option, depth, limit, places_option, _compact_options, answers,
+    )  # fmt: skip
     for option in reversed(options):
         command = option(command)
     return command
@@ -441,6 +443,7 @@ def _follow(
     depth: int | None,
     limit: int | None,
     to: str | None = None,
+    places: Sequence[str] = (),
     **options: Any,
 ) -> Question:
     from cairn.cli.answer_text import print_references, print_trace
@@ -453,6 +456,7 @@ def _follow(
         "direction": direction,
         "to": None if to is None else _name_or_line(to, folders),
         "depth": depth,
+        "path": places_named(places, folders),
         "limit": limit,
     }
     is_trace = direction == "trace"

@@ -24,7 +24,7 @@ OMITTED = "…"
 """Stands between two excerpts of a file, before the name of the definition that the second is in."""
 MORE = "More on request"
 """The heading of named places."""
-PLACES_SHARE = 0.4
+PLACES_SHARE = 0.5
 """The maximum share of a budget for named places."""
 _NUMBERED = 5
 """Each line whose number is a multiple of this has its number."""

@@ -1,4 +1,4 @@
-"""Finds what a reader of many lines can do without: imports, long comments, and tests in the tested file."""
+"""Finds what a reader of many lines can do without: imports, long comments of definitions, and tests in the tested file."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ _LEAST_IMPORTS, _LEAST_COMMENT, _LEAST_TESTS = 4, 7, 10
 """The minimum number of lines of each that are folded."""
 _KEPT = 3
 """The number of lines of a comment that are kept. Most say in the first sentence what is below."""
+_OPENS_DOC = ("///", "//!", "/**", "##")
+"""What comments about a definition begin with. A plain comment may have the reason for the code below it."""
 _DOCSTRINGS = ('"""', "'''")
 _TESTS = frozenset({"test", "tests"})
 
@@ -65,7 +67,8 @@ def _comments(lines: Sequence[str]) -> Iterator[Fold]:
         if quote in _DOCSTRINGS and text.count(quote) == 1:
             start, closing = number, quote
         elif not is_comment(line):
-            yield from _comment(start, number)
+            if start == 0 or lines[start].strip().startswith(_OPENS_DOC):
+                yield from _comment(start, number)
             start = number + 1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from attrs import define, field, frozen
 
@@ -15,7 +16,7 @@ from cairn.engine.folders import Folder, path_inside, readers_with_unsaved
 from cairn.engine.related import indexed_page
 from cairn.engine.request import Request
 from cairn.engine.results import milliseconds
-from cairn.engine.scope import files_named
+from cairn.engine.scope import files_named, within
 from cairn.engine.trace import Trace, Tracer
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
@@ -29,6 +30,7 @@ from cairn.text.nearest import near
 from cairn.text.unicode import utf16_length
 from cairn.text.verbatim import lines_of
 from cairn.workspace.collections import FileKind, file_kind
+from cairn.workspace.ignore_patterns import Selection
 
 _PLACE = re.compile(r"(?P<path>.+?)(?::|#L)(?P<line>[0-9]{1,9})(?::(?P<column>[0-9]{1,9}))?", re.DOTALL)
 _COMMENT = re.compile(r"\s(?:#|//)\s.*")
@@ -36,6 +38,8 @@ _HEAD = 12
 """The maximum number of lines of a definition's head in a trace."""
 _LONGEST_LINE = 400
 """The maximum number of characters shown of a line. Only generated code has longer lines."""
+_MOST_FILTERED = 1_001
+"""How many references are read to filter them by path."""
 _NEAR_NAMES = 3
 _MOST_STARTS = 5
 """The maximum number of definitions from which a trace is tried."""
@@ -84,7 +88,7 @@ def references(request: Request, params: protocol.ReferencesParams) -> protocol.
         definitions, found, complete, ways = _traced(definitions, ends, params)
         message = message or ways
     else:
-        walk = _Walk(request, params)
+        walk = _Walk(request, params, every)
         walk.start(definitions)
         found, complete = walk.found, walk.complete
     walked = time.perf_counter()
@@ -201,12 +205,13 @@ def _unread_definition(request: Request, every: Sequence[_Searched], name: str) 
 # --- the references, level by level --------------------------------------------------------------------
 
 
-@define
+@define(slots=False)
 class _Walk:
     """A breadth-first walk, so that the limit drops the farthest references. It visits a function once."""
 
     request: Request
     params: protocol.ReferencesParams
+    searched: Sequence[_Searched] = ()
     found: list[_Found] = field(factory=list)
     complete: bool = True
     _followed: set[tuple[_Searched, str, int]] = field(factory=set)
@@ -247,6 +252,8 @@ class _Walk:
     def _edges(self, searched: _Searched, places: Sequence[Place]) -> list[Edge]:
         """Return the edges of `places`, at most one more than the limit allows, which shows an excess."""
         limit = self.params.limit - len(self.found) + 1
+        if self.params.path:
+            limit = _MOST_FILTERED
         found: list[Edges]
         if self.params.direction is ReferenceDirection.CALLEES:
             found = [searched.graph.callees(place, limit) for place in places]
@@ -259,7 +266,16 @@ class _Walk:
             }[self.params.direction]
             found = [find(places, limit)]
         self.complete &= all(edges.complete for edges in found)
-        return [edge for edges in found for edge in edges.found]
+        every = [edge for edges in found for edge in edges.found]
+        selection = self._selections.get(searched)
+        return every if selection is None else [edge for edge in every if selection.names(edge.path)]
+
+    @cached_property
+    def _selections(self) -> dict[_Searched, Selection]:
+        """The files that `path` selects, by folder, without folders of which it selects all."""
+        wanted = within(self.params.path, self.request.folders)
+        patterns = {each: wanted.paths_in(str(each.folder.root)) for each in self.searched}
+        return {each: Selection(of_folder) for each, of_folder in patterns.items() if of_folder is not None}
 
     def _add(self, edges: Sequence[tuple[_Searched, Edge]], depth: int, parent: int | None) -> None:
         room = self.params.limit - len(self.found)

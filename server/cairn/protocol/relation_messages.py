@@ -11,6 +11,7 @@ from cairn.errors import InvalidRequestError
 from cairn.protocol.search_messages import (
     AROUND,
     LIMIT,
+    PLACES,
     AnsweredIn,
     IndexState,
     Position,
@@ -63,6 +64,10 @@ class ReferencesParams:
     """How many references to return at most; those of the first level come first, and in a trace those of
     long functions. With 0, only the definitions are returned."""
 
+    path: tuple[str, ...] = field(default=(), metadata=PLACES)
+    """Folders, files or globs that the references are in, as in the filter of `cairn/search`. A trace has no
+    such filter."""
+
     def __attrs_post_init__(self) -> None:
         if self.symbol is not None:
             if self.text_document is not None or self.position is not None:
@@ -79,6 +84,8 @@ class ReferencesParams:
         is_trace = self.direction is ReferenceDirection.TRACE
         if self.to is not None and not is_trace:
             raise InvalidRequestError("to", "is the end of a trace; leave it out, or give direction trace")
+        if self.path and is_trace:
+            raise InvalidRequestError("path", "a trace goes where the calls go; leave it out")
         if (self.depth or 1) > _DEEPEST and not is_trace:
             raise InvalidRequestError("depth", f"expected 1 to {_DEEPEST}, got {self.depth}")
 
