@@ -280,7 +280,7 @@ HASH = "0" * 32
         (protocol.SearchParams, {"query": "x", "limt": 1}, False),
         (protocol.SearchParams, {"query": "x", "limit": 1, "context": 10, "alpha": 1}, True),
         (protocol.SearchParams, {"query": "x", "limit": 0}, False),
-        (protocol.SearchParams, {"query": "x", "limit": 201}, False),
+        (protocol.SearchParams, {"query": "x", "exact": True, "limit": 10_001}, False),
         (protocol.SearchParams, {"query": "x", "context": 11}, False),
         (protocol.SearchParams, {"query": "x", "alpha": 1.5}, False),
         (protocol.SearchParams, {"query": "x", "filter": {"type": "code", "path": ["a"]}}, True),

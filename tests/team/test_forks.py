@@ -66,6 +66,7 @@ FORKS = {"hidden": "harbour", "vault": "vault"}
 NUMBERS, PATHS = list(range(-2, 80)), sorted(TOWN)
 ARGUMENTS: Mapping[str, list[Any]] = {
     "containing": [Literal("ship"), 5, ChunkFilter(), 1e4, []],
+    "proposed": [[Literal("ship")], ChunkFilter()],
     "stems_starting": ["s", 1e4],
     "word_counts": [["ship", "rope", "vault"], 99],
     "postings": [{"ship": 0, "rope": 0, "return rope": 0}],

@@ -1,4 +1,4 @@
-"""Finds what a reader of many lines can do without: imports, long comments of definitions, and tests in the tested file."""
+"""Finds what a reader of many lines can do without: imports, long comments on definitions, and tests."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _comments(lines: Sequence[str]) -> Iterator[Fold]:
         if quote in _DOCSTRINGS and text.count(quote) == 1:
             start, closing = number, quote
         elif not is_comment(line):
-            if start == 0 or lines[start].strip().startswith(_OPENS_DOC):
+            if start < number and (start == 0 or lines[start].strip().startswith(_OPENS_DOC)):
                 yield from _comment(start, number)
             start = number + 1
 
