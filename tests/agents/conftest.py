@@ -19,7 +19,14 @@ from functools import lru_cache
 @lru_cache
 def flood_gate(level):
     return level > 3
+
+
+def close_gate(gate):
+    gate.close()
+    return gate
 """
+LOCK = "def close_gate(lock):\n    return lock\n"
+GATE_TESTS = "def close_gate(gate):\n    gate.open()\n    gate.close()\n    return gate\n"
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +57,8 @@ def ask(engine: Engine) -> Ask:
 def own_engine(workspace: Path, bare_data_dir: Path) -> Iterator[Engine]:
     """An engine that has indexed the workspace, and does not index later changes."""
     (workspace / "src/harbour/gates.py").write_text(GATES)
+    (workspace / "src/harbour/locks.py").write_text(LOCK)
+    (workspace / "tests/test_gates.py").write_text(GATE_TESTS)
     made = indexed(workspace)
     for each in made.folders:
         each.indexer.stop()

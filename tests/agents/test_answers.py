@@ -68,7 +68,7 @@ def test_discover_quotes_lines_below_the_path_of_their_file(ask: Ask, folder: Pa
 
 
 def test_discover_names_further_places_that_read_takes(ask: Ask) -> None:
-    text = ask("discover", query=QUESTION, max_tokens=260)
+    text = ask("discover", query=QUESTION, max_tokens=300)
     _, _, below = text.partition(f"\n{MORE_PLACES}:\n")
     path = ""
     names = []
@@ -78,11 +78,11 @@ def test_discover_names_further_places_that_read_takes(ask: Ask) -> None:
             assert place[2].rpartition(".")[2] in ask("read", path=f"{path}:{place[1]}")
         elif not line.startswith("more:"):
             path = line
-    assert "Berth" in names, "the lines above use it"
+    assert "Berth.moor_ship" in names, "the lines above call it"
 
 
 def test_discover_continues_with_new_lines(ask: Ask) -> None:
-    texts = pages(ask, "discover", 3, query="how is a ship loaded and moored", max_tokens=300)
+    texts = pages(ask, "discover", 3, query="how is a ship loaded and moored", max_tokens=400)
     seen = [(path, number) for text in texts for path, number, _ in quoted_lines(text)]
     assert len(seen) > 20
     assert len(seen) == len(set(seen))

@@ -74,7 +74,7 @@ def test_each_file_and_definition_is_named_once(ask: Ask) -> None:
 
 
 def test_lines_in_another_case_are_counted(ask: Ask) -> None:
-    assert "1 more in another case." in ask("berths of the port")
+    assert "1 more in another case; ignore case to list them." in ask("berths of the port")
 
 
 def test_a_missing_text_is_denied(ask: Ask) -> None:

@@ -149,6 +149,17 @@ def test_a_definition_comes_with_its_comment_and_decorators(own_engine: Engine, 
     ]
 
 
+def test_a_name_means_its_longest_definition_outside_of_tests_or_one_in_a_file_that_was_shown(
+    own_engine: Engine, workspace: Path
+) -> None:
+    assert f"{MARK}src/harbour/gates.py:10-12 of" in asking(own_engine)("read", path="close_gate")
+    ask = asking(own_engine, ShownLines())
+    ask("read", path="src/harbour/locks.py:1-2")
+    text = ask("read", path="close_gate", again=True)
+    assert f"{MARK}src/harbour/locks.py:1-2 of" in text
+    assert "also defined at src/harbour/gates.py:10-12, tests/test_gates.py:1-4" in text
+
+
 def test_lines_inside_a_function_say_whose_they_are(ask: Ask) -> None:
     assert ask("read", path=f"{BERTHS}:13-14").startswith(
         f"{MARK}{BERTHS}:13-14 of 15 lines, in Berth.moor_ship (method, 11-15)\n13:"

@@ -37,7 +37,7 @@ def test_lines_are_printed_below_file_and_definition(capsys: pytest.CaptureFixtu
     print_occurrences(answer(FOUND))
     assert capsys.readouterr().out.splitlines() == [
         "5 lines in 2 files hold it, complete (of 40 files; not searched: 2 × binary file type).",
-        "1 more in another case.",
+        "1 more in another case; ignore case to list them.",
         "",
         "src/berths.py",
         "  Berth.moor",

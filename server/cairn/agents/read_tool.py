@@ -440,11 +440,13 @@ def _found(call: ToolCall, arguments: ReadArguments, given: str) -> _Found:
 
 def _defined(call: ToolCall, arguments: ReadArguments, definitions: Sequence[protocol.SymbolPlace]) -> _Found:
     """Return the first of a name's definitions, with its decorators and comment, and name the others."""
-    # A name in tests, or a short one that only calls another, is seldom meant.
+    session = call.shown_before(again=False)
+    # A name in tests, in a file that was not shown, or of few lines that only call another, is seldom meant.
     first, *others = sorted(
         definitions,
         key=lambda each: (
             file_kind(each.path) in (FileKind.TESTS, FileKind.EXAMPLES),
+            not session.has(each.folder, each.path),
             each.range.start.line - each.range.end.line,
         ),
     )

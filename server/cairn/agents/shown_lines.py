@@ -64,6 +64,10 @@ class ShownLines:
         while len(self._files) > _MOST_FILES:
             del self._files[next(iter(self._files))]
 
+    def has(self, folder: str, path: str) -> bool:
+        """Return whether any line of the file was shown."""
+        return (folder, path) in self._files
+
     def runs(self, folder: str, path: str, first: int, lines: Sequence[str]) -> list[Run]:
         """Divide the lines into those that are new and those that were shown. Short runs of the latter count
         as new."""

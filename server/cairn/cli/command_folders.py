@@ -146,7 +146,7 @@ places_option = click.option(
     metavar="PATH",
     multiple=True,
     shell_complete=paths_in_folders,
-    help="Only in this folder or file, or in what matches this glob; several times for any of several.",
+    help="Only in this folder, file or glob, or not in what matches !GLOB; several times for any of several.",
 )
 no_wait_option = click.option(
     "--no-wait", is_flag=True, help="Answer as soon as keywords are indexed, without waiting for vectors."
