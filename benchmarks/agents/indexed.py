@@ -19,7 +19,7 @@ _MORE = re.compile(r"^more: cursor=(?P<cursor>\S+)", re.MULTILINE)
 _PLACE = re.compile(r"^(?:=== )?(?P<path>[^\s:]+):(?P<first>\d+)(?:-(?P<last>\d+))?(?=\s|$)")
 _FURTHER = re.compile(r"(?:^also |, )(?P<first>\d+)(?:-(?P<last>\d+))?(?=\s|,|$)")
 _GOES_ON = re.compile(r"^more: path=(?P<place>\S+:\d+-\d+)", re.MULTILINE)
-_NUMBERED = re.compile(r"^\s*\d+[:\t]", re.MULTILINE)
+_NUMBERED = re.compile(r"^\s*\d+[:\t ]", re.MULTILINE)
 
 _CALLERS = re.compile(
     r"\b(?:who|what|which|where)\b.*\b(?:calls?|called|callers?|uses?|used|invokes?)\b", re.IGNORECASE

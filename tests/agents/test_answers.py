@@ -323,3 +323,22 @@ def test_settings_limit_answers_of_calls_without_a_budget(folder: Path, engine: 
         assert len(asking(limited)("search", query="ship")) <= 450
     finally:
         limited.stop()
+
+
+@pytest.mark.parametrize("tool", ["search", "discover"])
+def test_paths_that_do_not_exist_are_left_out_with_a_note(ask: Ask, tool: str) -> None:
+    text = ask(tool, query=QUESTION, path=["src/harbour", "src/harbor", "!src/harbour/schedule.py"])
+    assert text.startswith("Left out: there is no 'src/harbor' in the workspace; did you mean")
+    assert "src/harbour/berths.py" in text
+    assert not re.search(r"^(=== )?src/harbour/schedule.py", text.partition(MORE_PLACES)[0], re.MULTILINE)
+    with pytest.raises(InvalidRequestError, match="there is no 'src/harbor'"):
+        ask(tool, query=QUESTION, path=["src/harbor", "!src/harbour/schedule.py"])
+    with pytest.raises(InvalidRequestError, match="only leaves out"):
+        ask(tool, query=QUESTION, path="!src/harbour/schedule.py")
+
+
+def test_references_can_be_those_of_some_paths(ask: Ask) -> None:
+    assert "tests/test_berths.py" in ask("references", symbol="Berth.moor_ship")
+    text = ask("references", symbol="Berth.moor_ship", path="src")
+    assert "src/harbour/schedule.py:11" in text
+    assert "tests/test_berths.py" not in text

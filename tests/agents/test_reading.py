@@ -214,3 +214,9 @@ def test_discovery_goes_on_where_the_session_stopped(engine: Engine) -> None:
         seen += re.findall(r"def (step_\d+)\(ship\)", text)
     assert len(seen) > 10
     assert len(seen) == len(set(seen))
+
+
+def test_a_session_lasts_across_folders(engine: Engine, own_engine: Engine) -> None:
+    session, question = ShownLines(), "how is a ship moored"
+    asking(engine, session)("discover", query=question)
+    assert "def moor" in asking(own_engine, session)("discover", query=question)

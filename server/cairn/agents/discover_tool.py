@@ -23,6 +23,7 @@ from cairn.agents.tool_call import (
     steps_of,
 )
 from cairn.discovery.layout import MORE, PLACES_SHARE, by_file, file_text, places_text
+from cairn.protocol.discovery_messages import MAX_SHOWN
 from cairn.protocol.search_messages import PLACES
 from cairn.schema.bounds import NOT_BLANK, at_most, within
 from cairn.settings.discovery import FormatStyle, PromptRenderConfig
@@ -164,8 +165,12 @@ def _shown_before(call: ToolCall, arguments: DiscoverArguments, steps: Steps) ->
     The engine has cached these unless the index changed."""
     if call.session is not None:
         session = call.shown_before(again=arguments.again and not steps)
-        uris = {folder.uri: folder for folder in call.asked.folders}
-        return list(session.still_there(lambda uri, path: uris[uri].uri_of(path), call.asked.lines_now))
+        folders = {folder.uri: folder for folder in call.asked.folders}
+
+        def uri_of(folder: str, path: str) -> str | None:
+            return folders[folder].uri_of(path) if folder in folders else None
+
+        return list(session.still_there(uri_of, call.asked.lines_now))[-MAX_SHOWN:]
     shown: list[protocol.ShownPlace] = []
     for tokens, count in steps:
         answer: protocol.DiscoverAnswer = call.request("discover", arguments.params(tokens, shown))

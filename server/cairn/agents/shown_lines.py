@@ -56,11 +56,11 @@ class ShownLines:
 
     def add(self, folder: str, path: str, first: int, lines: Sequence[str]) -> None:
         """Note that an answer shows these lines, of which `first` is the 1-based number of the first."""
-        known = self._files.pop((folder, path), {})
-        known.update(
-            (number, _checksum(line)) for number, line in enumerate(lines, first) if len(line) < _LONGEST_LINE
-        )
-        self._files[folder, path] = known
+        new = {
+            number: _checksum(line) for number, line in enumerate(lines, first) if len(line) < _LONGEST_LINE
+        }
+        # Another thread may be reading the former mapping.
+        self._files[folder, path] = {**self._files.pop((folder, path), {}), **new}
         while len(self._files) > _MOST_FILES:
             del self._files[next(iter(self._files))]
 
@@ -82,12 +82,14 @@ class ShownLines:
         return found
 
     def still_there(
-        self, uri_of: Callable[[str, str], str], lines_now: Callable[[str], Sequence[str] | None]
+        self, uri_of: Callable[[str, str], str | None], lines_now: Callable[[str], Sequence[str] | None]
     ) -> Iterator[protocol.ShownPlace]:
         """Yield the shown lines that stand unchanged in their files. `uri_of` returns a file's URI by its
-        folder and path, and `lines_now` its current lines."""
+        folder and path, None if the folder is not open, and `lines_now` its current lines."""
         for (folder, path), known in list(self._files.items()):
             uri = uri_of(folder, path)
+            if uri is None:
+                continue
             lines = lines_now(uri) or ()
             there = (
                 number - 1

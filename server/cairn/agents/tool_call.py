@@ -223,18 +223,18 @@ class ToolCall:
     def places(self, given: Sequence[str]) -> tuple[tuple[str, ...], str]:
         """Return those of the paths and globs that exist, and a note on the others.
 
-        Raise InvalidRequestError if none exists.
+        Raise InvalidRequestError if none exists, and for a wrong glob that leaves out.
         """
-        there, problems = list[str](), list[InvalidRequestError]()
+        problems: dict[str, str] = {}
         for each in given:
             try:
-                within([each], self.asked.folders)
-                there.append(each)
+                within([each], self.asked.folders) if not each.startswith("!") else None
             except InvalidRequestError as problem:
-                problems.append(problem)
-        if problems and not any(not each.startswith("!") for each in there):
-            raise problems[0]
-        return tuple(there), " ".join(f"Left out: {str(each).partition(': ')[2]}." for each in problems)
+                problems[each] = str(problem).partition(": ")[2]
+        there = tuple(each for each in given if each not in problems)
+        # If nothing is left, this raises the error of the first path.
+        within(there if any(not each.startswith("!") for each in there) else given, self.asked.folders)
+        return there, " ".join(f"Left out: {problem}." for problem in problems.values())
 
 
 # --- arguments -----------------------------------------------------------------------------------------
