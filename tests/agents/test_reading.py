@@ -149,7 +149,7 @@ def test_a_definition_comes_with_its_comment_and_decorators(own_engine: Engine, 
     ]
 
 
-def test_a_name_means_its_longest_definition_outside_of_tests_or_one_in_a_file_that_was_shown(
+def test_a_name_means_its_longest_definition_or_one_in_a_shown_file(
     own_engine: Engine, workspace: Path
 ) -> None:
     assert f"{MARK}src/harbour/gates.py:10-12 of" in asking(own_engine)("read", path="close_gate")
