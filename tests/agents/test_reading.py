@@ -220,3 +220,10 @@ def test_a_session_lasts_across_folders(engine: Engine, own_engine: Engine) -> N
     session, question = ShownLines(), "how is a ship moored"
     asking(engine, session)("discover", query=question)
     assert "def moor" in asking(own_engine, session)("discover", query=question)
+
+
+def test_many_places_keep_a_small_budget(ask: Ask, engine: Engine) -> None:
+    places = [f"{LOADING}:{number}-{number + 2}" for number in range(1, 120, 3)]
+    text = ask("read", path=places, max_tokens=200)
+    assert engine.request().host.model.count_tokens(text) <= 200
+    assert text.endswith("36 more places did not fit.")
