@@ -217,7 +217,8 @@ def _found(call: ToolCall, arguments: ReadArguments, given: str) -> Found:
     answer: protocol.ReferencesAnswer = call.request("references", params)
     if answer.definitions:
         return _defined(call, arguments, answer.definitions)
-    if "/" in given or not answer.message.endswith("?"):
+    is_path = "/" in given or ("." in given and not answer.message.endswith("?"))
+    if is_path or not answer.message:
         raise refused or InvalidRequestError("path", answer.message)
     raise InvalidRequestError("path", f"there is no such file. {answer.message}")
 

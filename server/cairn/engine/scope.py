@@ -252,7 +252,8 @@ def _listed(places: Sequence[Place]) -> str:
         if has_below(folder.reader, above):
             break
     every = {name for each, _ in places for name in names_in(each.reader, above)}
-    names = [name.removesuffix("/") for name in sorted(every) if name.endswith("/")] or sorted(every)
+    folders = [name.removesuffix("/") for name in sorted(every) if name.endswith("/") and name[0] != "."]
+    names = folders or sorted(every)
     if not names:
         return ""
     return f"; {f'in {above!r}' if above else 'at its top'} are {listed(names, _MOST_LISTED)}"
