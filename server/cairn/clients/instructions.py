@@ -28,22 +28,25 @@ PARAGRAPH = """\
 
 Use Cairn where you would guess at words or read many files: "how does X work", "where is X decided", "what \
 has to change for
-X", a pasted error or issue, and who calls or implements something. It answers with the lines of files that \
-fit, cited.
-Use grep (or `rg`) where you know the exact text and want every place of it, in files that Cairn leaves out \
-as well
-(generated ones, lock files, binaries), or for a plain list of files.
+X", a pasted error or issue, and who calls or implements something. Ask one `discover` with the whole \
+question, choose from the
+places that it names, and read all of them in one call. Use grep (or `rg`) for files that Cairn leaves out \
+(generated ones, lock
+files, binaries), or for a plain list of files.
 
 | to find | tool (MCP server `cairn`) | command |
 |---|---|---|
+| the lines that answer a question, and more places | `discover` | `cairn discover "…"` |
+| lines of files, outlines, definitions by their names | `read` | `cairn page FILE:10-40 FILE NAME` |
 | the places that fit a description, or a name | `search` | `cairn search "…"` |
-| the lines that answer a question | `discover` | `cairn discover "…"` |
+| every line that holds a text | `search` with `exact` | `cairn search --exact "…"` |
 | who calls, uses, implements or tests something | `references` | `cairn callers NAME` |
-| lines of a file, or a definition by its name | `read` | `cairn page FILE:10-40`, `cairn page NAME` |
+| what happens when a function runs, in order | `references`, `trace` | `cairn trace NAME` |
 
-Commands take `--max-tokens`, and `--cursor` for what a line `more:` promises. Where an answer says that \
-the index is incomplete, ask again in
-some seconds; it needs no help."""
+Commands take `--max-tokens`, `--cursor` for what a line `more:` promises, and `--session NAME`, which does \
+not print lines a
+second time. Where an answer says that the index is incomplete, ask again in some seconds; it needs no \
+help."""
 
 _SECTION = re.compile(rf"{re.escape(BEGIN[:11])}.*?{re.escape(END)}", re.DOTALL)
 """Matches the start of the first marker, of which another version may have worded the rest differently."""
