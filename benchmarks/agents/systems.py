@@ -94,11 +94,16 @@ class Tools:
     def steps(self, loop: Loop, question: FactQuestion) -> Iterator[Step]:
         """Return the steps of a loop for a question."""
         if isinstance(loop, CairnLoop):
-            assert self.cairn is not None
-            return loop.steps(self.cairn, question.text)
+            return self._cairn_steps(loop, question)
         if isinstance(loop, SembleLoop):
             return loop.steps(self.semble[loop.content], self.tree, question.text)
         return loop.steps(self.tree, question.text)
+
+    def _cairn_steps(self, loop: CairnLoop, question: FactQuestion) -> Iterator[Step]:
+        """Return the steps in a connection of their own, since no connection is shown lines twice."""
+        assert self.cairn is not None
+        with self.cairn.connected_again() as server:
+            yield from loop.steps(server, question.text)
 
     def definitions(self, loop: Loop) -> float:
         """Return the tokens of the definitions of the tools that a loop uses."""

@@ -83,6 +83,7 @@ def test_discover_names_further_places_that_read_takes(ask: Ask) -> None:
 
 def test_discover_continues_with_new_lines(ask: Ask) -> None:
     texts = pages(ask, "discover", 3, query="how is a ship loaded and moored", max_tokens=400)
+    assert len(texts) == 3
     seen = [(path, number) for text in texts for path, number, _ in quoted_lines(text)]
     assert len(seen) > 20
     assert len(seen) == len(set(seen))

@@ -22,7 +22,7 @@ from cairn.agents.tool_call import (
     require_none,
     steps_of,
 )
-from cairn.discovery.layout import MORE, PLACES_SHARE, by_file, file_text, places_text
+from cairn.discovery.layout import MORE, by_file, file_text, places_text, tokens_for_places
 from cairn.protocol.discovery_messages import MAX_SHOWN
 from cairn.protocol.search_messages import PLACES
 from cairn.schema.bounds import NOT_BLANK, at_most, within
@@ -41,7 +41,7 @@ _FRAME = 60
 _FOOT = 30
 """The number of tokens of the last line, which contains the cursor."""
 _FULL = 0.8
-"""If an answer fills this share of its budget, it counts as full, and more may be found."""
+"""If excerpts fill this share of their budget, they count as full, and more may be found."""
 _MOST_REPEATED = 8
 """The maximum number of places of earlier answers that an answer names."""
 _SECTIONS_SHARE = 0.4
@@ -197,8 +197,8 @@ def _repeated(call: ToolCall, repeated: Sequence[protocol.ShownPlace], paths: Pa
 def _further(places: Sequence[protocol.NamedPlace], paths: Paths, budget: Budget) -> list[str]:
     """Return the places below a heading, by file."""
     texts = places_text(places, lambda each: paths.shown(each.folder, each.path))
-    share = PLACES_SHARE * budget.tokens
-    count = largest_fitting(len(texts), lambda count: budget.count("\n".join(texts[:count])) <= share)
+    most = tokens_for_places(budget.tokens)
+    count = largest_fitting(len(texts), lambda count: budget.count("\n".join(texts[:count])) <= most)
     return [f"{MORE}:\n{texts[0]}", *texts[1:count]] if count else []
 
 

@@ -24,8 +24,10 @@ OMITTED = "…"
 """Stands between two excerpts of a file, before the name of the definition that the second is in."""
 MORE = "More on request"
 """The heading of named places."""
-PLACES_SHARE = 0.5
+_PLACES_SHARE = 0.5
 """The maximum share of a budget for named places."""
+_MOST_FOR_PLACES = 800
+"""The maximum number of tokens for named places: about 55 places."""
 _NUMBERED = 5
 """Each line whose number is a multiple of this has its number."""
 _LEAST_WIDTH = 4
@@ -74,6 +76,11 @@ def file_data(excerpts: Sequence[Excerpt], config: PromptRenderConfig) -> dict[s
         "language": excerpts[0].language,
         "excerpts": [_data(excerpt, config) for excerpt in excerpts],
     }
+
+
+def tokens_for_places(tokens: int) -> int:
+    """Return how many of a budget's tokens are for named places."""
+    return min(int(_PLACES_SHARE * tokens), _MOST_FOR_PLACES)
 
 
 def places_text(places: Sequence[NamedPlace], path: PathOf = path_of) -> list[str]:

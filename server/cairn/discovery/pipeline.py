@@ -14,7 +14,7 @@ from cairn.discovery.compression import compress_evidence
 from cairn.discovery.excerpts import LinesNow, Quoter, verified
 from cairn.discovery.further_places import PlaceNamer
 from cairn.discovery.indexed_searcher import IndexedSearcher, merge
-from cairn.discovery.layout import PLACES_SHARE
+from cairn.discovery.layout import tokens_for_places
 from cairn.discovery.preparation import (
     QueryTerms,
     content_words,
@@ -44,8 +44,6 @@ from cairn.settings.discovery import DiscoveryConfig
 NO_PLAN = AnswerPlan((), 0, ())
 _NEAREST_SHARE = 0.25
 """The share of the prompt's budget for the nearest excerpts if nothing matches, in case that is wrong."""
-MOST_FOR_PLACES = 800
-"""The maximum number of tokens for named places: about 55 places."""
 _LEAST_COVERAGE = 0.5
 """The minimum share of the question that such excerpts must cover."""
 CHANGED = "What was found has changed since it was indexed. Shall I look again?"
@@ -127,7 +125,7 @@ class Discovery:
             evidence = self._evidence()
             self.bullets = tuple(verified(evidence, self.lines_now) if self.lines_now else evidence)
             budget = self._evidence_budget()
-            for_places = min(int(PLACES_SHARE * budget), MOST_FOR_PLACES)
+            for_places = tokens_for_places(budget)
             self._quote(budget - for_places)
             self.elsewhere = tuple(self._elsewhere(for_places))
             if evidence and self.verdict and not (self.bullets or self.excerpts or self.repeated):
