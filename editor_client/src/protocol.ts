@@ -784,6 +784,8 @@ export interface DiscoverAnswer {
   readonly elsewhere: readonly NamedPlace[];
   /** Those of the request's `shown` lines that the excerpts would contain otherwise, the best first. */
   readonly repeated: readonly ShownPlace[];
+  /** Whether further excerpts did not fit. A request with the present ones as `shown` gets them. */
+  readonly hasMore: boolean;
   readonly retrieval: AnsweredIn;
 }
 

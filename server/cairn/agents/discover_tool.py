@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from cairn import protocol
-from cairn.agents.index_state import NO_MATCH, lacking, verdict_text
+from cairn.agents.index_state import lacking, verdict_text
 from cairn.agents.place_text import Paths, lines_text, numbers_text
 from cairn.agents.tool_call import (
     LEAST_TOKENS,
@@ -40,8 +40,6 @@ _FRAME = 60
 """The number of tokens of the prompt's fixed text, which an answer leaves out."""
 _FOOT = 30
 """The number of tokens of the last line, which contains the cursor."""
-_FULL = 0.8
-"""If excerpts fill this share of their budget, they count as full, and more may be found."""
 _MOST_REPEATED = 8
 """The maximum number of places of earlier answers that an answer names."""
 _SECTIONS_SHARE = 0.4
@@ -137,13 +135,12 @@ def discover(call: ToolCall, arguments: DiscoverArguments) -> str:
         head = "Nothing further is found."
     leading = [] if steps else _leading(answer, paths, budget)
     below = lacking(call.asked, answer.retrieval, answer.index)
-    taken = budget.count("\n".join([*leading, *texts]))
-    may_have_more = answer.verdict.action != NO_MATCH and bool(items) and taken > _FULL * budget.tokens
     repeated = _repeated(call, answer.repeated, paths)
+    has_more = answer.has_more and answer.verdict.action != NO_MATCH
 
     def foot(count: int) -> str:
         fitting = max(0, min(len(texts), count - len(leading)))
-        if fitting == len(texts) and not may_have_more:
+        if fitting == len(texts) and not has_more:
             return joined(repeated, below)
         after = (*steps, (tokens, sum(map(len, files[:fitting]))))
         more = call.more(after, *question) if count else ""

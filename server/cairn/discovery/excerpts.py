@@ -156,6 +156,8 @@ class Quoter:
     """The numbers of the lines that the reader has already, counted from 0, by URI. No excerpt has them."""
     repeated: list[ShownPlace] = field(factory=list, init=False)
     """The passages that were left out because the reader has all their lines, best first."""
+    has_more: bool = field(default=False, init=False)
+    """Whether a passage did not fit into the budget."""
     _files: dict[str, _File | None] = field(factory=dict, init=False)
     _order: list[_File] = field(factory=list, init=False)
     _shown: set[str] = field(factory=set, init=False)
@@ -166,7 +168,10 @@ class Quoter:
         used, best = 0, 0.0
         for passage in passages:
             best = best or passage.score
-            if passage.score <= max(0.0, _LEAST_SHARE * best) or budget - used <= _SPARE_SHARE * budget:
+            if passage.score <= max(0.0, _LEAST_SHARE * best):
+                break
+            if budget - used <= _SPARE_SHARE * budget:
+                self.has_more = True
                 break
             used += self._add(passage, budget - used)
         return [
@@ -207,6 +212,7 @@ class Quoter:
         merged.cost = alone - file.head_cost + _SEPARATOR_TOKENS
         added = merged.cost - sum(each.cost for each in near) + file.head_cost * (not file.quoted)
         if added > left:
+            self.has_more = True
             return 0
         if not file.quoted:
             self._order.append(file)

@@ -88,6 +88,8 @@ class Discovery:
     elsewhere: tuple[NamedPlace, ...] = field(init=False, default=())
     repeated: tuple[ShownPlace, ...] = field(init=False, default=())
     """The passages that were left out because the reader has them, best first."""
+    has_more: bool = field(init=False, default=False)
+    """Whether further excerpts did not fit into the prompt."""
     plan: AnswerPlan = field(init=False, default=NO_PLAN)
     prompt: str = field(init=False, default="")
     _started: float = field(init=False, factory=time.perf_counter)
@@ -210,7 +212,7 @@ class Discovery:
             self.folders, outlines, self.lines_now, self.count_tokens, self.config.render, self.known
         )
         self.excerpts = tuple(quoter.quote(self.searcher.passages(), budget))
-        self.repeated = tuple(quoter.repeated)
+        self.repeated, self.has_more = tuple(quoter.repeated), quoter.has_more
 
     def _elsewhere(self, budget: int) -> list[NamedPlace]:
         if self.lines_now is None or not (self.excerpts or self.repeated):

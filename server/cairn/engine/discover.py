@@ -85,6 +85,7 @@ def discover(request: Request, params: protocol.DiscoverParams) -> Attempt[proto
         excerpts=_rounded(stages.excerpts),
         elsewhere=stages.elsewhere,
         repeated=stages.repeated,
+        has_more=stages.has_more,
     )
     if discovery.searcher.whole:
         request.keep(key, answer, _characters(params, answer))

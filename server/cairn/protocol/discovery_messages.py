@@ -264,6 +264,8 @@ class DiscoverAnswer:
     """Further places, which the prompt names after the excerpts, by file."""
     repeated: tuple[ShownPlace, ...] = ()
     """Those of the request's `shown` lines that the excerpts would contain otherwise, the best first."""
+    has_more: bool = False
+    """Whether further excerpts did not fit. A request with the present ones as `shown` gets them."""
     retrieval: AnsweredIn = field(factory=AnsweredIn)
 
 
