@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from cairn import protocol
-from cairn.agents.index_state import lacking, verdict_text
+from cairn.agents.index_state import NO_MATCH, lacking, verdict_text
 from cairn.agents.place_text import Paths, lines_text, numbers_text
 from cairn.agents.tool_call import (
     LEAST_TOKENS,
