@@ -143,17 +143,22 @@ class _Head:
 # --- results and excerpts --------------------------------------------------------------------------
 
 _RESULT = re.compile(r"(?P<path>\S.*?):(?P<lines>\d+(?:-\d+)?)(?:  (?P<name>.+?))?(?: — (?P<why>.+))?")
-_NUMBERED = re.compile(r"(\d+):(.*)")
+_NUMBERED = re.compile(r" {0,3}(\d+)(?: (.*))?")
+_UNNUMBERED = " " * 5
 _RANKED = re.compile(r" *\d+  (?P<path>.+?):(?P<lines>\d+(?:-\d+)?)  \d\.\d\d \w+")
 _FURTHER = re.compile(r" {4}:(?P<lines>\d+(?:-\d+)?)(?:  (?P<name>.+))?")
 _SHOWN = re.compile(r" {4,}(\d+)  (.*)")
 
 
 def compact_results(text: str, _: str) -> Facts:
-    found, path, results = Facts(), "", 0
-    for line in text.split("\n"):
+    found, path, results, number = Facts(), "", 0, 0
+    for line in text.rstrip("\n").split("\n"):
         if match := _NUMBERED.fullmatch(line):
-            found.lines.add((path, int(match[1]), match[2]))
+            number = int(match[1])
+            found.lines.add((path, number, match[2] or ""))
+        elif not line or line.startswith(_UNNUMBERED):
+            number += 1
+            found.lines.add((path, number, line.removeprefix(_UNNUMBERED)))
         elif line.startswith("also "):
             for each in re.split(r", (?=\d+(?:-\d+)?(?: |,|$))", line.removeprefix("also ")):
                 lines, _, name = each.partition(" ")

@@ -173,3 +173,8 @@ def test_head_below_its_comment_is_shown_in_one_part_with_it() -> None:
     assert "9:def moor_ship():" in text
     assert "…" not in text
     assert len(text) == len(set(text)) == 8
+
+
+def test_blank_lines_count_in_the_numbers() -> None:
+    text = result(snippet="a = 1\n\n\nb = 2\n\nc = 3\n", range=whole_lines(11, 17)).written(9)
+    assert text.split("\n")[1:] == ["  12 a = 1", "", "", "  15 b = 2", "", "     c = 3"]

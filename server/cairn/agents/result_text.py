@@ -182,10 +182,9 @@ class ResultText:
         for each in self.further if of_further else ():
             body.append(f"also {each.head}")
             body += self._written(each.text.parts(of_further), before)
-        named = ", ".join(each.head for each in self.further)
-        return "\n".join(
-            filter(None, [self.head, *body, f"also {named}" if named and not of_further else ""])
-        )
+        if self.further and not of_further:
+            body.append(f"also {', '.join(each.head for each in self.further)}")
+        return "\n".join([self.head, *body])
 
     def shown_parts(self, most: int, of_further: int = 0) -> list[Part]:
         """Return the lines that `written` shows."""
