@@ -11,16 +11,13 @@ from typing import Any
 
 import mcp_types as types
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 _SHOWN = ("name", "description", "inputSchema")
 """The parts of a tool that clients pass to the model; hints and the schemas of answers are for the clients
 themselves."""
-
-
-_PATIENCE = 600.0
 
 
 class ToolError(Exception):
@@ -38,16 +35,8 @@ class Server:
     arguments of each tool."""
     listing_bytes: int
     """The length of the answer to `tools/list`, in UTF-8 bytes."""
-    _parameters: StdioServerParameters
     _known: dict[str, str] = field(factory=dict)
     """Cached answers by call, since loops repeat the calls of other loops."""
-
-    @contextmanager
-    def connected_again(self) -> Iterator[Server]:
-        """Connect anew, as another client, which the server has shown nothing yet."""
-        client = Client(self._parameters, read_timeout_seconds=_PATIENCE)
-        with self._portal.wrap_async_context_manager(client):
-            yield evolve(self, client=client, known={})
 
     def call(self, tool: str, **arguments: Any) -> str:
         """Return the text of all blocks of a tool's answer. Raises ToolError if the tool fails."""
@@ -70,7 +59,7 @@ class Server:
 
 @contextmanager
 def connected(
-    command: Sequence[str], *, cwd: Path, environment: Mapping[str, str], patience: float = _PATIENCE
+    command: Sequence[str], *, cwd: Path, environment: Mapping[str, str], patience: float = 600.0
 ) -> Iterator[Server]:
     """Start `command` in the folder `cwd`, with further environment variables, and connect to its server."""
     parameters = StdioServerParameters(
@@ -82,8 +71,7 @@ def connected(
             listing = portal.call(client.list_tools).model_dump(mode="json", by_alias=True, exclude_none=True)
             shown = [{name: tool.get(name) for name in _SHOWN} for tool in listing["tools"]]
             definitions = f"{client.instructions or ''}\n{_compact(shown)}"
-            size = len(_compact({"tools": listing["tools"]}).encode())
-            yield Server(portal, client, definitions, size, parameters)
+            yield Server(portal, client, definitions, len(_compact({"tools": listing["tools"]}).encode()))
 
 
 def _compact(data: Any) -> str:

@@ -79,8 +79,8 @@ LOOPS: Mapping[str, Mapping[str, Loop]] = {
 
 _CONTENT = {"code": ("code",), "all": ("code", "docs", "config")}
 _READY_SECONDS = 300.0
-_CONFIG = "[search]\nleg_deadline_ms = 60000\n"
-"""The high deadline keeps a busy machine from breaking off a leg of a search."""
+_CONFIG = "[search]\nleg_deadline_ms = 60000\n[agents]\nrepeat_lines = true\n"
+"""The high deadline keeps a busy machine from breaking off a leg of a search. Loops share a connection."""
 
 
 @frozen
@@ -94,16 +94,11 @@ class Tools:
     def steps(self, loop: Loop, question: FactQuestion) -> Iterator[Step]:
         """Return the steps of a loop for a question."""
         if isinstance(loop, CairnLoop):
-            return self._cairn_steps(loop, question)
+            assert self.cairn is not None
+            return loop.steps(self.cairn, question.text)
         if isinstance(loop, SembleLoop):
             return loop.steps(self.semble[loop.content], self.tree, question.text)
         return loop.steps(self.tree, question.text)
-
-    def _cairn_steps(self, loop: CairnLoop, question: FactQuestion) -> Iterator[Step]:
-        """Return the steps in a connection of their own, since no connection is shown lines twice."""
-        assert self.cairn is not None
-        with self.cairn.connected_again() as server:
-            yield from loop.steps(server, question.text)
 
     def definitions(self, loop: Loop) -> float:
         """Return the tokens of the definitions of the tools that a loop uses."""

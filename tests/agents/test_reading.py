@@ -216,6 +216,12 @@ def test_discovery_goes_on_where_the_session_stopped(engine: Engine) -> None:
     assert len(seen) == len(set(seen))
 
 
+def test_lines_are_shown_again_if_the_settings_say_so(own_engine: Engine) -> None:
+    own_engine.configure({"agents": {"repeatLines": True}})
+    ask = asking(own_engine, ShownLines())
+    assert ask("read", path=f"{BERTHS}:4-12") == ask("read", path=f"{BERTHS}:4-12")
+
+
 def test_a_session_lasts_across_folders(engine: Engine, own_engine: Engine) -> None:
     session, question = ShownLines(), "how is a ship moored"
     asking(engine, session)("discover", query=question)

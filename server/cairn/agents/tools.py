@@ -28,7 +28,7 @@ from cairn.agents.search_tools import (
     search_data,
 )
 from cairn.agents.tool_call import WORKSPACE, ToolCall, arguments_of, error_with_usage, without_nulls
-from cairn.engine.methods import METHODS, STAGES, Method
+from cairn.engine.methods import MCP, METHODS, STAGES, Method
 from cairn.errors import InvalidRequestError
 from cairn.schema.convert import snake_case, unstructure
 from cairn.text.nearest import nearest
@@ -115,7 +115,8 @@ class Tool:
         QueryCancelledError soon after `request.cancelled()` turns true; any other CairnError of the engine.
         """
         try:
-            call = ToolCall(request, front, tell, session)
+            has_session = front != MCP or not request.settings.agents.repeat_lines
+            call = ToolCall(request, front, tell, session if has_session else None)
             if structured:
                 data = unstructure(self.gather(call, arguments))
                 kept = {name: value for name, value in data.items() if name not in self.omitted}

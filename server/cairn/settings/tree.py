@@ -259,6 +259,9 @@ class AgentsSettings:
     max_tokens: int = field(default=0, metadata=within(0, 50_000))
     """How many tokens an answer has at most, unless a call gives its own limit. With 0, each tool has its own
     limit of 1,500 to 3,000."""
+    repeat_lines: bool = field(default=False, metadata=USER_ONLY)
+    """Whether a connection is shown lines again that it was shown before. Set this if several agents with
+    contexts of their own share a connection."""
     idle_minutes: float = field(default=5.0, metadata=USER_ONLY | within(0, _TEN_YEARS * 24 * 60))
     """How long a background engine that `cairn mcp` started runs after its last client left. With 0 it ends
     at once."""
