@@ -71,6 +71,7 @@ export function searchAnswer(results: SearchResult[], given: Partial<SearchAnswe
     brokenOff: [],
     retrieval: answeredIn,
     further: [],
+    occurrences: null,
     ...given,
   };
 }
@@ -146,6 +147,8 @@ export function discoverAnswer(bullets: Bullet[], given: Partial<DiscoverAnswer>
     index: { generation: 1, complete: true, remaining: [], note: "", revisions: [], source: "" },
     excerpts: [],
     elsewhere: [],
+    repeated: [],
+    hasMore: false,
     retrieval: answeredIn,
     ...given,
   };
