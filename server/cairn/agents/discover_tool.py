@@ -32,8 +32,8 @@ from cairn.text.verbatim import lines_of
 
 TOKENS = 900
 """The number of tokens of the first answer. Each further one has twice as many, up to `_MOST_USUAL_TOKENS`.
-Of first answers with 500 to 4,000 tokens, agents found the facts of a question with the fewest tokens in
-total at 1,000. Doubling reduced the total further (benchmarks/agents)."""
+For 15 questions, real agents read 1.13 times the bytes of grep with a version that had 1,500, and 0.87 times
+with one that had 900 and folded less (benchmarks/agents/real)."""
 _MOST_USUAL_TOKENS = 8_000
 _LEAST_ENGINE_TOKENS, _MOST_ENGINE_TOKENS = 100, 60_000
 _FRAME = 60

@@ -27,7 +27,7 @@ MORE = "More on request"
 _PLACES_SHARE = 0.5
 """The maximum share of a budget for named places."""
 _MOST_FOR_PLACES = 800
-"""The maximum number of tokens for named places: about 55 places."""
+"""The maximum number of tokens for named places."""
 _NUMBERED = 5
 """Each line whose number is a multiple of this has its number."""
 _LEAST_WIDTH = 4

@@ -258,7 +258,7 @@ class AgentsSettings:
     single call."""
     max_tokens: int = field(default=0, metadata=within(0, 50_000))
     """How many tokens an answer has at most, unless a call gives its own limit. With 0, each tool has its own
-    limit of 1,500 to 3,000."""
+    limit of 500 to 8,000."""
     repeat_lines: bool = field(default=False, metadata=USER_ONLY)
     """Whether a connection is shown lines again that it was shown before. Set this if several agents with
     contexts of their own share a connection."""
