@@ -765,6 +765,8 @@ export interface NamedPlace {
   readonly about: string;
   /** How the place belongs to the excerpts, such as "called by moor_ship"; "" if it only ranks next. */
   readonly relation: string;
+  /** The shortest end of the path that is the end of no other file's path: `berths.py`, `quay/mod.rs`. */
+  readonly shortPath: string;
 }
 
 export interface DiscoverAnswer {

@@ -73,9 +73,10 @@ def test_discover_names_further_places_that_read_takes(ask: Ask) -> None:
     path = ""
     names = []
     for line in below.split("\n"):
-        if place := re.fullmatch(r"  (\d+(?:-\d+)?) ([\w.]+).*", line):
-            names.append(place[2])
-            assert place[2].rpartition(".")[2] in ask("read", path=f"{path}:{place[1]}")
+        if place := re.fullmatch(r"(  |[\w/.]+:)(\d+(?:-\d+)?) ([\w.]+)", line):
+            path = place[1].strip(" :") or path
+            names.append(place[3])
+            assert place[3].rpartition(".")[2] in ask("read", path=f"{path}:{place[2]}")
         elif not line.startswith("more:"):
             path = line
     assert "Berth.moor_ship" in names, "the lines above call it"

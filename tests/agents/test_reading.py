@@ -30,6 +30,7 @@ def test_read_takes_a_path_in_any_form(ask: Ask, folder: Path) -> None:
         "src/harbour/berths.py#L4-L6",
         f"{file}:4-6",
         "berths.py:4-6",
+        "harbour/berths.py:4-6",
         f"{file.as_uri()}#L4-L6",
     ):
         assert ask("read", path=path) == wanted, path
@@ -120,6 +121,18 @@ def test_a_place_that_is_not_there_is_named_beside_the_others(ask: Ask) -> None:
     text = ask("read", path=[f"{BERTHS}:4-6", "src/harbour/berth.py"])
     assert "4:class Berth:" in text
     assert f"{MARK}there is no 'src/harbour/berth.py' in the workspace; did you mean '{BERTHS}'?" in text
+
+
+@pytest.mark.parametrize("name", ["moor_ship", "Berth.moor_ship", "Berth::moor_ship", "moor_ship()"])
+def test_a_definition_is_read_from_a_file(ask: Ask, name: str) -> None:
+    text = ask("read", path=f"berths.py:{name}")
+    assert text.startswith(f"{MARK}{BERTHS}:11-15 of")
+    assert "Berth.moor_ship (method)" in text
+
+
+def test_a_file_without_the_definition_is_named(ask: Ask) -> None:
+    with pytest.raises(InvalidRequestError, match=rf"{BERTHS} defines no 'sink'"):
+        ask("read", path=f"{BERTHS}:sink")
 
 
 def test_short_places_are_whole_and_long_ones_share_what_is_left(ask: Ask) -> None:

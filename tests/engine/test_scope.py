@@ -243,6 +243,15 @@ def test_an_unknown_place_is_refused_with_a_similar_one(engine: Engine, place: s
     assert problem in refusal(engine, place)
 
 
+def test_a_page_of_an_end_of_several_paths_names_them(engine: Engine) -> None:
+    page = {"path": "mooring.md", "now": True}
+    with pytest.raises(InvalidRequestError, match="several paths end with") as problem:
+        ask(engine, "fetchPage", page)
+    assert "'docs/mooring.md', 'my docs/mooring.md'" in str(problem.value)
+    assert ask(engine, "fetchPage", {**page, "path": "my docs/mooring.md"}).path == "my docs/mooring.md"
+    assert ask(engine, "fetchPage", {**page, "path": "[slug]/page.ts"}).path == "app/[slug]/page.ts"
+
+
 def test_one_wrong_place_of_several_is_refused(engine: Engine) -> None:
     assert "'harbor'" in refusal(engine, "docs", "harbor")
 

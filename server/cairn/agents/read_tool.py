@@ -9,11 +9,12 @@ from attrs import evolve, field, frozen
 
 from cairn import protocol
 from cairn.agents.index_state import NO_MATCH, freshness
-from cairn.agents.place_text import Place, lines_text, place_named
+from cairn.agents.place_text import Place, lines_text, numbers_text, place_named
 from cairn.agents.read_text import INDEXED, NOW, Found, Section, lines_to_read, outline, section
 from cairn.agents.tool_call import LEAST_TOKENS, MOST_TOKENS, Budget, ToolCall, fitted, joined, require_words
 from cairn.discovery.layout import MARK
 from cairn.engine.file_outline import with_lead
+from cairn.engine.file_page import outline_of_page
 from cairn.engine.scope import files_named
 from cairn.errors import InvalidRequestError
 from cairn.schema.bounds import at_most, within
@@ -34,6 +35,7 @@ _THERE = ("left out of the index", "is a directory", "is empty, or was not read 
 """Texts in the engine's errors about paths that exist but are not in the index."""
 _MOST_NAMESAKES = 8
 _SEPARATOR = re.compile(r"\s*[,;\n]\s*")
+_NAME_IN_FILE = re.compile(r"(?P<path>(?:[A-Za-z]:[\\/])?[^:]+):(?P<name>[^:].*)")
 _MORE_LINES = re.compile(r"[0-9]{1,9}(?:-[0-9]{1,9})?")
 
 
@@ -213,7 +215,11 @@ def _found(call: ToolCall, arguments: ReadArguments, given: str) -> Found:
         raise refused or InvalidRequestError("path", "names nothing")
     if len(given.split()) > 1:
         return _by_meaning(call, arguments, given)
-    params = protocol.ReferencesParams(symbol=given.strip().removesuffix("()")[:1_000], limit=0)
+    name = given.strip().removesuffix("()")
+    within = _NAME_IN_FILE.fullmatch(name)
+    if within and len(files_named(within["path"], call.asked.folders)) == 1:
+        return _in_file(_page(call, arguments, within["path"]), call, within["name"])
+    params = protocol.ReferencesParams(symbol=name[:1_000], limit=0)
     answer: protocol.ReferencesAnswer = call.request("references", params)
     if answer.definitions:
         return _defined(call, arguments, answer.definitions)
@@ -221,6 +227,24 @@ def _found(call: ToolCall, arguments: ReadArguments, given: str) -> Found:
     if is_path or not answer.message:
         raise refused or InvalidRequestError("path", answer.message)
     raise InvalidRequestError("path", f"there is no such file. {answer.message}")
+
+
+def _in_file(page: protocol.PageAnswer, call: ToolCall, name: str) -> Found:
+    """Return the longest definition of a name in a file. Raise InvalidRequestError if there is none."""
+    wanted = name.replace("::", ".")
+    found = [
+        each
+        for each in outline_of_page(call.asked, page)
+        if wanted in (each.name, each.qualified.replace("::", "."))
+    ]
+    if not found:
+        raise InvalidRequestError("path", f"{page.path} defines no {name!r}")
+    longest = max(found, key=lambda each: each.end_line - each.start_line)
+    others = [numbers_text(each.start_line + 1, each.end_line) for each in found if each is not longest]
+    also = f"; also defined at {', '.join(others[:_MOST_NAMESAKES])}" if others else ""
+    begin = with_lead(lines_of(page.text), longest.start_line)
+    place = Place(page.path, begin + 1, longest.end_line)
+    return Found(page, place, f"{longest.qualified} ({longest.kind}){also}")
 
 
 def _defined(call: ToolCall, arguments: ReadArguments, definitions: Sequence[protocol.SymbolPlace]) -> Found:

@@ -303,7 +303,7 @@ def page(
 
     if as_json and len(places) > 1:
         raise WrongUsageError("place", "--json is of one file; give one, or leave it out")
-    read = [_place_to_read(each, folders, must_exist=as_json, is_alone=len(places) == 1) for each in places]
+    read = [_place_to_read(each, folders, must_exist=as_json) for each in places]
     folder, file, lines = read[0]
     shown_folder = folder.absolute().as_uri() if folder and len(folders) > 1 else ""
     return Question(
@@ -324,13 +324,12 @@ def page(
 
 
 def _place_to_read(
-    given: str, folders: Sequence[Path], *, must_exist: bool, is_alone: bool
+    given: str, folders: Sequence[Path], *, must_exist: bool
 ) -> tuple[Path | None, Path | None, str]:
     """Return the folder and the file of a place, and its lines as `:10-40`, or "" for the whole file.
 
-    There is no file for anything else, such as a name or several places in one text. Raise
-    InvalidRequestError for a path that does not exist, and for anything else if a file `must_exist`. Of
-    several places, each that cannot be read is named in the answer instead.
+    There is no file for anything else, such as a name, the end of a path, or several places in one text. If a
+    file `must_exist`, raise InvalidRequestError for these.
     """
     try:
         return *find_file(given, folders), ""
@@ -340,9 +339,9 @@ def _place_to_read(
                 folder, file, at = place_in(given, folders, "FILE:LINE or FILE:LINE-LINE")
                 return folder, file, f":{at.first}-{at.last}"
         except (InvalidRequestError, WrongUsageError):
-            if is_alone:
+            if must_exist:
                 raise
-        if must_exist or (is_alone and "/" in given and "," not in given):
+        if must_exist:
             raise
         return None, None, ""
 
@@ -477,10 +476,14 @@ _CALLS = 60
 
 
 def _name_or_line(text: str, folders: Sequence[Path]) -> str:
-    """Return a name as it is, and `FILE:LINE…` with the file's path as in the protocol."""
+    """Return a name as it is, and `FILE:LINE…` with the file's path as in the protocol. Of other paths, the
+    engine may know the end."""
     if not lines_named(text).first:
         return text
-    folder, file, at = place_in(text, folders, _POSITION)
+    try:
+        folder, file, at = place_in(text, folders, _POSITION)
+    except InvalidRequestError:
+        return text
     path = str(file) if len(folders) > 1 else _inside(folder, file)
     return f"{path}:{at.first}" + (f":{at.column}" if at.column else "")
 

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from cairn.discovery.excerpts import LinesNow, nearest
-from cairn.discovery.layout import place_line
+from cairn.discovery.layout import place_text
 from cairn.embedding.shared import TokenCounter
+from cairn.index.queries.file_queries import shortest_ends
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol.discovery_messages import NamedPlace
@@ -40,12 +41,14 @@ class PlaceNamer:
         in their files are left out."""
         found: dict[str, list[NamedPlace]] = {}
         used = 0
+        short_paths = shortest_ends(self.readers, {each.lines.path for each in places})
         for each in places:
-            place = self._described(each)
+            place = self._described(each, short_paths[each.lines.path])
             if place is None:
                 continue
-            used += self.count_tokens(place_line(place) + "\n")
-            used += self.count_tokens(f"{place.path}\n") * (place.uri not in found)
+            of_file = found.get(place.uri, [])
+            used += self.count_tokens(f"  {place_text(place, *of_file[-1:])}\n")
+            used += self.count_tokens(f"{place.short_path}:") * (not of_file)
             if used > budget:
                 break
             found.setdefault(place.uri, []).append(place)
@@ -55,7 +58,7 @@ class PlaceNamer:
             for place in sorted(of_file, key=lambda each: each.range.start.line)
         ]
 
-    def _described(self, named: NamedLines) -> NamedPlace | None:
+    def _described(self, named: NamedLines, short_path: str) -> NamedPlace | None:
         where = named.lines
         uri = file_uri(self.folders[where.folder], where.path)
         current = self.lines_now(uri)
@@ -75,6 +78,7 @@ class PlaceNamer:
             title=named.title,
             about=_about(named, head, chunk),
             relation=named.relation,
+            short_path=short_path,
         )
 
 

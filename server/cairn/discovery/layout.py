@@ -24,7 +24,7 @@ OMITTED = "…"
 """Stands between two excerpts of a file, before the name of the definition that the second is in."""
 MORE = "More on request"
 """The heading of named places."""
-_PLACES_SHARE = 0.5
+_PLACES_SHARE = 0.6
 """The maximum share of a budget for named places."""
 _MOST_FOR_PLACES = 800
 """The maximum number of tokens for named places."""
@@ -32,6 +32,8 @@ _NUMBERED = 5
 """Each line whose number is a multiple of this has its number."""
 _LEAST_WIDTH = 4
 """The minimum width of the numbers' column. With one width, an excerpt takes the same room in any file."""
+_OWNED = re.compile(r"(\S+)((?:::|[.#:])[^\s.#:]+)")
+"""Matches the name of a definition: the names of its owners, and the last one with its separator."""
 _FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 T = TypeVar("T", Excerpt, NamedPlace)
@@ -84,13 +86,28 @@ def tokens_for_places(tokens: int) -> int:
 
 
 def places_text(places: Sequence[NamedPlace], path: PathOf = path_of) -> list[str]:
-    """Return the places of each file below its path, one on each line."""
-    return ["\n".join([path(here[0]), *map(place_line, here)]) for here in by_file(places)]
+    """Return the places of each file: a single one on one line, several below the path.
+
+    Paths, and the names of owners, take most of the room. So a path is as short as `read` accepts it, and the
+    owner of several places in a row is named once.
+    """
+    texts = []
+    for here in by_file(places):
+        lines = list(map(place_text, here, [None, *here]))
+        first = here[0]
+        name = first.short_path if first.short_path not in ("", first.path) else path(first)
+        texts.append(f"{name}:{lines[0]}" if len(here) == 1 else "\n  ".join([name, *lines]))
+    return texts
 
 
-def place_line(place: NamedPlace) -> str:
+def place_text(place: NamedPlace, above: NamedPlace | None = None) -> str:
+    """Return the lines and the name of a place, without its owner if that is also the owner of the place
+    `above` in the same file."""
     first, last = place.range.start.line + 1, place.range.end.line
-    return f"  {first}{f'-{last}' if last > first else ''} {place.title}{place.about}"
+    owned, of_above = (_OWNED.fullmatch(each.title) if each else None for each in (place, above))
+    is_same = owned and of_above and owned[1] == of_above[1]
+    title = owned[2] if owned and is_same else place.title
+    return f"{first}{f'-{last}' if last > first else ''} {title}"
 
 
 def _data(excerpt: Excerpt, config: PromptRenderConfig) -> dict[str, Any]:

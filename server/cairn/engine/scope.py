@@ -24,6 +24,9 @@ _FIELD = "filter.path"
 _MOST_LISTED = 8
 """The number of names that an error lists if none is similar to the given path."""
 
+_MOST_ENDING = 20
+"""The maximum number of files with the same end of their paths that are looked at."""
+
 Place = tuple[Folder, str]
 """A workspace folder, and a relative path or glob in it; "" is the folder itself."""
 
@@ -57,14 +60,8 @@ def files_named(given: str, folders: Sequence[Folder]) -> list[Place]:
         found = [(folder, path) for folder, path in places if path and folder.reader.contents([path])]
         if found:
             return found
-    ends = [
-        (folder, path)
-        for folder, end in near
-        if end and not is_glob(end)
-        for path in files_at(folder.reader, [end], 20)
-        if f"/{path}".endswith(f"/{end}")
-    ]
-    return ends if len(ends) == 1 else []
+    ending = _ending(near)
+    return ending if len(ending) == 1 else []
 
 
 def nothing_there(given: str, folders: Sequence[Folder]) -> str:
@@ -196,6 +193,17 @@ def _of_that_name(places: Iterable[Place]) -> list[Place]:
     ]
 
 
+def _ending(places: Iterable[Place]) -> list[Place]:
+    """Return the indexed files whose paths end with one of these, the shortest path first."""
+    return [
+        (folder, path)
+        for folder, end in places
+        if end
+        for path in files_at(folder.reader, [end], _MOST_ENDING)
+        if f"/{path}".endswith(f"/{end}")
+    ]
+
+
 def _on_disk(places: Iterable[Place]) -> list[Place]:
     """Return the places that exist on disk, by their real paths."""
     real = ((folder, _real(folder.root / path)) for folder, path in places)
@@ -211,6 +219,9 @@ def _missing(given: str, near: Sequence[Place], far: Sequence[Place], folders: S
     inside = [(folder, path) for folder, path in near if path.split("/")[0] != ".."]
     if not inside:
         return _outside(given, folders)
+    if len(ending := _ending(inside)) > 1:
+        paths = listed([repr(path) for _, path in ending], _MOST_LISTED)
+        return f"several paths end with {given!r}: {paths}; give more of one"
     named = (f"{folder.root.name}/{like}" for folder, path in far if (like := _like(folder, path)))
     meant = next((like for place in inside if (like := _like(*place))), "") or next(named, "")
     if not meant and given.startswith("/"):

@@ -165,6 +165,8 @@ class NamedPlace:
     without both."""
     relation: str = ""
     """How the place belongs to the excerpts, such as "called by moor_ship"; "" if it only ranks next."""
+    short_path: str = ""
+    """The shortest end of the path that is the end of no other file's path: `berths.py`, `quay/mod.rs`."""
 
 
 @frozen

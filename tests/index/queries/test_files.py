@@ -18,6 +18,7 @@ from cairn.index.queries.file_queries import (
     files_at,
     files_by_path,
     files_by_subjects,
+    shortest_ends,
 )
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.sqlite_reader import SqliteReader
@@ -47,6 +48,25 @@ def writer(writer: IndexWriter) -> IndexWriter:
     picture = FileRecord("src/moor.png", 9, 0, content_key("png"), "p-source")
     writer.write([IndexedFile(picture, "source", False, ())], ())
     return writer
+
+
+# --- ends of paths ---------------------------------------------------------------------------------
+
+
+def test_an_end_names_one_file_alone(writer: IndexWriter, reader: IndexReader) -> None:
+    writer.write([indexed("moor.py", "x = 1\n")], ())
+    ends = {
+        "src/port/crane.py": "crane.py",
+        "src/moor.py": "src/moor.py",
+        "moor.py": "moor.py",
+        "app/[slug]/page.tsx": "[slug]/page.tsx",
+        "app/s/page.tsx": "s/page.tsx",
+    }
+    assert shortest_ends([reader], list(ends)) == ends
+    assert shortest_ends([reader, reader], ["src/port/crane.py"]) == {
+        "src/port/crane.py": "src/port/crane.py"
+    }
+    assert shortest_ends([reader], []) == {}
 
 
 # --- words of paths --------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -96,8 +97,9 @@ def test_the_rest_of_a_partly_shown_definition_is_named(folder_of: FolderOf) -> 
     found = elsewhere(folder, shown)
     assert found["moor_long_ship"].lines == Lines(0, "port/long.py", 12, 31)
     namer = PlaceNamer([folder.uri], [folder.reader], folder.lines_now, estimate_tokens)
-    texts = "\n".join(places_text(namer.name(list(found.values()), 1_000)))
-    assert "\n  13-31 moor_long_ship, the rest" in texts
+    places = namer.name(list(found.values()), 1_000)
+    assert "long.py:13-31 moor_long_ship" in places_text(places)
+    assert [each.about for each in places if each.title == "moor_long_ship"] == [", the rest"]
     assert "moor_long_ship" not in elsewhere(folder, [*SHOWN, Lines(0, "port/long.py", 0, 28)]), "3 lines"
 
 
@@ -118,9 +120,9 @@ def test_comment_that_begins_with_the_name_does_not_repeat_it(folder_of: FolderO
             "port/other.go": f"package port\n\n// Moor {comment}func Moor{body}",
         }
     )
-    texts = "\n".join(places_text(named(folder, shown=())))
-    assert "MoorShip: It moors ships at a berth" in texts
-    assert "Moor moors ships at a berth" in texts
+    about = {each.title: each.about for each in named(folder, shown=())}
+    assert about["MoorShip"].startswith(": It moors ships at a berth")
+    assert about["Moor"].startswith(" moors ships at a berth")
 
 
 def test_members_of_a_long_type_are_named_instead_of_it(folder_of: FolderOf) -> None:
@@ -134,10 +136,25 @@ def test_members_of_a_long_type_are_named_instead_of_it(folder_of: FolderOf) -> 
 
 
 def test_a_place_has_its_comment_or_else_its_signature(port: FolderWithPassages) -> None:
-    texts = dict(text.split("\n", 1) for text in places_text(named(port)))
-    assert "  4-6 deep_enough: Sound the bottom. The lead line is…" in texts["port/depth.py"]
-    assert "  1 MARGIN = 12" in texts["port/depth.py"].split("\n")
-    assert "receive(harbour, ship)" in texts["port/arrival.py"]
+    about = {each.title: each.about for each in named(port)}
+    assert about["deep_enough"] == ": Sound the bottom. The lead line is…"
+    assert about["MARGIN"] == " = 12"
+    assert about["receive"] == "(harbour, ship)"
+
+
+def test_texts_name_places_by_short_paths_and_each_owner_once(folder_of: FolderOf) -> None:
+    methods = "".join(
+        f"    def moor_ship_{n}(self, ship):\n        berth = self.berth_{n}\n\n        return ship\n\n"
+        for n in range(40)
+    )
+    folder = folder_of(
+        {**PORT, "port/fleet.py": f"class Fleet:\n{methods}", "quay/arrival.py": "SHIPS_MOORED = 1\n"}
+    )
+    texts = places_text(named(folder))
+    assert "depth.py\n  1 MARGIN\n  4-6 deep_enough" in texts
+    assert "port/arrival.py:4-6 receive" in texts, "another file is called so"
+    (fleet,) = (text for text in texts if text.startswith("fleet.py"))
+    assert re.match(r"fleet\.py\n  \d+-\d+ Fleet\.moor_ship_\d+\n  \d+-\d+ \.moor_ship_\d+", fleet)
 
 
 def test_places_of_a_file_stand_together_in_order(port: FolderWithPassages) -> None:
