@@ -21,12 +21,13 @@ DOCSTRING = 'def moor():\n    """Moor.\n' + "    More.\n" * 8 + '    """\n    re
 @pytest.mark.parametrize(
     ("path", "text", "folded"),
     [
-        pytest.param("a.rs", f"{DOC}fn moor() {{}}\n", [(3, 9, "comment")], id="the rest of a doc comment"),
+        pytest.param("a.rs", f"{DOC}fn moor() {{}}\n", [(2, 9, "comment")], id="the rest of a doc comment"),
+        pytest.param("a.go", f"x := 1\n{NOTE}func moor() {{}}\n", [(3, 10, "comment")], id="a comment on it"),
         pytest.param("a.rs", f"fn moor() {{\n{NOTE}    go();\n}}\n", [], id="no reason within a function"),
         pytest.param("a.rs", f"// licence\n{IMPORTS}fn moor() {{}}\n", [(1, 6, "imports")], id="imports"),
         pytest.param("a.rs", f"fn moor() {{}}\n{TESTS}", [(2, 15, "tests")], id="a module of tests"),
-        pytest.param("a.py", DOCSTRING, [(4, 10, "comment")], id="the rest of a docstring"),
-        pytest.param("a.py", "# a\n" * 9, [(3, 9, "comment")], id="a comment alone"),
+        pytest.param("a.py", DOCSTRING, [(3, 10, "comment")], id="the rest of a docstring"),
+        pytest.param("a.py", "# a\n" * 9, [(2, 9, "comment")], id="a comment alone"),
         pytest.param("a.py", 'x = """a\n' + "b\n" * 20 + '"""\n', [], id="no string"),
     ],
 )

@@ -117,7 +117,7 @@ export function namedPlace(given: Partial<NamedPlace> = {}): NamedPlace {
     title: "App.add_url_rule",
     about: "(self, rule)",
     relation: "",
-    shortPath: "berths.py",
+    shortPath: "app.py",
     ...given,
   };
 }

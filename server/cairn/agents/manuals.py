@@ -74,8 +74,8 @@ name: read those that you need in one call. Ask the whole question. Where nothin
 answer.\
 """
 _READ = """\
-Numbered lines of all places at once: path:10-40, files (long ones as an outline), names (their whole \
-definitions), or the best passage for a question.\
+Numbered lines of all places at once: path:10-40, path:name, names (whole definitions), files (long ones as \
+an outline), or the best passage for a question.\
 """
 _REFERENCES = """\
 Who calls a function, what it calls, uses of a name, implementations, tests: from scopes, imports and types. \

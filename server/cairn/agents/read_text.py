@@ -22,7 +22,7 @@ _LONGEST_LINE = 2_000
 """The maximum length of a shown line in characters. A longer line is replaced by its length."""
 _LONGEST_HEAD = 110
 """The length in characters to which the line of an entry of an outline is cut."""
-_LEAST_FOLDED = 60
+_LEAST_FOLDED = 25
 """The number of lines from which imports, long comments and tests are folded."""
 _LEAST_ENTRIES = 3
 """The number of entries from which an outline says more than the beginning of the text."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from itertools import groupby
 
 from attrs import frozen
@@ -10,9 +10,9 @@ from attrs import frozen
 from cairn.engine.file_outline import OutlineEntry
 from cairn.retrieval.evidence_lines import import_lines, is_comment
 
-_LEAST_IMPORTS, _LEAST_COMMENT, _LEAST_TESTS = 4, 7, 10
+_LEAST_IMPORTS, _LEAST_COMMENT, _LEAST_TESTS = 4, 5, 10
 """The minimum number of lines of each that are folded."""
-_KEPT = 3
+_KEPT = 2
 """The number of lines of a comment that are kept. Most say in the first sentence what is below."""
 _OPENS_DOC = ("///", "//!", "/**", "##")
 """What comments about a definition begin with. A plain comment may have the reason for the code below it."""
@@ -32,7 +32,9 @@ class Fold:
 def folds(lines: Sequence[str], outline: Sequence[OutlineEntry]) -> list[Fold]:
     """Return the folds of a file, in order and without overlaps."""
     found: list[Fold] = []
-    for each in sorted([*_tests(outline), *_imports(lines), *_comments(lines)], key=lambda fold: fold.start):
+    defined = {each.start_line for each in outline}
+    every = [*_tests(outline), *_imports(lines), *_comments(lines, defined)]
+    for each in sorted(every, key=lambda fold: fold.start):
         if not found or each.start >= found[-1].end:
             found.append(each)
     return found
@@ -54,7 +56,9 @@ def _imports(lines: Sequence[str]) -> Iterator[Fold]:
             yield Fold(own[0], own[-1] + 1, "imports")
 
 
-def _comments(lines: Sequence[str]) -> Iterator[Fold]:
+def _comments(lines: Sequence[str], defined: Set[int]) -> Iterator[Fold]:
+    """Yield the folds of comments at the top, on definitions, which are at the lines `defined`, and of those
+    that are written as such."""
     start, closing = 0, ""
     for number, line in enumerate([*lines, ""]):
         text = line.strip()
@@ -67,7 +71,8 @@ def _comments(lines: Sequence[str]) -> Iterator[Fold]:
         if quote in _DOCSTRINGS and text.count(quote) == 1:
             start, closing = number, quote
         elif not is_comment(line):
-            if start < number and (start == 0 or lines[start].strip().startswith(_OPENS_DOC)):
+            is_on_definition = start == 0 or number in defined
+            if start < number and (is_on_definition or lines[start].strip().startswith(_OPENS_DOC)):
                 yield from _comment(start, number)
             start = number + 1
 
