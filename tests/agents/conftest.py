@@ -26,6 +26,8 @@ def close_gate(gate):
     return gate
 """
 LOCK = "def close_gate(lock):\n    return lock\n"
+DOCK = "def fill_dock(water):\n    return water\n"
+CAST_OFF = "ROPES=2\n\n# Let go of the ropes.\nlet_go() {\n    untie\n    haul_in\n}\n"
 GATE_TESTS = "def close_gate(gate):\n    gate.open()\n    gate.close()\n    return gate\n"
 
 
@@ -59,6 +61,9 @@ def own_engine(workspace: Path, bare_data_dir: Path) -> Iterator[Engine]:
     (workspace / "src/harbour/gates.py").write_text(GATES)
     (workspace / "src/harbour/locks.py").write_text(LOCK)
     (workspace / "tests/test_gates.py").write_text(GATE_TESTS)
+    for path in ("src/harbour/dock.py", "src/dock.py", "docs/cast_off.sh", "src/cast_off.sh"):
+        (workspace / path).parent.mkdir(exist_ok=True)
+        (workspace / path).write_text(CAST_OFF if path.endswith(".sh") else DOCK)
     made = indexed(workspace)
     for each in made.folders:
         each.indexer.stop()

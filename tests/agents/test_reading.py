@@ -123,6 +123,32 @@ def test_a_place_that_is_not_there_is_named_beside_the_others(ask: Ask) -> None:
     assert f"{MARK}there is no 'src/harbour/berth.py' in the workspace; did you mean '{BERTHS}'?" in text
 
 
+def test_of_several_files_with_one_end_the_one_in_view_is_read(own_engine: Engine) -> None:
+    with pytest.raises(InvalidRequestError, match="several paths end with 'dock.py'"):
+        asking(own_engine)("read", path="dock.py:1")
+    ask = asking(own_engine, ShownLines())
+    ask("read", path="src/dock.py:1")
+    assert ask("read", path="dock.py:2").startswith(
+        f"Taken dock.py as src/dock.py; 1 more path ends so:\n{MARK}src/dock.py:2 of"
+    )
+
+
+def test_a_file_beside_the_source_is_not_meant_by_the_end_of_its_path(own_engine: Engine) -> None:
+    assert f"{MARK}src/cast_off.sh:1 of" in asking(own_engine)("read", path="cast_off.sh:1")
+
+
+def test_a_file_in_another_folder_than_given_is_read_with_a_note(ask: Ask) -> None:
+    text = ask("read", path="lib/berths.py:4-6")
+    assert text.startswith(f"Taken lib/berths.py as {BERTHS}:\n{MARK}{BERTHS}:4-6 of")
+
+
+@pytest.mark.parametrize("place", ["let_go", "cast_off.sh:let_go"])
+def test_a_definition_in_a_language_without_references_is_read(own_engine: Engine, place: str) -> None:
+    text = asking(own_engine)("read", path=place)
+    assert "\n4:let_go() {\n5:    untie\n6:    haul_in\n7:}" in text
+    assert "ROPES" not in text
+
+
 @pytest.mark.parametrize("name", ["moor_ship", "Berth.moor_ship", "Berth::moor_ship", "moor_ship()"])
 def test_a_definition_is_read_from_a_file(ask: Ask, name: str) -> None:
     text = ask("read", path=f"berths.py:{name}")

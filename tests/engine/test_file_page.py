@@ -123,6 +123,31 @@ def test_outline_of_a_text_equals_that_of_the_index(engine: Engine) -> None:
         assert page.outline == outline_of_text(path, page.page.text)
 
 
+def test_each_function_of_a_language_without_a_symbol_table_has_its_lines() -> None:
+    script = """HARBOUR=north
+
+moor() {
+    if berth_is_free; then
+        make_fast
+    fi
+}
+
+# Let go of the rope.
+leave() {
+    cast_off
+}
+
+log() { echo "$1"; }
+"""
+    outline = outline_of_text("quay.sh", script)
+    assert [(each.name, each.start_line, each.end_line) for each in outline] == [
+        ("HARBOUR", 0, 1),
+        ("moor", 2, 7),
+        ("leave", 9, 12),
+        ("log", 13, 14),
+    ]
+
+
 def test_outline_of_a_notebook_has_headings_and_functions(engine: Engine, harbour: Path) -> None:
     code = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
     cells = [

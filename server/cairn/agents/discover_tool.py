@@ -147,6 +147,8 @@ def discover(call: ToolCall, arguments: DiscoverArguments) -> str:
         return joined(repeated, more, below)
 
     text, count = fitted(head, [*leading, *texts, *further], foot, budget)
+    for place in answer.elsewhere:
+        call.note_named(place.folder, place.path)
     for each in (excerpt for of_file in files[: max(0, count - len(leading))] for excerpt in of_file):
         call.note_shown(each.folder, each.path, each.range.start.line + 1, lines_of(each.text))
     return text

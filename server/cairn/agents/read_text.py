@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from attrs import frozen
 
 from cairn import protocol
-from cairn.agents.place_text import Place, numbered, numbers_text
+from cairn.agents.place_text import numbered, numbers_text
+from cairn.agents.read_places import INDEXED, Found
 from cairn.agents.tool_call import Budget, ToolCall, joined
 from cairn.discovery.layout import MARK
 from cairn.engine.file_outline import OutlineEntry, innermost, opening
@@ -16,8 +17,6 @@ from cairn.engine.folding import folds
 from cairn.text.counts import counted
 from cairn.text.verbatim import lines_of
 
-INDEXED, NOW = "indexed", "now"
-"""The versions of a file that can be read."""
 _LONGEST_LINE = 2_000
 """The maximum length of a shown line in characters. A longer line is replaced by its length."""
 _LONGEST_HEAD = 110
@@ -34,21 +33,6 @@ _OPENING = 12
 """The maximum number of lines above the outline of a file or a type, such as those of its comment."""
 _PART = 200
 """The number of lines of the example of a part to read."""
-
-
-@frozen
-class Found:
-    page: protocol.PageAnswer
-    place: Place
-    name: str = ""
-    """The name and kind of the definition that was asked for, with the places of others of that name."""
-    note: str = ""
-    """A note that says how a question was understood."""
-
-    @property
-    def has_range(self) -> bool:
-        """Whether certain lines were asked for, rather than a file or a definition."""
-        return bool(self.place.first) and not self.name
 
 
 @frozen

@@ -53,6 +53,8 @@ class ShownLines:
     """The checksum of each shown line by its 1-based number, by the folder's URI and the path in it."""
     question: str = field(default="", init=False)
     """The last question of the session."""
+    _named: dict[tuple[str, str], None] = field(factory=dict, init=False)
+    """The files that answers have named as places to read, each by its folder and path."""
 
     def add(self, folder: str, path: str, first: int, lines: Sequence[str]) -> None:
         """Note that an answer shows these lines, of which `first` is the 1-based number of the first."""
@@ -63,6 +65,16 @@ class ShownLines:
         self._files[folder, path] = {**self._files.pop((folder, path), {}), **new}
         while len(self._files) > _MOST_FILES:
             del self._files[next(iter(self._files))]
+
+    def add_named(self, folder: str, path: str) -> None:
+        """Note that an answer names places of the file to read."""
+        self._named.pop((folder, path), None)
+        self._named[folder, path] = None
+        while len(self._named) > _MOST_FILES:
+            del self._named[next(iter(self._named))]
+
+    def has_named(self, folder: str, path: str) -> bool:
+        return (folder, path) in self._named
 
     def has(self, folder: str, path: str) -> bool:
         """Return whether any line of the file was shown."""
@@ -111,13 +123,15 @@ class ShownLines:
             shown.question = str(data["question"])
             for folder, path, lines in data["shown"]:
                 shown._files[folder, path] = {int(number): checksum for number, checksum in lines.items()}
+            for folder, path in data["named"]:
+                shown._named[folder, path] = None
         return shown
 
     def save(self, name: str) -> None:
         """Keep this for the next command of the session, and forget the oldest of many sessions."""
         file = _file(name)
         shown = [(*place, lines) for place, lines in self._files.items()]
-        data = {"question": self.question, "shown": shown}
+        data = {"question": self.question, "shown": shown, "named": list(self._named)}
         with suppress(OSError):  # The next command shows some lines a second time.
             write_private(file, json.dumps(data, separators=(",", ":")))
             sessions = sorted(file.parent.glob("*.json"), key=lambda each: -each.stat().st_mtime)

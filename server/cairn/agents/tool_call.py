@@ -175,6 +175,11 @@ class ToolCall:
         if self.session is not None:
             self.session.add(folder, path, first, lines)
 
+    def note_named(self, folder: str, path: str) -> None:
+        """Note that the answer names places of the file to read."""
+        if self.session is not None:
+            self.session.add_named(folder, path)
+
     def note_question(self, question: str) -> None:
         if self.session is not None:
             self.session.question = question

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from cairn.chunking.references.packed_table import PackedTable
 
 HEADING = "heading"
+_CLOSES = re.compile(r"[)}\]{]|end\b")
+"""Matches a line, as deep as the first one of a block, that belongs to it."""
 
 
 @frozen
@@ -153,6 +156,22 @@ def _headings(language: str, text: str) -> tuple[OutlineEntry, ...]:
     return tuple(entries)
 
 
+def _end_of_block(lines: Sequence[str], start: int) -> int:
+    """Return the line after the block that the line `start` begins: further lines that are indented deeper,
+    and a bracket or word that closes it."""
+    indent, end = _indent(lines[start]), start + 1
+    for number in range(start + 1, len(lines)):
+        text = lines[number].strip()
+        if text and _indent(lines[number]) <= indent and not _CLOSES.match(text):
+            break
+        end = number + 1 if text else end
+    return end
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
 def _of_chunks(chunks: Sequence[Chunk]) -> tuple[OutlineEntry, ...]:
     """Return the outline of a file without a symbol table. Chunks of a notebook name the headings above."""
     entries: list[OutlineEntry] = []
@@ -167,9 +186,15 @@ def _of_chunks(chunks: Sequence[Chunk]) -> tuple[OutlineEntry, ...]:
                     )
                 )
         above = headings
-        for name in chunk.defines:
-            start, end = definition_lines(chunk, name)
+        lines = chunk.text.removesuffix("\n").split("\n")
+        found = {name: definition_lines(chunk, name) for name in chunk.defines}
+        for name, (start, end) in found.items():
             is_main = name == chunk.symbol
+            if not is_main:
+                end = chunk.start_line + _end_of_block(lines, start - chunk.start_line)
+            elif below := [other for other, _ in found.values() if other > start]:
+                end = with_lead(lines, min(below) - chunk.start_line)
+                end = chunk.start_line + next(n for n in range(end, 0, -1) if lines[n - 1].strip())
             kind = chunk.symbol_kind if is_main else kind_at(chunk, start)
             qualified = f"{chunk.parent}.{name}" if is_main and chunk.parent else name
             entries.append(OutlineEntry(name, kind, qualified, len(above), start, end, start))

@@ -60,8 +60,13 @@ def files_named(given: str, folders: Sequence[Folder]) -> list[Place]:
         found = [(folder, path) for folder, path in places if path and folder.reader.contents([path])]
         if found:
             return found
-    ending = _ending(near)
+    ending = files_ending(given, folders)
     return ending if len(ending) == 1 else []
+
+
+def files_ending(given: str, folders: Sequence[Folder]) -> list[Place]:
+    """Return the indexed files whose paths end with `given`, the shortest path first."""
+    return _ending(_readings(given, folders)[0]) if given.strip() and "\0" not in given else []
 
 
 def nothing_there(given: str, folders: Sequence[Folder]) -> str:

@@ -65,6 +65,13 @@ def file_kind(path: str) -> FileKind:
     return FileKind.DOCS if lowered & _DOCS_DIRECTORIES else FileKind.SOURCE
 
 
+def is_beside(path: str) -> bool:
+    """Return whether a file is beside the source: a test, an example, or anything in documents."""
+    directories = {directory.lower() for directory in path.split("/")[:-1]}
+    is_document = bool(directories & _DOCS_DIRECTORIES)
+    return is_document or file_kind(path) in (FileKind.TESTS, FileKind.EXAMPLES, FileKind.DOCS)
+
+
 @frozen
 class Projects:
     """The names of a workspace folder's projects, by directory (relative, "" for the root)."""
