@@ -26,6 +26,11 @@ FILES = {
     **HARBOUR,
     **CALLS,
     "src/mooring.py": "def moor_here(ship):\n    return ship\n\n\nmoor_here(1)\n",
+    "src/depth.rs": "fn sound_depth() {}\nfn arrive() {\n"
+    + "    // sound_depth\n" * 10
+    + "    sound_depth();\n}\n"
+    "mod tests {\n" + "    fn test_depth() { sound_depth(); }\n" * 30 + "}\n",
+    "tests/depth.rs": "fn test_depth() { sound_depth(); }\n" * 40,
     "picture.png": "not text",
 }
 MORE = re.compile(r"^more: cursor=(\S+)$", re.MULTILINE)
@@ -73,6 +78,22 @@ def test_each_file_and_definition_is_named_once(ask: Ask) -> None:
     ]
 
 
+def test_lines_of_the_program_come_before_comments_and_tests(ask: Ask) -> None:
+    first, *parts = every_part(ask, "sound_depth")
+    lines = re.findall(r"^  \d+: (.*)$", first, re.MULTILINE)
+    assert lines == ["fn sound_depth() {}", "sound_depth();"]
+    assert (
+        "80 further lines in comments, tests, examples and documents: src/depth.rs 40, tests/depth.rs 40"
+        in first
+    )
+    assert sum(len(re.findall(r"^  \d+: ", part, re.MULTILINE)) for part in parts) == 80
+
+
+def test_a_few_comments_and_tests_are_listed_at_once(ask: Ask) -> None:
+    text = ask("sound_depth", path=["src"], limit=12)
+    assert len(re.findall(r"^  \d+: ", text, re.MULTILINE)) == 12
+
+
 def test_lines_in_another_case_are_counted(ask: Ask) -> None:
     assert "1 more in another case; ignore case to list them." in ask("berths of the port")
 
@@ -86,10 +107,15 @@ def test_an_expression_is_searched(ask: Ask) -> None:
     assert text.startswith("10 lines in 10 files hold it, complete")
 
 
-def test_parts_of_the_answer_list_each_line_once(ask: Ask) -> None:
-    texts, numbers = [ask("moor_here", max_tokens=400)], list[str]()
+def every_part(ask: Ask, query: str, **arguments: Any) -> list[str]:
+    texts = [ask(query, **arguments)]
     while more := MORE.search(texts[-1]):
-        texts.append(ask("moor_here", max_tokens=400, cursor=more[1]))
+        texts.append(ask(query, **arguments, cursor=more[1]))
+    return texts
+
+
+def test_parts_of_the_answer_list_each_line_once(ask: Ask) -> None:
+    texts, numbers = every_part(ask, "moor_here", max_tokens=400), list[str]()
     for text in texts:
         assert estimate_tokens(text) < 2 * 400
         path = ""

@@ -66,7 +66,8 @@ _CURSOR = _string()
 
 _SEARCH = """\
 The places for a question, a name or a "quoted text", best first, with their lines. With exact, every line \
-that holds the query, by file and definition, and whether that is all; regex takes an expression.\
+that holds the query, by definition, code before comments and tests, and whether that is all; regex takes an \
+expression.\
 """
 _DISCOVER = """\
 The lines that answer how, why, what happens when, compare, overview, from all files, then more places by \

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+
+from attrs import frozen
 
 from cairn import protocol
 from cairn.agents.place_text import Paths
 from cairn.agents.tool_call import Budget, fit, joined
 from cairn.protocol.search_messages import MOST_LINES
+from cairn.retrieval.evidence_lines import is_comment
 from cairn.text.counts import counted
+from cairn.workspace.collections import TEST_MODULES, is_beside
 
 TOKENS = 2_000
 _FEWEST_TOKENS = 6
@@ -18,6 +22,12 @@ _SHARE_OF_NAMES = 0.25
 _TOKENS_OF_NAME = 12
 """The estimated number of tokens of a path with a count."""
 _MOST_RULES = 4
+_MOST_BESIDE = 5
+"""The maximum number of names of files that have only comments, tests, examples and documents."""
+MOST_SORTED = 400
+"""The maximum number of lines of which those of the program come first."""
+_LITTLE = 500
+"""The number of tokens up to which the other lines are listed at once."""
 
 
 def lines_for(budget: Budget) -> int:
@@ -44,15 +54,50 @@ def written(
         return joined("The text was not searched.", lacks)
     if before >= found.lines:
         return joined(summary(found), "No further lines." if before else "", answer.index.source)
-    items = list(_items(found, before, most, paths))
+    every, own = _in_order(found)
+    listed = every[before : before + most]
+    if before < own < found.lines and budget.count("\n".join(_texts(listed, paths))) > _LITTLE:
+        listed = every[before : min(own, before + most)]
 
     def foot(count: int) -> str:
         shown = before + count
-        is_way = shown < min(found.lines, MOST_LINES) and (count or not items)
-        return joined(_rest(found, shown, paths, budget), more(shown) if is_way else "", answer.index.source)
+        is_way = shown < min(found.lines, MOST_LINES) and (count or not listed)
+        return joined(
+            _rest(found, every, own, shown, paths, budget),
+            more(shown) if is_way else "",
+            answer.index.source,
+        )
 
     head = f"Lines from the {before + 1:,}th of {found.lines:,} on." if before else summary(found)
-    return fit(head, items, foot, budget)
+    return fit(head, _texts(listed, paths), foot, budget)
+
+
+@frozen
+class _Line:
+    file: protocol.FileOccurrences
+    definition: protocol.DefinitionOccurrences
+    line: protocol.MatchedLine
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether the line is none of the program: a comment, or one of tests, examples or documents."""
+        outermost = self.definition.symbol.partition(".")[0]
+        return is_beside(self.file.path) or outermost in TEST_MODULES or is_comment(self.line.text)
+
+
+def _in_order(found: protocol.Occurrences) -> tuple[list[_Line], int]:
+    """Return the listed lines, and how many of them are of the program. These come first if there are not too
+    many lines to sort."""
+    every = [
+        _Line(file, definition, line)
+        for file in found.found
+        for definition in file.definitions
+        for line in definition.lines
+    ]
+    if found.lines > MOST_SORTED:
+        return every, found.lines
+    every.sort(key=lambda each: each.is_beside)
+    return every, sum(not each.is_beside for each in every)
 
 
 def summary(found: protocol.Occurrences) -> str:
@@ -77,38 +122,36 @@ def summary(found: protocol.Occurrences) -> str:
     )
 
 
-def _items(found: protocol.Occurrences, before: int, most: int, paths: Paths) -> Iterator[str]:
-    """Yield each line with its number, the first of a file or definition below the name of these."""
-    number, last_file, last_definition = 0, None, None
-    for file in found.found:
-        for definition in file.definitions:
-            for line in definition.lines:
-                number += 1
-                if number <= before:
-                    continue
-                if number > before + most:
-                    return
-                heads = [] if file is last_file else [paths.shown(file.folder, file.path)]
-                if definition is not last_definition and (definition.symbol or file is last_file):
-                    heads.append(f" {definition.symbol or '(top level)'}")
-                last_file, last_definition = file, definition
-                yield "\n".join([*heads, f"  {line.line + 1}: {line.text}"])
+def _texts(lines: Sequence[_Line], paths: Paths) -> list[str]:
+    """Return each line with its number, the first of a file or definition below the name of these."""
+    texts, last = list[str](), None
+    for each in lines:
+        is_new = last is None or each.file is not last.file
+        heads = [paths.shown(each.file.folder, each.file.path)] if is_new else []
+        symbol = each.definition.symbol
+        if (is_new and symbol) or (last and not is_new and each.definition is not last.definition):
+            heads.append(f" {symbol or '(top level)'}")
+        texts.append("\n".join([*heads, f"  {each.line.line + 1}: {each.line.text}"]))
+        last = each
+    return texts
 
 
-def _rest(found: protocol.Occurrences, shown: int, paths: Paths, budget: Budget) -> str:
+def _rest(
+    found: protocol.Occurrences, every: Sequence[_Line], own: int, shown: int, paths: Paths, budget: Budget
+) -> str:
     """Return a line with the files of the lines after the first `shown` ones, each with their number."""
-    named, files, lines = list[str](), 0, found.lines - shown
-    most = max(1, int(_SHARE_OF_NAMES * budget.tokens / _TOKENS_OF_NAME))
-    unnamed, passed = lines, 0
-    for file in found.found:
-        passed += file.count
-        if passed > shown:
-            files += 1
-            if len(named) < most:
-                left = min(file.count, passed - shown)
-                named.append(f"{paths.shown(file.folder, file.path)} {left:,}")
-                unnamed -= left
+    left = {(file.folder, file.path): file.count for file in found.found}
+    for each in every[:shown]:
+        left[each.file.folder, each.file.path] -= 1
+    files = [(paths.shown(*file), count) for file, count in left.items() if count]
+    are_beside = own <= shown
+    most = _MOST_BESIDE if are_beside else int(_SHARE_OF_NAMES * budget.tokens / _TOKENS_OF_NAME)
+    named = files[: max(1, most)]
     if not named:
         return ""
-    end = f" and {counted(unnamed, 'line')} in {counted(files - len(named), 'other file')}" if unnamed else ""
-    return f"{counted(lines, 'further line')}: {', '.join(named)}{end}"
+    lines, others = found.lines - shown, len(files) - len(named)
+    unnamed = lines - sum(count for _, count in named)
+    where = " in comments, tests, examples and documents" if are_beside else ""
+    listed = ", ".join(f"{path} {count:,}" for path, count in named)
+    end = f" and {counted(unnamed, 'line')} in {counted(others, 'other file')}" if unnamed else ""
+    return f"{counted(lines, 'further line')}{where}: {listed}{end}"

@@ -16,6 +16,7 @@ from cairn.engine.file_page import outline_of_page
 from cairn.engine.folding import folds
 from cairn.text.counts import counted
 from cairn.text.verbatim import lines_of
+from cairn.workspace.collections import TEST_MODULES
 
 _LONGEST_LINE = 2_000
 """The maximum length of a shown line in characters. A longer line is replaced by its length."""
@@ -25,8 +26,6 @@ _LEAST_FOLDED = 25
 """The number of lines from which imports, long comments and tests are folded."""
 _LEAST_ENTRIES = 3
 """The number of entries from which an outline says more than the beginning of the text."""
-_TESTS = ("tests.", "test.")
-"""What the names in a module of tests begin with. In Rust it is in the tested file, and outlined as one."""
 _MATCHING = 3
 """The number of results of the last question that are shown below the outline of a file."""
 _OPENING = 12
@@ -108,7 +107,7 @@ def outline(call: ToolCall, found: Found, tokens: int, budget: Budget) -> Sectio
         if first - 1 <= each.start_line
         and each.end_line <= last
         and each.end_line - each.start_line < last - first
-        and not each.qualified.startswith(_TESTS)
+        and not (each.depth and each.qualified.partition(".")[0] in TEST_MODULES)
     ]
     if found.has_range or len(entries) < _LEAST_ENTRIES:
         return None

@@ -163,7 +163,8 @@ def _search_exactly(call: ToolCall, arguments: SearchArguments) -> str:
     before = steps[-1][0] if steps else 0
     budget = call.budget(arguments.max_tokens, occurrences_text.TOKENS)
     most = min(arguments.limit or MOST_LINES, occurrences_text.lines_for(budget))
-    params = arguments.params(min(MOST_LINES, before + most), 0)
+    wanted = max(before + most, occurrences_text.MOST_SORTED)
+    params = arguments.params(min(MOST_LINES, wanted), 0)
     answer: protocol.SearchAnswer = call.request("search", params)
     return occurrences_text.written(
         answer,

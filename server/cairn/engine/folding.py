@@ -9,6 +9,7 @@ from attrs import frozen
 
 from cairn.engine.file_outline import OutlineEntry
 from cairn.retrieval.evidence_lines import import_lines, is_comment
+from cairn.workspace.collections import TEST_MODULES
 
 _LEAST_IMPORTS, _LEAST_COMMENT, _LEAST_TESTS = 4, 5, 10
 """The minimum number of lines of each that are folded."""
@@ -17,7 +18,6 @@ _KEPT = 2
 _OPENS_DOC = ("///", "//!", "/**", "##")
 """What comments about a definition begin with. A plain comment may have the reason for the code below it."""
 _DOCSTRINGS = ('"""', "'''")
-_TESTS = frozenset({"test", "tests"})
 
 
 @frozen
@@ -42,7 +42,7 @@ def folds(lines: Sequence[str], outline: Sequence[OutlineEntry]) -> list[Fold]:
 
 def _tests(outline: Sequence[OutlineEntry]) -> Iterator[Fold]:
     for each in outline:
-        if each.name in _TESTS and each.depth == 0 and each.end_line - each.start_line >= _LEAST_TESTS:
+        if each.name in TEST_MODULES and each.depth == 0 and each.end_line - each.start_line >= _LEAST_TESTS:
             yield Fold(each.start_line + 1, each.end_line, "tests")
 
 

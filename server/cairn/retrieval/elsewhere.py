@@ -17,7 +17,7 @@ from cairn.index.references.graph import ReferenceGraph
 from cairn.retrieval.places import TOP, Outline
 from cairn.retrieval.widening import MOST_FILES
 from cairn.retrieval.windows import Passage, definition_worth
-from cairn.workspace.collections import FileKind, file_kind
+from cairn.workspace.collections import TEST_MODULES, FileKind, file_kind
 
 _RANKED = 200
 """How many of the best passages are grouped by definition."""
@@ -154,7 +154,7 @@ class Elsewhere:
 def _is_beside(named: NamedLines) -> bool:
     """Whether the place is in tests or examples. In Rust, tests are in a module of the tested file."""
     is_beside = file_kind(named.lines.path) in (FileKind.TESTS, FileKind.EXAMPLES)
-    return is_beside or named.title.startswith("tests.")
+    return is_beside or named.title.partition(".")[0] in TEST_MODULES
 
 
 def _trust(edge: Edge) -> float:

@@ -23,7 +23,7 @@ from cairn.retrieval.question_kinds import QuestionKind, question_kinds
 from cairn.retrieval.ranking import Ranking
 from cairn.retrieval.widening import Family, Step, chunks_of, mentioning
 from cairn.retrieval.windows import TOKENS, ReadChunk, chunk_lines, group_keys, read_chunks
-from cairn.workspace.collections import FileKind
+from cairn.workspace.collections import TEST_MODULES, FileKind
 
 _TOP, _OPENING, _DEFINES = 0.8, 0.6, 0.4
 """The points of a window that introduces a subject: at the top of a README, near the top, as a definition."""
@@ -31,8 +31,6 @@ _INTRODUCING_FILES = 8
 """The maximum number of READMEs and similar files whose beginnings are considered for every overview."""
 _BY_WORDS, _BY_MEANING = 0.5, 0.7
 """The weights of common words and of cosine similarity in the nearness of a text."""
-_TESTS = frozenset({"tests", "test"})
-"""The names of modules of tests inside a file, as in Rust."""
 _WHOLE_FILES = 4
 """The number of best files of which all chunks are considered. With more, the results are the same."""
 _MOST_OF_A_FILE = 300
@@ -188,7 +186,8 @@ class Windows:
         """float64[windows]: 1 for windows of tests, also of those beside the code that they test."""
         return self.of_chunks(
             [
-                each.kind == FileKind.TESTS or not _TESTS.isdisjoint(each.chunk.header_path.split(" > "))
+                each.kind == FileKind.TESTS
+                or not TEST_MODULES.isdisjoint(each.chunk.header_path.split(" > "))
                 for each in self.chunks
             ]
         )

@@ -41,6 +41,8 @@ _TEST_DIRECTORIES = frozenset({"test", "tests", "__tests__", "spec", "specs", "t
 _TEST_FILE = re.compile(
     r"^(tests?|test_.*|.*_test|.*_spec|.*\.(test|spec)|.*Tests?|.*TestCase|conftest)\.[A-Za-z0-9]+$"
 )
+TEST_MODULES = frozenset({"test", "tests"})
+"""The names of modules of tests inside a file of the source, as in Rust."""
 _EXAMPLE_DIRECTORIES = frozenset(
     {"example", "examples", "sample", "samples", "demo", "demos", "benchmark", "benchmarks", "docs_src"}
 )
