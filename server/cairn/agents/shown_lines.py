@@ -17,12 +17,11 @@ from pathlib import Path
 from attrs import define, field, frozen
 
 from cairn import protocol
+from cairn.discovery.excerpts import LEAST_KNOWN
 from cairn.errors import InvalidRequestError
 from cairn.paths import data_dir, read_private, write_private
 from cairn.text.ranges import ranges_of
 
-_LEAST_RUN = 3
-"""The minimum number of lines that are left out: a mark in their place costs as many tokens as two."""
 _LONGEST_LINE = 300
 """The length in characters from which a line counts as never shown, since answers may have cut it."""
 _MOST_FILES = 500
@@ -87,7 +86,7 @@ class ShownLines:
         known = [here.get(number) == _checksum(line) for number, line in enumerate(lines, first)]
         lengths = [(is_known, sum(1 for _ in same)) for is_known, same in groupby(known)]
         found, at = list[Run](), 0
-        for is_known, same in groupby(lengths, key=lambda each: each[0] and each[1] >= _LEAST_RUN):
+        for is_known, same in groupby(lengths, key=lambda each: each[0] and each[1] >= LEAST_KNOWN):
             count = sum(length for _, length in same)
             found.append(Run(first + at, lines[at : at + count], is_known))
             at += count

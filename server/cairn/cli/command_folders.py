@@ -237,6 +237,9 @@ def wait(
 
 # --- places in files -------------------------------------------------------------------------------
 
+POSITION = "FILE:LINE or FILE:LINE:COLUMN"
+"""The usual form of a position, for errors."""
+
 
 def place_in(text: str, folders: Sequence[Path], form: str) -> tuple[Path, Path, Place]:
     """Return the workspace folder and the file of a place, and the place, of which `form` is the usual form.
@@ -325,3 +328,7 @@ def _require_line(file: Path, place: Place) -> None:
 def real_place(path: Path) -> Path:
     """Return the file's real path. Links in its folder's path are followed; the file itself may be a link."""
     return path.parent.resolve() / path.name
+
+
+def path_inside(folder: Path, file: Path) -> str:
+    return real_place(file).relative_to(folder.resolve()).as_posix()

@@ -15,7 +15,7 @@ from attrs import frozen
 
 from cairn import __version__
 from cairn.attach.answered_commands import QUERY_COMMANDS
-from cairn.cli import install, query_commands, team, upkeep
+from cairn.cli import install, query_commands, reference_commands, team, upkeep
 from cairn.cli.command_folders import HERE
 from cairn.cli.completion import VARIABLE, completion
 from cairn.cli.output import EXIT_CODES, FAILED, INTERRUPTED, error_texts, leave_stdout, print_error
@@ -37,8 +37,8 @@ def _answer(result: object) -> None:
 
 
 for command in (
-    *(query_commands.search, query_commands.discover, query_commands.related, *query_commands.DIRECTIONS),
-    query_commands.trace,
+    *(query_commands.search, query_commands.discover, query_commands.related, *reference_commands.DIRECTIONS),
+    reference_commands.trace,
     *(query_commands.context, query_commands.page, upkeep.call),
     *(upkeep.index, upkeep.reindex, upkeep.pause, upkeep.resume, upkeep.status),
     *(upkeep.doctor, upkeep.config, upkeep.phase, upkeep.feedback, upkeep.model, completion),

@@ -1,4 +1,4 @@
-"""Commands for questions: search, discover, related, context, page, and the directions of references."""
+"""Commands for questions: search, discover, related, context and page."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cairn.cli.command_folders import (
+    POSITION,
     find_file,
     folders_option,
     from_here,
     lines_named,
     no_wait_option,
+    path_inside,
     place_in,
     places_named,
     places_option,
-    real_place,
     unnamed_project,
 )
 from cairn.cli.completion import ChunkTypeName, collections_like, languages_like
 from cairn.cli.output import F, WrongUsageError, alternatives, answers
-from cairn.cli.question import Question
+from cairn.cli.question import Question, compact_options, max_tokens_option, session_options
 from cairn.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -38,36 +39,8 @@ def _filter(places: Sequence[str], folders: Sequence[Path]) -> dict[str, Any]:
     return {"path": places_named(places, folders)} if places else {}
 
 
-_max_tokens = click.option(
-    "--max-tokens",
-    type=click.IntRange(100, 50_000),
-    help="Answer in compact text of at most this many tokens, also on a terminal.",
-)
-_cursor = click.option(
-    "--cursor",
-    help="Continue a compact answer: repeat the command with the option of its line `more:`.",
-)
-
-
-_session = click.option(
-    "--session",
-    metavar="NAME",
-    help="Answer in compact text without the lines that this session's commands have printed.",
-)
-_again = click.option("--again", is_flag=True, help="Print lines that the session has printed before.")
-
-
-def _compact_options(command: F) -> F:
-    return _max_tokens(_cursor(command))
-
-
-def _session_options(command: F) -> F:
-    return _session(_again(command))
-
-
 _LISTED = 200
 """The number of lines of an exact search on a terminal."""
-_POSITION = "FILE:LINE or FILE:LINE:COLUMN"
 _collections_option = partial(click.option, multiple=True, shell_complete=collections_like)
 
 
@@ -107,8 +80,8 @@ def _as_written(name: str, how: str) -> Callable[[F], F]:
     "--passages", default=3, show_default=True, help="Passages of one file, if that many are useful."
 )
 @click.option("--explain", is_flag=True, help="Show how each result's score was computed.")
-@_compact_options
-@_session_options
+@compact_options
+@session_options
 @no_wait_option
 @answers
 def search(
@@ -184,8 +157,8 @@ def search(
     "--format", "style", type=click.Choice(["markdown", "plain", "json"]), help="Layout of the prompt."
 )
 @click.option("--prompt", "prompt_alone", is_flag=True, help="Print only the prompt for a language model.")
-@_compact_options
-@_session_options
+@compact_options
+@session_options
 @places_option
 @_collections_option("--include", help="Only collections that match this glob.")
 @_collections_option("--exclude", help="No collections that match this glob.")
@@ -234,7 +207,7 @@ def discover(
 @click.argument("place", metavar="FILE:LINE[-LINE]")
 @folders_option
 @click.option("-n", "--limit", default=10, show_default=True, help="Number of results.")
-@_compact_options
+@compact_options
 @no_wait_option
 @answers
 def related(place: str, limit: int, folders: Sequence[Path], **options: Any) -> Question:
@@ -273,7 +246,7 @@ def context(
 
     The passages are followed by a context made of them, for a language model.
     """
-    _, file, at = place_in(place, folders, _POSITION)
+    _, file, at = place_in(place, folders, POSITION)
     from cairn.cli import answer_text
 
     data = {
@@ -289,8 +262,8 @@ def context(
 @click.command()
 @click.argument("places", metavar="FILE[:LINE[-LINE]]|NAME...", nargs=-1, required=True)
 @folders_option
-@_max_tokens
-@_session_options
+@max_tokens_option
+@session_options
 @answers
 def page(
     places: tuple[str, ...], folders: Sequence[Path], max_tokens: int | None, as_json: bool, **options: Any
@@ -309,7 +282,7 @@ def page(
     return Question(
         folders=folders,
         method="fetchPage",
-        data={"path": _inside(folder, file) if folder and file else places[0], "folder": shown_folder},
+        data={"path": path_inside(folder, file) if folder and file else places[0], "folder": shown_folder},
         shown=answer_text.print_page,
         tool="read",
         arguments={
@@ -369,124 +342,3 @@ def _collections(request: Request) -> list[str]:
     from cairn.engine.runner import answer
 
     return sorted({each.name for each in answer(request, "collections", {}, as_json=False)})
-
-
-# --- references ------------------------------------------------------------------------------------
-
-
-def _follows(command: F) -> F:
-    name = click.argument("name", metavar="NAME|FILE:LINE[:COLUMN]")
-    depth = click.option("--depth", default=1, show_default=True, help="Levels to follow, up to 5.")
-    limit = click.option("-n", "--limit", default=100, show_default=True, help="Number of references.")
-    options: tuple[Callable[[F], F], ...] = (
-        name, folders_option, depth, limit, places_option, _compact_options, answers,
-    )  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-_NAME_HELP = "NAME is its name, optionally with its owner (Owner.name), or a line in it."
-
-
-def _command(direction: str, summary: str) -> click.Command:
-    """Return the command of a direction, which has the direction's name."""
-
-    @click.command(direction, help=f"{summary}\n\n{_NAME_HELP}")
-    @_follows
-    def follow(name: str, **options: Any) -> Question:
-        return _follow(name, direction, **options)
-
-    return follow
-
-
-DIRECTIONS: tuple[click.Command, ...] = (
-    _command(
-        "callers",
-        "Show who calls a function or makes an instance of a type, and with --depth, who calls those.",
-    ),
-    _command(
-        "callees", "Show what a function calls, in the order of its code, and with --depth, what those call."
-    ),
-    _command("uses", "Show what calls, imports, reads, writes or inherits from a definition."),
-    _command("implementations", "Show the types that extend or implement a type, or a method's overrides."),
-    _command("tests", "Show the tests that call a function, directly or through one other function."),
-)
-"""The commands that follow references. The protocol has the same directions, and `trace`."""
-
-
-@click.command()
-@click.argument("name", metavar="NAME|FILE:LINE[:COLUMN]")
-@click.argument("to", metavar="[TO]", required=False)
-@folders_option
-@click.option("--depth", type=int, help="Levels to follow, up to 10. By default, -n decides.")
-@click.option(
-    "-n", "--limit", type=int, help="Number of calls: 60 on a terminal, else what the answer holds."
-)
-@_compact_options
-@answers
-def trace(name: str, to: str | None, depth: int | None, limit: int | None, **options: Any) -> Question:
-    """Show what happens when a function runs: its calls in order, and below each the calls of that function.
-
-    With TO, show only the shortest ways to it. NAME and TO are names, optionally with the owner (Owner.name),
-    or lines in functions.
-    """
-    return _follow(name, "trace", to=to, depth=depth, limit=limit, **options)
-
-
-def _follow(
-    name: str,
-    direction: str,
-    *,
-    folders: Sequence[Path],
-    depth: int | None,
-    limit: int | None,
-    to: str | None = None,
-    places: Sequence[str] = (),
-    **options: Any,
-) -> Question:
-    from cairn.cli.answer_text import print_references, print_trace
-
-    for field, given in (("name", name), ("to", to)):
-        if given is not None and not given.strip():
-            raise WrongUsageError(field, "is empty; give a name, Owner.name or FILE:LINE")
-    data = {
-        "symbol": _name_or_line(name, folders),
-        "direction": direction,
-        "to": None if to is None else _name_or_line(to, folders),
-        "depth": depth,
-        "path": places_named(places, folders),
-        "limit": limit,
-    }
-    is_trace = direction == "trace"
-    return Question(
-        folders=folders,
-        method="references",
-        data={**data, "limit": _CALLS if limit is None else limit},
-        shown=print_trace if is_trace else partial(print_references, direction=direction),
-        tool="references",
-        arguments=data,
-        no_wait=True,
-        **options,
-    )
-
-
-_CALLS = 60
-"""The number of calls that a terminal shows of a trace."""
-
-
-def _name_or_line(text: str, folders: Sequence[Path]) -> str:
-    """Return a name as it is, and `FILE:LINE…` with the file's path as in the protocol. Of other paths, the
-    engine may know the end."""
-    if not lines_named(text).first:
-        return text
-    try:
-        folder, file, at = place_in(text, folders, _POSITION)
-    except InvalidRequestError:
-        return text
-    path = str(file) if len(folders) > 1 else _inside(folder, file)
-    return f"{path}:{at.first}" + (f":{at.column}" if at.column else "")
-
-
-def _inside(folder: Path, file: Path) -> str:
-    return real_place(file).relative_to(folder.resolve()).as_posix()

@@ -11,16 +11,43 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 from attrs import field, frozen
 
 from cairn.cli.command_folders import opened, unnamed_project, wait_to_ask
-from cairn.cli.output import display, json_text, print_json, remark, structured
+from cairn.cli.output import F, display, json_text, print_json, remark, structured
 from cairn.errors import InvalidRequestError
 
 if TYPE_CHECKING:
     from cairn.engine.request import Request
 
 _REMOTE_SECONDS = 10.0
+
+max_tokens_option = click.option(
+    "--max-tokens",
+    type=click.IntRange(100, 50_000),
+    help="Answer in compact text of at most this many tokens, also on a terminal.",
+)
+_cursor = click.option(
+    "--cursor",
+    help="Continue a compact answer: repeat the command with the option of its line `more:`.",
+)
+
+
+_session = click.option(
+    "--session",
+    metavar="NAME",
+    help="Answer in compact text without the lines that this session's commands have printed.",
+)
+_again = click.option("--again", is_flag=True, help="Print lines that the session has printed before.")
+
+
+def compact_options(command: F) -> F:
+    return max_tokens_option(_cursor(command))
+
+
+def session_options(command: F) -> F:
+    return _session(_again(command))
 
 
 def _note() -> str:

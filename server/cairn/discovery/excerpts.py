@@ -70,8 +70,9 @@ _SEPARATOR_TOKENS = 2
 """The number of tokens between two excerpts of a file."""
 _SPARE_SHARE = 0.03
 """The share of the budget that is too small for another excerpt, so that choosing ends."""
-_LEAST_KNOWN = 3
-"""The minimum number of lines that are left out of an excerpt because the reader has them."""
+LEAST_KNOWN = 3
+"""The minimum number of lines that are left out because the reader has them: a mark in their place costs as
+many tokens as two."""
 
 
 @define(eq=False)
@@ -125,7 +126,7 @@ class _File:
 
     def _is_joined(self, end: int, start: int) -> bool:
         """Whether the lines between two new ones are shown with them."""
-        return start - end < _LEAST_KNOWN or self.known.isdisjoint(range(end, start))
+        return start - end < LEAST_KNOWN or self.known.isdisjoint(range(end, start))
 
     def near(self, first: int, last: int) -> list[_Quoted]:
         """Return the excerpts next to these lines."""
