@@ -9,10 +9,9 @@ from attrs import frozen
 from cairn import protocol
 from cairn.agents.place_text import Paths
 from cairn.agents.tool_call import Budget, fit, joined
+from cairn.engine.occurrences import is_of_program
 from cairn.protocol.search_messages import MOST_LINES
-from cairn.retrieval.evidence_lines import is_comment
 from cairn.text.counts import counted
-from cairn.workspace.collections import TEST_MODULES, is_beside
 
 TOKENS = 2_000
 _FEWEST_TOKENS = 6
@@ -79,10 +78,8 @@ class _Line:
     line: protocol.MatchedLine
 
     @property
-    def is_beside(self) -> bool:
-        """Whether the line is none of the program: a comment, or one of tests, examples or documents."""
-        outermost = self.definition.symbol.partition(".")[0]
-        return is_beside(self.file.path) or outermost in TEST_MODULES or is_comment(self.line.text)
+    def is_of_program(self) -> bool:
+        return is_of_program(self.file.path, self.definition.symbol, self.line.text)
 
 
 def _in_order(found: protocol.Occurrences) -> tuple[list[_Line], int]:
@@ -96,8 +93,8 @@ def _in_order(found: protocol.Occurrences) -> tuple[list[_Line], int]:
     ]
     if found.lines > MOST_SORTED:
         return every, found.lines
-    every.sort(key=lambda each: each.is_beside)
-    return every, sum(not each.is_beside for each in every)
+    every.sort(key=lambda each: not each.is_of_program)
+    return every, sum(each.is_of_program for each in every)
 
 
 def summary(found: protocol.Occurrences) -> str:

@@ -29,9 +29,10 @@ from cairn.index.queries.file_queries import left_out_counts, text_files
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import Outline
 from cairn.index.store.deadline import Deadline, check_end, ended_by, query_end
+from cairn.retrieval.evidence_lines import is_comment
 from cairn.text.counts import counted
 from cairn.text.unicode import utf16_length
-from cairn.workspace.collections import FileKind, file_kind
+from cairn.workspace.collections import TEST_MODULES, FileKind, file_kind, is_beside
 from cairn.workspace.ignore_patterns import Selection
 
 _LONGEST_MS = 7_000.0
@@ -338,6 +339,13 @@ def _as_listed(files: Sequence[_FoundFile], limit: int) -> tuple[protocol.FileOc
             )
         )
     return tuple(listed)
+
+
+def is_of_program(path: str, symbol: str, line: str) -> bool:
+    """Return whether a line in the definition `symbol` is of the program, rather than a comment or a line of
+    tests, examples or documents."""
+    is_test = symbol.partition(".")[0] in TEST_MODULES
+    return not (is_test or is_beside(path) or is_comment(line))
 
 
 def _matched(line: _Line) -> protocol.MatchedLine:
