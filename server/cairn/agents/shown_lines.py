@@ -17,7 +17,7 @@ from pathlib import Path
 from attrs import define, field, frozen
 
 from cairn import protocol
-from cairn.discovery.excerpts import LEAST_KNOWN
+from cairn.discovery.layout import LEAST_KNOWN
 from cairn.errors import InvalidRequestError
 from cairn.paths import data_dir, read_private, write_private
 from cairn.text.ranges import ranges_of

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from attrs import define, field
 
-from cairn.discovery.layout import file_text, head_text
+from cairn.discovery.layout import LEAST_KNOWN, file_text, head_text
 from cairn.embedding.shared import TokenCounter
 from cairn.index.store.deadline import check_end
 from cairn.protocol.discovery_messages import Bullet, Excerpt, ShownPlace
@@ -70,9 +70,6 @@ _SEPARATOR_TOKENS = 2
 """The number of tokens between two excerpts of a file."""
 _SPARE_SHARE = 0.03
 """The share of the budget that is too small for another excerpt, so that choosing ends."""
-LEAST_KNOWN = 3
-"""The minimum number of lines that are left out because the reader has them: a mark in their place costs as
-many tokens as two."""
 
 
 @define(eq=False)

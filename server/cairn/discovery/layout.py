@@ -32,6 +32,9 @@ _NUMBERED = 5
 """Each line whose number is a multiple of this has its number."""
 _LEAST_WIDTH = 4
 """The minimum width of the numbers' column. With one width, an excerpt takes the same room in any file."""
+LEAST_KNOWN = 3
+"""The minimum number of lines that are left out because the reader has them: a mark in their place costs as
+many tokens as two."""
 _OWNED = re.compile(r"(\S+)((?:::|[.#:])[^\s.#:]+)")
 """Matches the name of a definition: the names of its owners, and the last one with its separator."""
 _FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
