@@ -27,6 +27,15 @@ def close_gate(gate):
 """
 LOCK = "def close_gate(lock):\n    return lock\n"
 DOCK = "def fill_dock(water):\n    return water\n"
+DOCKYARD = "export const dockyard = {\n  async launch(ship: string) {\n    return ship\n  },\n}\n"
+DOCKS = (
+    "CREATE FUNCTION fill_docks(water integer) RETURNS void LANGUAGE plpgsql AS $$\nBEGIN\n"
+    + "".join(
+        f"  UPDATE docks SET level = level + water WHERE number = {number} AND gate = 'closed';\n\n"
+        for number in range(80)
+    )
+    + "END;\n$$;\n"
+)
 CAST_OFF = "ROPES=2\n\n# Let go of the ropes.\nlet_go() {\n    untie\n    haul_in\n}\n"
 GATE_TESTS = "def close_gate(gate):\n    gate.open()\n    gate.close()\n    return gate\n"
 
@@ -64,6 +73,8 @@ def own_engine(workspace: Path, bare_data_dir: Path) -> Iterator[Engine]:
     for path in ("src/harbour/dock.py", "src/dock.py", "docs/cast_off.sh", "src/cast_off.sh"):
         (workspace / path).parent.mkdir(exist_ok=True)
         (workspace / path).write_text(CAST_OFF if path.endswith(".sh") else DOCK)
+    (workspace / "src/dockyard.ts").write_text(DOCKYARD)
+    (workspace / "src/docks.sql").write_text(DOCKS)
     made = indexed(workspace)
     for each in made.folders:
         each.indexer.stop()

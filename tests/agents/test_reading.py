@@ -12,6 +12,7 @@ from cairn.discovery.layout import MARK
 from cairn.engine.engine import Engine
 from cairn.errors import InvalidRequestError
 from tests.agents.asking import MORE, SECRET, Ask, asking
+from tests.agents.conftest import DOCKS
 
 BERTHS = "src/harbour/berths.py"
 LOADING = "src/harbour/loading.py"
@@ -149,6 +150,22 @@ def test_a_definition_in_a_language_without_references_is_read(own_engine: Engin
     assert "ROPES" not in text
 
 
+def test_equally_likely_definitions_of_a_name_are_all_read(own_engine: Engine) -> None:
+    text = asking(own_engine)("read", path="fill_dock")
+    assert re.findall(rf"^{MARK}(\S+):1-2 of", text, re.MULTILINE) == ["src/dock.py", "src/harbour/dock.py"]
+
+
+@pytest.mark.parametrize("name", ["dockyard.launch", "dockyard::launch"])
+def test_a_method_of_an_object_in_a_variable_is_read(own_engine: Engine, name: str) -> None:
+    text = asking(own_engine)("read", path=name)
+    assert f"{MARK}src/dockyard.ts:2-4 of 5 lines, {name} (method)\n2:  async launch(ship: string) {{" in text
+
+
+def test_a_definition_in_several_chunks_is_read_whole(own_engine: Engine) -> None:
+    text = asking(own_engine)("read", path="fill_docks")
+    assert f"{MARK}src/docks.sql:1-{DOCKS.count(chr(10))} of" in text
+
+
 @pytest.mark.parametrize("name", ["moor_ship", "Berth.moor_ship", "Berth::moor_ship", "moor_ship()"])
 def test_a_definition_is_read_from_a_file(ask: Ask, name: str) -> None:
     text = ask("read", path=f"berths.py:{name}")
@@ -196,7 +213,7 @@ def test_a_name_means_its_longest_definition_or_one_in_a_shown_file(
     ask("read", path="src/harbour/locks.py:1-2")
     text = ask("read", path="close_gate", again=True)
     assert f"{MARK}src/harbour/locks.py:1-2 of" in text
-    assert "also defined at src/harbour/gates.py:10-12, tests/test_gates.py:1-4" in text
+    assert "(function); others: src/harbour/gates.py:10-12, 1 in tests or documents\n" in text
 
 
 def test_lines_inside_a_function_say_whose_they_are(ask: Ask) -> None:

@@ -25,6 +25,8 @@ MOST_PLACES = 50
 _THERE = ("left out of the index", "is a directory", "is empty, or was not read yet")
 """Texts in the engine's errors about paths that exist but are not in the index."""
 _MOST_NAMESAKES = 8
+_MOST_ALIKE, _MOST_LINES_ALIKE = 3, 120
+"""The maximum number of equally likely definitions of a name that are shown, and of their lines in all."""
 _SEPARATOR = re.compile(r"\s*[,;\n]\s*")
 _NAME_IN_FILE = re.compile(r"(?P<path>(?:[A-Za-z]:[\\/])?[^:]+):(?P<name>[^:].*)")
 _MORE_LINES = re.compile(r"[0-9]{1,9}(?:-[0-9]{1,9})?")
@@ -74,31 +76,32 @@ class PlaceFinder:
     folder: str
     """The URI of the folder to read in; "" for any."""
 
-    def find(self, given: str) -> Found:
-        """Find a path, else a name, else a passage by a question. Raise InvalidRequestError if all fail."""
+    def find(self, given: str) -> list[Found]:
+        """Find a path, else the likeliest definitions of a name, else a passage by a question. Raise
+        InvalidRequestError if all fail."""
         place = place_named(given)
         refused = None
         # The name of a file may end like line numbers.
         for each in dict.fromkeys((place, Place(given.strip()))):
             try:
-                return Found(self._page(each.path), each)
+                return [Found(self._page(each.path), each)]
             except InvalidRequestError as problem:
                 refused = refused or problem
         if any(said in str(refused) for said in _THERE):
             raise refused or InvalidRequestError("path", "names nothing")
         if found := self._of_that_name(place.path):
-            return evolve(found, place=place)
+            return [evolve(found, place=place)]
         if place.first:
             raise refused or InvalidRequestError("path", "names nothing")
         if len(given.split()) > 1:
-            return self._by_meaning(given)
+            return [self._by_meaning(given)]
         name = given.strip().removesuffix("()")
         within = _NAME_IN_FILE.fullmatch(name)
         if within and (found := self._in_file(within["path"], within["name"].replace("::", "."))):
-            return found
-        found, message = self._by_name(name)
-        if found is not None:
-            return found
+            return [found]
+        every, message = self._by_name(name)
+        if every:
+            return every
         is_path = "/" in given or ("." in given and not message.endswith("?"))
         if is_path or not message:
             raise refused or InvalidRequestError("path", message)
@@ -153,46 +156,70 @@ class PlaceFinder:
         ]
         for page in pages:
             if defined := _defined_in(self.call, page, name):
-                longest = defined[0]
-                others = [numbers_text(each.start_line + 1, each.end_line) for each in defined[1:]]
-                begin = with_lead(lines_of(page.text), longest.start_line)
-                place = Place(page.path, begin + 1, longest.end_line)
-                return Found(page, place, _titled(longest.qualified, longest.kind, others))
+                return _whole(page, defined)
         if pages:
             raise InvalidRequestError("path", f"{path} defines no {name!r}")
         return None
 
-    def _by_name(self, name: str) -> tuple[Found | None, str]:
-        """Return the definition of a name, or else why there is none."""
+    def _by_name(self, name: str) -> tuple[list[Found], str]:
+        """Return the likeliest definitions of a name, or else why there is none."""
+        every, message = self._definitions(name)
+        if every:
+            return self._likeliest(every), ""
+        owner, _, last = name.replace("::", ".").rpartition(".")
+        for each in self._definitions(owner)[0] if owner else ():
+            # Methods of an object in a variable do not have its name.
+            lines = range(each.range.start.line, each.range.end.line)
+            page = self._page(each.path, each.folder)
+            if inside := [one for one in _defined_in(self.call, page, last) if one.start_line in lines]:
+                return [_whole(page, inside, name)], ""
+        # References are not read in all languages, but names are.
+        wanted = protocol.SearchParams(query=name[:1_000], limit=_MOST_NAMESAKES, context=0)
+        answer: protocol.SearchAnswer = self.call.request("search", wanted)
+        named = [each for each in answer.results if each.symbol == name]
+        for number, result in enumerate(named):
+            page = self._page(result.path, result.folder)
+            if defined := _defined_in(self.call, page, name):
+                return [_whole(page, defined, others=self._places(named[number + 1 :]))], ""
+        return [], message
+
+    def _places(self, every: Sequence[protocol.SymbolPlace | protocol.SearchResult]) -> list[str]:
+        """Return the places outside of tests and the like, and how many are in these."""
+        shown = self.call.paths.shown
+        own = [each for each in every if not is_beside(each.path)]
+        left = f"{len(every) - len(own)} in tests or documents" if len(own) < len(every) else ""
+        places = [f"{shown(each.folder, each.path)}:{lines_text(each.range)}" for each in own]
+        more = f"{len(own) - _MOST_NAMESAKES} more" if len(own) > _MOST_NAMESAKES else ""
+        return [*places[:_MOST_NAMESAKES], *filter(None, (more, left))]
+
+    def _definitions(self, name: str) -> tuple[Sequence[protocol.SymbolPlace], str]:
         params = protocol.ReferencesParams(symbol=name[:1_000], limit=0)
         answer: protocol.ReferencesAnswer = self.call.request("references", params)
-        if answer.definitions:
-            return self._defined(answer.definitions), ""
-        # References are not read in all languages, but names are.
-        wanted = protocol.SearchParams(query=name[:1_000], limit=1, context=0)
-        found: protocol.SearchAnswer = self.call.request("search", wanted)
-        for each in found.results:
-            if each.symbol and each.symbol == name:
-                lines = Place(each.path, each.range.start.line + 1, each.range.end.line)
-                return Found(self._page(each.path, each.folder), lines, each.symbol), ""
-        return None, answer.message
+        return answer.definitions, answer.message
 
-    def _defined(self, definitions: Sequence[protocol.SymbolPlace]) -> Found:
-        """Return the first of a name's definitions, with its decorators and comment, and name the others."""
-        # Of the definitions in one file, those of few lines often only call another.
-        first, *others = sorted(
+    def _likeliest(self, definitions: Sequence[protocol.SymbolPlace]) -> list[Found]:
+        """Return the likeliest definition of a name with its decorators and comment, and name the others. Of
+        several equally likely ones, return as many as are short."""
+        # Those of few lines often only call another.
+        ranked = sorted(
             definitions,
             key=lambda each: (
                 self._rank(each.folder, each.path),
                 each.range.start.line - each.range.end.line,
             ),
         )
-        shown = self.call.paths.shown
-        more = [f"{shown(each.folder, each.path)}:{lines_text(each.range)}" for each in others]
-        page = self._page(first.path, first.folder)
-        begin = with_lead(lines_of(page.text), first.range.start.line)
-        place = Place(first.path, begin + 1, first.range.end.line)
-        return Found(page, place, _titled(first.symbol, first.kind, more))
+        best = self._rank(ranked[0].folder, ranked[0].path)
+        alike = [each for each in ranked[:_MOST_ALIKE] if self._rank(each.folder, each.path) == best]
+        while len(alike) > 1 and sum(map(_length, alike)) > _MOST_LINES_ALIKE:
+            alike.pop()
+        more = self._places(ranked[len(alike) :])
+        found = []
+        for number, each in enumerate(alike):
+            page = self._page(each.path, each.folder)
+            begin = with_lead(lines_of(page.text), each.range.start.line)
+            place = Place(each.path, begin + 1, each.range.end.line)
+            found.append(Found(page, place, _titled(each.symbol, each.kind, () if number else more)))
+        return found
 
     def _by_meaning(self, given: str) -> Found:
         """Return the best passage for a question. Raise InvalidRequestError if there is none."""
@@ -218,9 +245,23 @@ def _defined_in(call: ToolCall, page: protocol.PageAnswer, name: str) -> list[Ou
     return sorted(found, key=lambda each: each.start_line - each.end_line)
 
 
+def _whole(
+    page: protocol.PageAnswer, defined: Sequence[OutlineEntry], name: str = "", others: Sequence[str] = ()
+) -> Found:
+    """Return the first of a name's definitions with its decorators and comment, and name the others of the
+    page and `others`."""
+    first, *further = defined
+    more = [numbers_text(each.start_line + 1, each.end_line) for each in further]
+    begin = with_lead(lines_of(page.text), first.start_line)
+    place = Place(page.path, begin + 1, first.end_line)
+    return Found(page, place, _titled(name or first.qualified, first.kind, [*more, *others]))
+
+
+def _length(definition: protocol.SymbolPlace) -> int:
+    return definition.range.end.line - definition.range.start.line
+
+
 def _titled(name: str, kind: str, others: Sequence[str]) -> str:
     """Return the name and kind of a definition, with the places of others of that name."""
-    left = len(others) - _MOST_NAMESAKES
-    more = f" and {left} more" if left > 0 else ""
-    also = f"; also defined at {', '.join(others[:_MOST_NAMESAKES])}{more}" if others else ""
+    also = f"; others: {', '.join(others)}" if others else ""
     return f"{name} ({kind}){also}" if kind else f"{name}{also}"

@@ -65,11 +65,11 @@ def read_data(call: ToolCall, arguments: ReadArguments) -> protocol.PageAnswer:
         else:
             return page
         try:
-            found = PlaceFinder(call, INDEXED, arguments.folder).find(given)
+            found = PlaceFinder(call, INDEXED, arguments.folder).find(given)[0]
         except InvalidRequestError:
             raise refused from None
     else:
-        found = PlaceFinder(call, NOW, arguments.folder).find(given)
+        found = PlaceFinder(call, NOW, arguments.folder).find(given)[0]
     first, last, lines = lines_to_read(found)
     return evolve(
         found.page,
@@ -85,8 +85,8 @@ def read(call: ToolCall, arguments: ReadArguments) -> str:
     for given in places_of(call, (arguments.cursor,) if arguments.cursor else arguments.path):
         try:
             found = finder.find(given)
-            _require_line(call, found)
-            places.append(found)
+            _require_line(call, found[0])
+            places += found
         except InvalidRequestError as problem:
             places.append(problem)
     known = [each for each in places if isinstance(each, Found)]

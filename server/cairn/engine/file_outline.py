@@ -176,6 +176,8 @@ def _of_chunks(chunks: Sequence[Chunk]) -> tuple[OutlineEntry, ...]:
     """Return the outline of a file without a symbol table. Chunks of a notebook name the headings above."""
     entries: list[OutlineEntry] = []
     above: tuple[str, ...] = ()
+    main: tuple[str, int] | None = None
+    """The name of the last chunk's definition, and its index in `entries`."""
     for chunk in chunks:
         headings = tuple(filter(None, chunk.header_path.split(" > "))) if not chunk.symbol else above
         for depth, title in enumerate(headings):
@@ -188,6 +190,8 @@ def _of_chunks(chunks: Sequence[Chunk]) -> tuple[OutlineEntry, ...]:
         above = headings
         lines = chunk.text.removesuffix("\n").split("\n")
         found = {name: definition_lines(chunk, name) for name in chunk.defines}
+        if chunk.symbol and chunk.symbol not in found and main and main[0] == chunk.symbol:
+            entries[main[1]] = evolve(entries[main[1]], end_line=chunk.end_line)  # a further part of it
         for name, (start, end) in found.items():
             is_main = name == chunk.symbol
             if not is_main:
@@ -197,5 +201,6 @@ def _of_chunks(chunks: Sequence[Chunk]) -> tuple[OutlineEntry, ...]:
                 end = chunk.start_line + next(n for n in range(end, 0, -1) if lines[n - 1].strip())
             kind = chunk.symbol_kind if is_main else kind_at(chunk, start)
             qualified = f"{chunk.parent}.{name}" if is_main and chunk.parent else name
+            main = (name, len(entries)) if is_main else main
             entries.append(OutlineEntry(name, kind, qualified, len(above), start, end, start))
     return tuple(sorted(entries, key=lambda entry: (entry.start_line, entry.depth)))
