@@ -38,7 +38,7 @@ _LEAST_LINES = 4
 _LEAST_CONFIDENCE = 0.3
 _BESIDE = 0.5
 """The factor for references from tests and examples."""
-_MOST_OF_A_FILE = 15
+_MOST_OF_A_FILE = 8
 _SECTION = 0.7
 """The factor for the worth of a section of a document: those of a long manual would fill the list."""
 
