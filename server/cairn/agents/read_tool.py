@@ -16,9 +16,9 @@ from cairn.errors import InvalidRequestError
 from cairn.schema.bounds import at_most, within
 from cairn.text.counts import counted
 
-TOKENS = 8_000
+TOKENS = 7_000
 """The number of tokens of an answer. Who names lines or definitions wants them all: with 3,000, agents asked
-again for what was cut."""
+again for what was cut. Many agents' shells cut what is longer than 30,000 characters."""
 _TOKENS_OF_FILE = 3_000
 """The number of tokens from which a file alone, without lines, is outlined."""
 _LEAST_TOKENS_OF_PLACE = 50

@@ -24,7 +24,7 @@ OMITTED = "…"
 """Stands between two excerpts of a file, before the name of the definition that the second is in."""
 MORE = "More on request"
 """The heading of named places."""
-_PLACES_SHARE = 0.6
+_PLACES_SHARE = 0.5
 """The maximum share of a budget for named places."""
 _MOST_FOR_PLACES = 800
 """The maximum number of tokens for named places."""

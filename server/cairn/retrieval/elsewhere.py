@@ -19,7 +19,7 @@ from cairn.retrieval.widening import MOST_FILES
 from cairn.retrieval.windows import Passage, definition_worth
 from cairn.workspace.collections import TEST_MODULES, FileKind, file_kind
 
-_RANKED = 200
+_RANKED = 400
 """How many of the best passages are grouped by definition."""
 _USED, _CALLING = 0.5, 0.5
 """What a definition gains if the shown lines use it, or if it calls one that they show."""
