@@ -74,6 +74,10 @@ def own_engine(workspace: Path, bare_data_dir: Path) -> Iterator[Engine]:
         (workspace / path).parent.mkdir(exist_ok=True)
         (workspace / path).write_text(CAST_OFF if path.endswith(".sh") else DOCK)
     (workspace / "src/dockyard.ts").write_text(DOCKYARD)
+    (workspace / "src/crane.ts").write_text("export interface Crane {\n  lift(): void\n}\n")
+    (workspace / "src/jib.ts").write_text(
+        "import { Crane } from './crane'\n\nexport class Jib implements Crane {\n  lift() {}\n}\n"
+    )
     (workspace / "src/docks.sql").write_text(DOCKS)
     made = indexed(workspace)
     for each in made.folders:

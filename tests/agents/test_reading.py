@@ -161,6 +161,11 @@ def test_a_method_of_an_object_in_a_variable_is_read(own_engine: Engine, name: s
     assert f"{MARK}src/dockyard.ts:2-4 of 5 lines, {name} (method)\n2:  async launch(ship: string) {{" in text
 
 
+def test_an_interface_names_what_implements_it(own_engine: Engine) -> None:
+    (head, *_) = asking(own_engine)("read", path="Crane").split("\n")
+    assert head == f"{MARK}src/crane.ts:1-3 of 3 lines, Crane (interface); implemented by src/jib.ts:Jib"
+
+
 def test_a_definition_in_several_chunks_is_read_whole(own_engine: Engine) -> None:
     text = asking(own_engine)("read", path="fill_docks")
     assert f"{MARK}src/docks.sql:1-{DOCKS.count(chr(10))} of" in text

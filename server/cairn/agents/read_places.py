@@ -25,6 +25,7 @@ MOST_PLACES = 50
 _THERE = ("left out of the index", "is a directory", "is empty, or was not read yet")
 """Texts in the engine's errors about paths that exist but are not in the index."""
 _MOST_NAMESAKES = 8
+_INTERFACES = frozenset({"interface", "trait", "protocol"})
 _MOST_ALIKE, _MOST_LINES_ALIKE = 3, 120
 """The maximum number of equally likely definitions of a name that are shown, and of their lines in all."""
 _SEPARATOR = re.compile(r"\s*[,;\n]\s*")
@@ -218,8 +219,25 @@ class PlaceFinder:
             page = self._page(each.path, each.folder)
             begin = with_lead(lines_of(page.text), each.range.start.line)
             place = Place(each.path, begin + 1, each.range.end.line)
-            found.append(Found(page, place, _titled(each.symbol, each.kind, () if number else more)))
+            name = _titled(each.symbol, each.kind, () if number else more) + self._implementations(each)
+            found.append(Found(page, place, name))
         return found
+
+    def _implementations(self, defined: protocol.SymbolPlace) -> str:
+        """Return where an interface is implemented, outside of tests; "" for anything else."""
+        if defined.kind not in _INTERFACES:
+            return ""
+        place = f"{self.call.paths.shown(defined.folder, defined.path)}:{defined.range.start.line + 1}"
+        params = protocol.ReferencesParams(
+            symbol=place, direction=protocol.ReferenceDirection.IMPLEMENTATIONS, limit=_MOST_NAMESAKES
+        )
+        answer: protocol.ReferencesAnswer = self.call.request("references", params)
+        types = [
+            f"{self.call.paths.shown(each.folder, each.path)}:{each.enclosing.symbol}"
+            for each in answer.references
+            if each.enclosing and not is_beside(each.path)
+        ]
+        return f"; implemented by {', '.join(types)}" if types else ""
 
     def _by_meaning(self, given: str) -> Found:
         """Return the best passage for a question. Raise InvalidRequestError if there is none."""
