@@ -79,6 +79,8 @@ def own_engine(workspace: Path, bare_data_dir: Path) -> Iterator[Engine]:
         "import { Crane } from './crane'\n\nexport class Jib implements Crane {\n  lift() {}\n}\n"
     )
     (workspace / "src/docks.sql").write_text(DOCKS)
+    charter = "".join(f"//! Rule {number} of the harbour.\n" for number in range(40))
+    (workspace / "src/charter.rs").write_text(charter + "pub fn sign() {\n    ink();\n}\n" * 20)
     made = indexed(workspace)
     for each in made.folders:
         each.indexer.stop()

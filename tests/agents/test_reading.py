@@ -183,6 +183,13 @@ def test_a_file_without_the_definition_is_named(ask: Ask) -> None:
         ask("read", path=f"{BERTHS}:sink")
 
 
+def test_a_comment_that_is_asked_for_is_not_folded(own_engine: Engine) -> None:
+    ask = asking(own_engine)
+    assert "3-40 comment" in ask("read", path="src/charter.rs")
+    for lines in ("1-45", "3-38", "2-30"):
+        assert "comment" not in ask("read", path=f"src/charter.rs:{lines}"), lines
+
+
 def test_short_places_are_whole_and_long_ones_share_what_is_left(ask: Ask) -> None:
     text = ask("read", path=[f"{LOADING}:1-300", f"{BERTHS}:4-6"], max_tokens=300)
     loading, berths = text.split(MARK)[1:]

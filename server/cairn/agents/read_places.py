@@ -26,6 +26,8 @@ _THERE = ("left out of the index", "is a directory", "is empty, or was not read 
 """Texts in the engine's errors about paths that exist but are not in the index."""
 _MOST_NAMESAKES = 8
 _INTERFACES = frozenset({"interface", "trait", "protocol"})
+_EXTENDING = frozenset({"impl", "extension"})
+"""The kinds of blocks that have the name of the type that they extend."""
 _MOST_ALIKE, _MOST_LINES_ALIKE = 3, 120
 """The maximum number of equally likely definitions of a name that are shown, and of their lines in all."""
 _SEPARATOR = re.compile(r"\s*[,;\n]\s*")
@@ -260,6 +262,7 @@ def _defined_in(call: ToolCall, page: protocol.PageAnswer, name: str) -> list[Ou
     """Return the definitions of a name in a page, the longest first."""
     every = outline_of_page(call.asked, page)
     found = [each for each in every if name in (each.name, each.qualified.replace("::", "."))]
+    found = [each for each in found if each.kind not in _EXTENDING] or found
     return sorted(found, key=lambda each: each.start_line - each.end_line)
 
 

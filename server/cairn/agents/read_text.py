@@ -13,7 +13,7 @@ from cairn.agents.tool_call import Budget, ToolCall, joined
 from cairn.discovery.layout import MARK
 from cairn.engine.file_outline import OutlineEntry, innermost, opening
 from cairn.engine.file_page import outline_of_page
-from cairn.engine.folding import folds
+from cairn.engine.folding import COMMENT, folds
 from cairn.text.counts import counted
 from cairn.text.verbatim import lines_of
 from cairn.workspace.collections import TEST_MODULES
@@ -84,14 +84,15 @@ def section(call: ToolCall, found: Found, version: str | None, *, again: bool) -
 
 
 def _folded(call: ToolCall, found: Found, items: Sequence[Item]) -> list[Item]:
-    """Return many lines with one item for imports, the rest of a long comment, or tests. Who wants these asks
-    for them alone."""
+    """Return many lines with one item for imports, the rest of a long comment, or tests. What the lines begin
+    in, and a comment that is most of them, was asked for, so it is shown."""
     if len(items) < _LEAST_FOLDED:
         return list(items)
-    left = list(items)
+    left, begin = list(items), items[0].first - 1
     for fold in reversed(folds(lines_of(found.page.text), outline_of_page(call.asked, found.page))):
-        first, last = (max(0, min(len(left), line - (items[0].first - 1))) for line in (fold.start, fold.end))
-        if last - first > 1:
+        first, last = (max(0, min(len(left), line - begin)) for line in (fold.start, fold.end))
+        is_asked = fold.start <= begin or (fold.what == COMMENT and last - first > len(items) / 2)
+        if last - first > 1 and not is_asked:
             numbers = numbers_text(left[first].first, left[last - 1].first)
             left[first:last] = [Item(f"{numbers} {fold.what}", left[first].first)]
     return left

@@ -13,6 +13,7 @@ from cairn.workspace.collections import TEST_MODULES
 
 _LEAST_IMPORTS, _LEAST_COMMENT, _LEAST_TESTS = 4, 5, 10
 """The minimum number of lines of each that are folded."""
+COMMENT = "comment"
 _KEPT = 2
 """The number of lines of a comment that are kept. Most say in the first sentence what is below."""
 _OPENS_DOC = ("///", "//!", "/**", "##")
@@ -80,4 +81,4 @@ def _comments(lines: Sequence[str], defined: Set[int]) -> Iterator[Fold]:
 def _comment(start: int, end: int) -> Iterator[Fold]:
     """Yield the fold of a comment on the lines `[start, end)`."""
     if end - start >= _LEAST_COMMENT:
-        yield Fold(start + _KEPT, end, "comment")
+        yield Fold(start + _KEPT, end, COMMENT)
