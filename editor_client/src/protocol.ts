@@ -388,8 +388,8 @@ export interface SearchAnswer {
 /** The params of `cairn/references`. Give either `symbol`, or `text_document` and `position`. */
 export interface ReferencesParams {
   /**
-   * `name`, `Owner.name`, `path:line` or `path:line:column`. Line and column are 1-based, and mean the
-   * definition at or around that place.
+   * `name`, `Owner.name`, `path:name`, `path:line` or `path:line:column`. Line and column are 1-based, and
+   * mean the definition at or around that place. The path may be the end of a path.
    */
   readonly symbol?: string;
   readonly textDocument?: TextDocument;

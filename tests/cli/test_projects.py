@@ -83,6 +83,8 @@ def test_a_search_in_a_new_folder_waits_until_it_is_indexed(
 def test_a_path_that_does_not_exist_is_refused_before_indexing(tmp_path: Path) -> None:
     root = write_files(tmp_path / "harbour", FILES)
     assert "pires" in run_cairn("search", "moor", "--in", "pires", "-C", str(root), code=1).stderr
+    ran = run_cairn("search", "moor", "--in", "pires", "--in", "**/*.py", "-C", str(root))
+    assert ran.stdout.startswith("Left out: there is no 'pires' in the workspace")
 
 
 def test_a_question_in_the_home_folder_indexes_nothing(project: Path) -> None:

@@ -86,7 +86,7 @@ def test_callers_have_their_line_and_enclosing_function(engine: Engine, harbour:
     "symbol",
     [
         "assign_berths", " assign_berths ", f"{SCHEDULE}:6", f"{SCHEDULE}:9", f"./{SCHEDULE}#L9",
-        f"{SCHEDULE}:6:7", f"{PORT_PATH}:15:6",
+        f"{SCHEDULE}:6:7", f"{PORT_PATH}:15:6", f"{SCHEDULE}:assign_berths", "schedule.py:assign_berths",
     ],
 )  # fmt: skip
 def test_a_definition_is_found_by_name_or_place(engine: Engine, symbol: str) -> None:
@@ -114,8 +114,9 @@ def test_an_owner_distinguishes_methods_of_one_name(engine: Engine) -> None:
         "Berth.moor_ship",
         "DeepBerth.moor_ship",
     }
-    (only,) = references(engine, "DeepBerth.moor_ship").definitions
-    assert only.path == PORT_PATH
+    for symbol in ("DeepBerth.moor_ship", f"{PORT_PATH}:moor_ship", f"{PORT_PATH}:DeepBerth::moor_ship"):
+        (only,) = references(engine, symbol).definitions
+        assert only.path == PORT_PATH
 
 
 def test_depth_follows_each_function_once(engine: Engine) -> None:

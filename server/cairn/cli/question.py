@@ -149,10 +149,14 @@ def answer_question(question: Question) -> None:
         roots = [folder.root for folder in engine.folders]
         places = question.data.get("filter", {}).get("path", ())
         wrong = [each for each in places if not any(os.path.lexists(root / each) for root in roots)]
-        # Text leaves out places that do not exist, and says so.
-        if wrong and (question.is_for_people or question.as_json or len(wrong) == len(places)):
+        if wrong:
             from cairn.engine.scope import within
+            from cairn.workspace.ignore_patterns import is_glob
 
+            is_text = not (question.is_for_people or question.as_json)
+            # Text leaves out places that do not exist, and says so, unless nothing is left.
+            if is_text and (len(wrong) < len(places) or any(map(is_glob, wrong))):
+                wrong = []
             within(wrong, engine.folders)
         wait_to_ask(engine, vectors=not question.no_wait)
         request = engine.request()

@@ -35,7 +35,7 @@ def _follows(command: F) -> F:
     return command
 
 
-_NAME_HELP = "NAME is its name, optionally with its owner (Owner.name), or a line in it."
+_NAME_HELP = "NAME is its name, optionally with its owner (Owner.name) or file (FILE:name), or a line in it."
 
 
 def _command(direction: str, summary: str) -> click.Command:

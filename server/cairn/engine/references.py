@@ -33,6 +33,7 @@ from cairn.workspace.collections import FileKind, file_kind
 from cairn.workspace.ignore_patterns import Selection
 
 _PLACE = re.compile(r"(?P<path>.+?)(?::|#L)(?P<line>[0-9]{1,9})(?::(?P<column>[0-9]{1,9}))?", re.DOTALL)
+_IN_FILE = re.compile(r"(?P<path>(?:[A-Za-z]:[\\/])?[^:]+):(?P<name>[^:].*)")
 _COMMENT = re.compile(r"\s(?:#|//)\s.*")
 _HEAD = 12
 """The maximum number of lines of a definition's head in a trace."""
@@ -127,6 +128,10 @@ def _named(every: Sequence[_Searched], given: str, param: str) -> list[_Definiti
     symbol = given.strip()
     if place := _PLACE.fullmatch(symbol):
         return _definitions_at(every, place["path"], int(place["line"]), int(place["column"] or 0), param)
+    within = _IN_FILE.fullmatch(symbol)
+    if within and (files := files_named(within["path"], [each.folder for each in every])):
+        here = [(each, path) for folder, path in files for each in every if each.folder is folder]
+        return [(each, place) for each, path in here for place in each.graph.named_in(path, within["name"])]
     return [(searched, place) for searched in every for place in searched.graph.named(symbol)]
 
 

@@ -49,8 +49,8 @@ class ReferencesParams:
     """The params of `cairn/references`. Give either `symbol`, or `text_document` and `position`."""
 
     symbol: str | None = field(default=None, metadata=at_most(chars=1_000, pattern=NOT_BLANK))
-    """`name`, `Owner.name`, `path:line` or `path:line:column`. Line and column are 1-based, and mean the
-    definition at or around that place."""
+    """`name`, `Owner.name`, `path:name`, `path:line` or `path:line:column`. Line and column are 1-based, and
+    mean the definition at or around that place. The path may be the end of a path."""
     text_document: TextDocument | None = None
     position: Position | None = None
     """A position in the name of a definition, or of a reference to it."""

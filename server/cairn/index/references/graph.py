@@ -70,8 +70,7 @@ class ReferenceGraph:
 
     def named(self, symbol: str) -> list[Place]:
         """Return the definitions of `name` or `Owner.name`, those with a body and outside of tests first."""
-        owner, _, name = symbol.replace("::", ".").replace("#", ".").replace("->", ".").rpartition(".")
-        owner = owner.rpartition(".")[2]
+        owner, name = _owner_and_name(symbol)
         found = [each for each in self._tables.definitions(name) if not owner or _belongs(each, owner)]
         found = [each for each in found if each.kind not in ("impl", "extension")] or found
 
@@ -80,6 +79,14 @@ class ReferenceGraph:
             return symbol.definition.is_declaration, not is_source, path.count("/"), path, symbol.number
 
         return [place_of(each) for each in sorted(found, key=rank)[:_MOST_NAMED]]
+
+    def named_in(self, path: str, symbol: str) -> list[Place]:
+        """Return the definitions of `name` or `Owner.name` in a file."""
+        owner, name = _owner_and_name(symbol)
+        file = self._tables.top(path)
+        numbers = range(file.table.count) if file is not None else ()
+        every = [file.at(number) for number in numbers if file and file.table.name(number) == name]
+        return [place_of(each) for each in every if not owner or _belongs(each, owner)]
 
     def reads(self, path: str) -> bool:
         """Return whether the references of a file were read: those of some languages are not."""
@@ -442,6 +449,12 @@ def _shown_scope(symbol: Symbol) -> Place | None:
     """Return the innermost function or type around the symbol, or the symbol itself."""
     around = map(symbol.at, symbol.scopes())
     return next((place_of(each) for each in around if each.kind in CALLABLE or each.kind in CONTAINERS), None)
+
+
+def _owner_and_name(symbol: str) -> tuple[str, str]:
+    """Return the innermost owner of a name as written in any language, "" if there is none, and the name."""
+    owner, _, name = symbol.replace("::", ".").replace("#", ".").replace("->", ".").rpartition(".")
+    return owner.rpartition(".")[2], name
 
 
 def _belongs(symbol: Symbol, owner: str) -> bool:
