@@ -29,7 +29,7 @@ LOCK = "def close_gate(lock):\n    return lock\n"
 DOCK = "def fill_dock(water):\n    return water\n"
 DOCKYARD = "export const dockyard = {\n  async launch(ship: string) {\n    return ship\n  },\n}\n"
 DOCKS = (
-    "CREATE FUNCTION fill_docks(water integer) RETURNS void LANGUAGE plpgsql AS $$\nBEGIN\n"
+    "CREATE FUNCTION port.fill_docks(water integer) RETURNS void LANGUAGE plpgsql AS $$\nBEGIN\n"
     + "".join(
         f"  UPDATE docks SET level = level + water WHERE number = {number} AND gate = 'closed';\n\n"
         for number in range(80)

@@ -167,7 +167,7 @@ def test_an_interface_names_what_implements_it(own_engine: Engine) -> None:
 
 
 def test_a_definition_in_several_chunks_is_read_whole(own_engine: Engine) -> None:
-    text = asking(own_engine)("read", path="fill_docks")
+    text = asking(own_engine)("read", path="port.fill_docks")
     assert f"{MARK}src/docks.sql:1-{DOCKS.count(chr(10))} of" in text
 
 

@@ -92,7 +92,8 @@ class PlaceFinder:
                 refused = refused or problem
         if any(said in str(refused) for said in _THERE):
             raise refused or InvalidRequestError("path", "names nothing")
-        if found := self._of_that_name(place.path):
+        is_path = bool(place.first) or "/" in given or "." in given
+        if is_path and (found := self._of_that_name(place.path)):
             return [evolve(found, place=place)]
         if place.first:
             raise refused or InvalidRequestError("path", "names nothing")
@@ -105,8 +106,7 @@ class PlaceFinder:
         every, message = self._by_name(name)
         if every:
             return every
-        is_path = "/" in given or ("." in given and not message.endswith("?"))
-        if is_path or not message:
+        if not message or "/" in given or ("." in given and not message.endswith("?")):
             raise refused or InvalidRequestError("path", message)
         raise InvalidRequestError("path", f"there is no such file. {message}")
 
@@ -179,7 +179,7 @@ class PlaceFinder:
         # References are not read in all languages, but names are.
         wanted = protocol.SearchParams(query=name[:1_000], limit=_MOST_NAMESAKES, context=0)
         answer: protocol.SearchAnswer = self.call.request("search", wanted)
-        named = [each for each in answer.results if each.symbol == name]
+        named = [each for each in answer.results if each.symbol and each.symbol in (name, last)]
         for number, result in enumerate(named):
             page = self._page(result.path, result.folder)
             if defined := _defined_in(self.call, page, name):
