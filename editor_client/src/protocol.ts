@@ -765,7 +765,7 @@ export interface NamedPlace {
   readonly about: string;
   /** How the place belongs to the excerpts, such as "called by moor_ship"; "" if it only ranks next. */
   readonly relation: string;
-  /** The shortest end of the path that is the end of no other file's path: `berths.py`, `quay/mod.rs`. */
+  /** The shortest end of the path, in whole names, that is the end of no other file's path. */
   readonly shortPath: string;
 }
 

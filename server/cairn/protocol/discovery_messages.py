@@ -166,7 +166,7 @@ class NamedPlace:
     relation: str = ""
     """How the place belongs to the excerpts, such as "called by moor_ship"; "" if it only ranks next."""
     short_path: str = ""
-    """The shortest end of the path that is the end of no other file's path: `berths.py`, `quay/mod.rs`."""
+    """The shortest end of the path, in whole names, that is the end of no other file's path."""
 
 
 @frozen
