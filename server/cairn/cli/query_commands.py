@@ -302,7 +302,7 @@ def _place_to_read(
     """Return the folder and the file of a place, and its lines as `:10-40`, or "" for the whole file.
 
     There is no file for anything else, such as a name, the end of a path, or several places in one text. If a
-    file `must_exist`, raise InvalidRequestError for these.
+    file `must_exist`, raise InvalidRequestError for these, and always for a file outside of the folders.
     """
     try:
         return *find_file(given, folders), ""
@@ -314,7 +314,7 @@ def _place_to_read(
         except (InvalidRequestError, WrongUsageError):
             if must_exist:
                 raise
-        if must_exist:
+        if must_exist or from_here(given).exists():
             raise
         return None, None, ""
 

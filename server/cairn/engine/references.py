@@ -16,7 +16,7 @@ from cairn.engine.folders import Folder, path_inside, readers_with_unsaved
 from cairn.engine.related import indexed_page
 from cairn.engine.request import Request
 from cairn.engine.results import milliseconds
-from cairn.engine.scope import files_named, within
+from cairn.engine.scope import files_named, nothing_there, within
 from cairn.engine.trace import Trace, Tracer
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
@@ -143,7 +143,10 @@ def _definitions_at(
         raise InvalidRequestError(param, "lines count from 1")
     pages = _with_line([(searched, _path_in(searched.folder, given)) for searched in every], line)
     if not pages:  # The path may start with the folder's name, or lack its first parts.
-        named = files_named(given, [searched.folder for searched in every])
+        folders = [searched.folder for searched in every]
+        named = files_named(given, folders)
+        if not named and not any((folder.root / given).exists() for folder in folders):
+            raise InvalidRequestError(param, nothing_there(given, folders))
         places = [(each, path) for folder, path in named for each in every if each.folder is folder]
         pages = _with_line(places, line)
     if not pages:
