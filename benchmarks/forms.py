@@ -29,7 +29,7 @@ from engine.index_file import NAME, IndexFile
 
 from cairn.cli.main import question_of
 from cairn.cli.output import display
-from cairn.cli.query_commands import DIRECTIONS
+from cairn.cli.reference_commands import DIRECTIONS
 from cairn.cli.question import Question
 from cairn.discovery.layout import MARK, OMITTED
 from cairn.engine.engine import Engine
