@@ -29,8 +29,8 @@ from engine.index_file import NAME, IndexFile
 
 from cairn.cli.main import question_of
 from cairn.cli.output import display
-from cairn.cli.reference_commands import DIRECTIONS
 from cairn.cli.question import Question
+from cairn.cli.reference_commands import DIRECTIONS
 from cairn.discovery.layout import MARK, OMITTED
 from cairn.engine.engine import Engine
 from cairn.paths import workspace_dir
@@ -188,14 +188,15 @@ def terminal_results(text: str, _: str) -> Facts:
 
 
 _PLACES = "More on request"
-_NAMED = re.compile(r"  (?P<lines>\d+(?:-\d+)?) (?P<about>.+)")
+_NAMED = re.compile(r"(?:  |(?P<path>[^ ].*):)(?P<lines>\d+(?:-\d+)?) (?P<about>.+)")
 _LINKED = re.compile(r"(?P<path>\S.*?):(?P<lines>\d+(?:-\d+)?)  (?P<about>.+)")
 _NUMBER = re.compile(r" *(?P<number>\d+)(?: (?P<line>.*))?")
 
 
 def compact_excerpts(text: str, _: str) -> Facts:
-    """Return the named places as facts, and the quoted lines without their indentation."""
-    found, path, number, is_place = Facts(), "", 0, False
+    """Return the named places as facts, with the ends of their paths, and the quoted lines without their
+    indentation."""
+    found, path, number, is_place, owner = Facts(), "", 0, False, ""
     for line in text.split("\n"):
         if line == f"{_PLACES}:":
             is_place = True
@@ -204,7 +205,12 @@ def compact_excerpts(text: str, _: str) -> Facts:
         elif line.startswith("more: "):
             path = ""
         elif is_place and (match := _NAMED.fullmatch(line)):
-            found.facts.add((path, match["lines"], match["about"]))
+            # The owner of several places in a row is named once.
+            name = (
+                f"{owner}{match['about']}" if match["about"].startswith((".", "#", ":")) else match["about"]
+            )
+            owner = re.sub(r"(?:::|[.#:])[^\s.#:]+\Z", "", name)
+            found.facts.add((match["path"] or path, match["lines"], name))
         elif is_place:
             path = line
         elif path and not line.startswith(OMITTED):
@@ -296,10 +302,14 @@ def _printed(question: Question, engine: Engine) -> str:
 
 def _named_otherwise(compact: Facts, terminal: Facts) -> list[list[Fact]]:
     """Return the places of the same lines that have another name."""
-    named = {(path, lines): about for path, lines, about in terminal.facts}
-    both = [(path, lines, name) for path, lines, name in compact.facts if (path, lines) in named]
-    differ = [each for each in both if not named[each[0], each[1]].startswith(each[2])]
-    return [differ, [(path, lines, named[path, lines]) for path, lines, _ in differ]]
+    pairs = [
+        (short, full)
+        for short in compact.facts
+        for full in terminal.facts
+        if full[1] == short[1] and f"/{full[0]}".endswith(f"/{short[0]}")
+    ]
+    differ = [(short, full) for short, full in pairs if not full[2].startswith(short[2])]
+    return [[short for short, _ in differ], [full for _, full in differ]]
 
 
 def _is_true(folder: Path, path: str, number: int, text: str, *, is_dedented: bool) -> bool:
