@@ -13,7 +13,7 @@ from cairn.agents.place_text import Place, lines_text, numbers_text, place_named
 from cairn.agents.tool_call import ToolCall
 from cairn.engine.file_outline import OutlineEntry, with_lead
 from cairn.engine.file_page import outline_of_page
-from cairn.engine.scope import files_ending, files_named
+from cairn.engine.scope import NAME_IN_FILE, files_ending, files_named
 from cairn.errors import InvalidRequestError
 from cairn.text.counts import counted
 from cairn.text.verbatim import lines_of
@@ -31,7 +31,6 @@ _EXTENDING = frozenset({"impl", "extension"})
 _MOST_ALIKE, _MOST_LINES_ALIKE = 3, 120
 """The maximum number of equally likely definitions of a name that are shown, and of their lines in all."""
 _SEPARATOR = re.compile(r"\s*[,;\n]\s*")
-_NAME_IN_FILE = re.compile(r"(?P<path>(?:[A-Za-z]:[\\/])?[^:]+):(?P<name>[^:].*)")
 _MORE_LINES = re.compile(r"[0-9]{1,9}(?:-[0-9]{1,9})?")
 
 
@@ -100,7 +99,7 @@ class PlaceFinder:
         if len(given.split()) > 1:
             return [self._by_meaning(given)]
         name = given.strip().removesuffix("()")
-        within = _NAME_IN_FILE.fullmatch(name)
+        within = NAME_IN_FILE.fullmatch(name)
         if within and (found := self._in_file(within["path"], within["name"].replace("::", "."))):
             return [found]
         every, message = self._by_name(name)

@@ -16,7 +16,7 @@ from cairn.engine.folders import Folder, path_inside, readers_with_unsaved
 from cairn.engine.related import indexed_page
 from cairn.engine.request import Request
 from cairn.engine.results import milliseconds
-from cairn.engine.scope import files_named, nothing_there, within
+from cairn.engine.scope import NAME_IN_FILE, files_named, nothing_there, within
 from cairn.engine.trace import Trace, Tracer
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
@@ -33,7 +33,6 @@ from cairn.workspace.collections import FileKind, file_kind
 from cairn.workspace.ignore_patterns import Selection
 
 _PLACE = re.compile(r"(?P<path>.+?)(?::|#L)(?P<line>[0-9]{1,9})(?::(?P<column>[0-9]{1,9}))?", re.DOTALL)
-_IN_FILE = re.compile(r"(?P<path>(?:[A-Za-z]:[\\/])?[^:]+):(?P<name>[^:].*)")
 _COMMENT = re.compile(r"\s(?:#|//)\s.*")
 _HEAD = 12
 """The maximum number of lines of a definition's head in a trace."""
@@ -128,10 +127,10 @@ def _named(every: Sequence[_Searched], given: str, param: str) -> list[_Definiti
     symbol = given.strip()
     if place := _PLACE.fullmatch(symbol):
         return _definitions_at(every, place["path"], int(place["line"]), int(place["column"] or 0), param)
-    within = _IN_FILE.fullmatch(symbol)
-    if within and (files := files_named(within["path"], [each.folder for each in every])):
+    in_file = NAME_IN_FILE.fullmatch(symbol)
+    if in_file and (files := files_named(in_file["path"], [each.folder for each in every])):
         here = [(each, path) for folder, path in files for each in every if each.folder is folder]
-        return [(each, place) for each, path in here for place in each.graph.named_in(path, within["name"])]
+        return [(each, place) for each, path in here for place in each.graph.named_in(path, in_file["name"])]
     return [(searched, place) for searched in every for place in searched.graph.named(symbol)]
 
 

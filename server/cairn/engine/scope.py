@@ -21,6 +21,8 @@ from cairn.text.nearest import nearest
 from cairn.workspace.ignore_patterns import exact_pattern, folder_of_pattern, is_glob, selection_problem
 
 _FIELD = "filter.path"
+NAME_IN_FILE = re.compile(r"(?P<path>(?:[A-Za-z]:[\\/])?[^:]+):(?P<name>[^:].*)")
+"""Matches a name in a file: `berths.py:Berth.leave`, but not `harbour::Berth`."""
 _MOST_LISTED = 8
 """The number of names that an error lists if none is similar to the given path."""
 
