@@ -196,7 +196,8 @@ def _shape(name: str, described: Schema) -> str:
     if text := described.get("description"):
         lines.append("\n\n".join(textwrap.fill(part, 110) for part in text.split("\n\n")) + "\n")
     if "enum" in described:
-        lines.append("One of " + ", ".join(f"`{member}`" for member in described["enum"]) + ".\n")
+        members = ", ".join(f"`{member}`" for member in described["enum"])
+        lines.append(textwrap.fill(f"One of {members}.", 110) + "\n")
     elif described["properties"]:
         required = described.get("required", ())
         lines.append("| field | type | default | |\n|---|---|---|---|")

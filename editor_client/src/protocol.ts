@@ -27,6 +27,19 @@ export type SectionType =
   | "useCases"
   | "other";
 
+export type UsageKind =
+  | "route"
+  | "command"
+  | "test"
+  | "event listener"
+  | "scheduled task"
+  | "lifecycle method"
+  | "registered"
+  | "inherited"
+  | "unresolved"
+  | "public"
+  | "unused";
+
 export interface Position {
   readonly line: number;
   readonly character: number;
@@ -413,6 +426,8 @@ export interface ReferencesParams {
    * such filter.
    */
   readonly path?: readonly string[];
+  /** True for references in tests only, false for others only. By default there are both. */
+  readonly tests?: boolean;
 }
 
 /** A definition. */
@@ -472,7 +487,9 @@ export interface FoundReference {
    * For other directions it is null.
    */
   readonly target: SymbolPlace | null;
-  /** `call`, `import`, `inherit`, `read` or `write`. */
+  /**
+   * `call`, `import`, `inherit`, `read` or `write`; `request` for a request to the route of the definition.
+   */
   readonly kind: string;
   /** How likely, from 0 to 1, the reference means this definition and not another of the same name. */
   readonly confidence: number;
@@ -492,6 +509,21 @@ export interface FoundReference {
   readonly within: readonly string[];
   /** In a trace, the number of calls in the target, if the answer contains none of them. */
   readonly unfollowed: number;
+}
+
+/** How a definition is used apart from its references. */
+export interface UsageNote {
+  readonly kind: UsageKind;
+  /** A phrase, such as `route GET /ferries/{name}`. */
+  readonly text: string;
+  /** The file of the line that says so: the route's, the decorator's, the first unresolved one. */
+  readonly path: string | null;
+  readonly uri: string | null;
+  /** The URI of the workspace folder. */
+  readonly folder: string | null;
+  readonly range: Range | null;
+  /** The code of this line. A very long line is cut. */
+  readonly line: string;
 }
 
 export interface ReferencesAnswer {
@@ -517,6 +549,11 @@ export interface ReferencesAnswer {
   readonly message: string;
   /** The definitions that `to` may mean, best first. */
   readonly to: readonly SymbolPlace[];
+  /**
+   * For the directions `callers` and `uses`: the entry points that the definitions are, and, where no
+   * reference is likely, what is known instead.
+   */
+  readonly notes: readonly UsageNote[];
 }
 
 /** A diagnostic, as in LSP. */

@@ -161,7 +161,8 @@ def test_advice_names_what_the_front_can_do(
     def text(tool: str, **arguments: Any) -> str:
         return tool_named(tool).answer(engine.request(), arguments, front=front).texts[0]
 
-    assert text("references", symbol="high_water").endswith(f"No callers were found. {way}")
+    found = text("references", symbol="high_water", direction="tests")
+    assert found.endswith(f"No tests were found. {way}")
     first = text("search", query="ship", max_tokens=100)
     (value,) = re.findall(f"^more: {cursor}(\\S+)$", first, re.MULTILINE)
     assert text("search", query="ship", max_tokens=100, cursor=value) != first

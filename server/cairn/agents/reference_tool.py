@@ -35,7 +35,7 @@ _LONGEST_CODE = 160
 
 @frozen
 class ReferencesArguments:
-    """The arguments of `references`. The last two are the protocol's own and are not listed."""
+    """The arguments of `references`. The last three are the protocol's own and are not listed."""
 
     symbol: str | None = field(default=None, metadata=at_most(chars=1_000, pattern=NOT_BLANK))
     direction: ReferenceDirection = ReferenceDirection.CALLERS
@@ -45,6 +45,7 @@ class ReferencesArguments:
     limit: int | None = field(default=None, metadata=within(0, MOST))
     max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
     cursor: str = ""
+    tests: bool | None = None
     text_document: protocol.TextDocument | None = None
     position: protocol.Position | None = None
 
@@ -62,6 +63,7 @@ class ReferencesArguments:
             depth=self.depth,
             limit=limit,
             path=self.path,
+            tests=self.tests,
         )
 
 
@@ -79,7 +81,15 @@ def references(call: ToolCall, arguments: ReferencesArguments) -> str:
     """Return the answer. Raise InvalidRequestError for an unknown place, and for a wrong cursor."""
     symbol, note = _meant(call, arguments)
     at = arguments.text_document, arguments.position
-    question = (arguments.symbol, str(at), arguments.direction, arguments.to, arguments.depth, arguments.path)
+    question = (
+        arguments.symbol,
+        str(at),
+        arguments.direction,
+        arguments.to,
+        arguments.depth,
+        arguments.path,
+        arguments.tests,
+    )
     if arguments.direction is ReferenceDirection.TRACE:
         return _trace(call, arguments, symbol, note, question)
     steps = steps_of(arguments.cursor, *question)
@@ -103,8 +113,10 @@ def references(call: ToolCall, arguments: ReferencesArguments) -> str:
     ]
     budget = call.budget(arguments.max_tokens, TOKENS)
     head = note if steps else joined(note, _head(answer, paths))
+    if not steps:
+        head = joined(head, *(f"{note_text(each)}{_place_of_note(each, paths)}" for each in answer.notes))
     if answer.definitions and len(answer.references) <= before and limit:
-        head = joined(head, _nothing(call, answer.symbol, arguments.direction, is_first=not steps))
+        head = joined(head, _nothing(call, answer, arguments.direction, is_first=not steps))
     below = lacking(call.asked, None, answer.index)
 
     def foot(count: int) -> str:
@@ -209,11 +221,20 @@ def _head(answer: protocol.ReferencesAnswer, paths: Paths) -> str:
     return joined(answer.message, *shown, f"and {left} more of that name" if left > 0 else "")
 
 
-def _nothing(call: ToolCall, symbol: str, direction: ReferenceDirection, *, is_first: bool) -> str:
+def _nothing(
+    call: ToolCall, answer: protocol.ReferencesAnswer, direction: ReferenceDirection, *, is_first: bool
+) -> str:
     if not is_first:
         return "There are no more."
-    advice = "" if direction is ReferenceDirection.USES else f" {call.other_ways(symbol)}"
-    return f"No {direction} were found.{advice}"
+    said = nothing_found(answer, direction)
+    is_final = direction is ReferenceDirection.USES or answer.notes
+    return said if is_final else f"{said} {call.other_ways(answer.symbol)}"
+
+
+def _place_of_note(note: protocol.UsageNote, paths: Paths) -> str:
+    if note.path is None or note.folder is None or note.range is None:
+        return ""
+    return f"  {paths.shown(note.folder, note.path)}:{note.range.start.line + 1}"
 
 
 def _definition(place: protocol.SymbolPlace, paths: Paths) -> str:
@@ -331,6 +352,27 @@ def in_groups(
         alike.setdefault((each.range.start.line, each.enclosing, of_group(number)), number)
     for _, group in groupby(alike.values(), of_group):
         yield list(group)
+
+
+_NO_ENTRIES = frozenset({
+    protocol.UsageKind.UNRESOLVED, protocol.UsageKind.INHERITED, protocol.UsageKind.REGISTERED,
+    protocol.UsageKind.PUBLIC, protocol.UsageKind.UNUSED,
+})  # fmt: skip
+
+
+def note_text(note: protocol.UsageNote) -> str:
+    """Return what a note says, without the place of its line."""
+    if note.kind is protocol.UsageKind.UNRESOLVED:
+        return f"{note.text}; the first: {_code(note.line)}"
+    return note.text if note.kind in _NO_ENTRIES else f"entry point: {note.text}"
+
+
+def nothing_found(answer: protocol.ReferencesAnswer, direction: str) -> str:
+    """Return what to say instead of references; "" if a note says it."""
+    kinds = {each.kind for each in answer.notes}
+    if kinds & {protocol.UsageKind.PUBLIC, protocol.UsageKind.UNUSED}:
+        return f"There are no {direction}."
+    return f"No {direction} are resolved." if kinds else f"No {direction} were found."
 
 
 def meant(answer: protocol.ReferencesAnswer, reference: protocol.FoundReference) -> str:

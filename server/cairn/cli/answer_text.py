@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from cairn.agents.place_text import Paths, lines_text
-from cairn.agents.reference_tool import MOST, in_groups, meant, use
+from cairn.agents.reference_tool import MOST, in_groups, meant, note_text, nothing_found, use
 from cairn.agents.result_text import (
     Lines,
     Part,
@@ -249,11 +249,16 @@ def print_references(answer: ReferencesAnswer, direction: str) -> None:
     more = len(answer.definitions) - _MOST_DEFINITIONS
     if more > 0:
         write(f"[dim]… {counted(more, 'more definition')} of that name[/]")
+    for note in answer.notes:
+        place = ""
+        if note.uri is not None and note.path is not None and note.range is not None:
+            place = _named_place(note.uri, note.path, note.range)
+        write(_spaced(_styled("yellow", note_text(note)), place))
     if answer.definitions:
         write()
         _Tree(answer, direction).print()
         if not answer.references:
-            write(f"No {direction} were found.")
+            write(nothing_found(answer, direction))
     if not answer.complete:
         is_way = len(answer.references) < MOST
         write(f"\n[dim]There are more{'; a larger -n shows them' if is_way else ''}.[/]")

@@ -43,17 +43,32 @@ def _command(direction: str, summary: str) -> click.Command:
 
     @click.command(direction, help=f"{summary}\n\n{_NAME_HELP}")
     @_follows
+    @_in_tests
     def follow(name: str, **options: Any) -> Question:
         return _follow(name, direction, **options)
 
     return follow
 
 
+_in_tests = click.option(
+    "--tests/--no-tests", default=None, help="Only references in tests, or none of these. By default, both."
+)
+
+
+@click.command(
+    "callers",
+    help="Show who calls a function or makes an instance of a type, and with --depth, who calls those."
+    f" Of what is not called, such as a constant, show the uses.\n\n{_NAME_HELP}",
+)
+@_follows
+@_in_tests
+@click.option("--uses", is_flag=True, help="Show all uses, as `cairn uses` does.")
+def callers(name: str, *, uses: bool, **options: Any) -> Question:
+    return _follow(name, "uses" if uses else "callers", **options)
+
+
 DIRECTIONS: tuple[click.Command, ...] = (
-    _command(
-        "callers",
-        "Show who calls a function or makes an instance of a type, and with --depth, who calls those.",
-    ),
+    callers,
     _command(
         "callees", "Show what a function calls, in the order of its code, and with --depth, what those call."
     ),
@@ -92,6 +107,7 @@ def _follow(
     limit: int | None,
     to: str | None = None,
     places: Sequence[str] = (),
+    tests: bool | None = None,
     **options: Any,
 ) -> Question:
     from cairn.cli.answer_text import print_references, print_trace
@@ -106,6 +122,7 @@ def _follow(
         "depth": depth,
         "path": places_named(places, folders),
         "limit": limit,
+        "tests": tests,
     }
     is_trace = direction == "trace"
     return Question(

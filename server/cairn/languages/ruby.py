@@ -114,4 +114,5 @@ RUBY = Language(
     queries=(_QUERIES,),
     imports=Imports(_modules, resolvers={"rb": by_path((".rb", ""), _LOAD_PATHS)}),
     scoping=Scoping(Visibility.WORKSPACE, constructors="initialize", bare_members=True, runs_by_name=True),
+    sigil=":",
 )

@@ -27,7 +27,8 @@ class ReferenceDirection(enum.StrEnum):
     """The kind of references to look up."""
 
     CALLERS = "callers"
-    """The calls of the definition."""
+    """The calls of the definition; of one that is not called, such as a constant or a type without instances,
+    the uses."""
     CALLEES = "callees"
     """What the definition calls, in the order of its code."""
     USES = "uses"
@@ -67,6 +68,8 @@ class ReferencesParams:
     path: tuple[str, ...] = field(default=(), metadata=PLACES)
     """Folders, files or globs that the references are in, as in the filter of `cairn/search`. A trace has no
     such filter."""
+    tests: bool | None = None
+    """True for references in tests only, false for others only. By default there are both."""
 
     def __attrs_post_init__(self) -> None:
         if self.symbol is not None:
@@ -143,7 +146,8 @@ class FoundReference:
     """The called definition if the direction is `callees` or `trace`; null if the workspace does not define
     it. For other directions it is null."""
     kind: str
-    """`call`, `import`, `inherit`, `read` or `write`."""
+    """`call`, `import`, `inherit`, `read` or `write`; `request` for a request to the route of the
+    definition."""
     confidence: float
     """How likely, from 0 to 1, the reference means this definition and not another of the same name."""
     via: str
@@ -158,6 +162,44 @@ class FoundReference:
     `if not cached`, `for each in ships`, `except KeyError`, `in spawn`. Long ones are cut."""
     unfollowed: int = 0
     """In a trace, the number of calls in the target, if the answer contains none of them."""
+
+
+class UsageKind(enum.StrEnum):
+    """What is known of the users of a definition besides its references."""
+
+    ROUTE = "route"
+    COMMAND = "command"
+    TEST = "test"
+    LISTENER = "event listener"
+    TASK = "scheduled task"
+    LIFECYCLE = "lifecycle method"
+    REGISTERED = "registered"
+    """A decorator, an annotation or a table keeps the definition, and others call it from there."""
+    INHERITED = "inherited"
+    """The owner extends a type that the workspace does not define, which may call the definition."""
+    UNRESOLVED = "unresolved"
+    """Lines contain the name, and it is not known whether they mean this definition."""
+    PUBLIC = "public"
+    """No other line of the folder contains the name, and code outside of it can use the definition."""
+    UNUSED = "unused"
+    """No other line of the folder contains the name, and code outside of it cannot use the definition."""
+
+
+@frozen
+class UsageNote:
+    """How a definition is used apart from its references."""
+
+    kind: UsageKind
+    text: str
+    """A phrase, such as `route GET /ferries/{name}`."""
+    path: str | None = None
+    """The file of the line that says so: the route's, the decorator's, the first unresolved one."""
+    uri: str | None = None
+    folder: str | None = None
+    """The URI of the workspace folder."""
+    range: Range | None = None
+    line: str = ""
+    """The code of this line. A very long line is cut."""
 
 
 @frozen
@@ -180,6 +222,9 @@ class ReferencesAnswer:
     many ways there are, or how far they were searched."""
     to: tuple[SymbolPlace, ...] = ()
     """The definitions that `to` may mean, best first."""
+    notes: tuple[UsageNote, ...] = ()
+    """For the directions `callers` and `uses`: the entry points that the definitions are, and, where no
+    reference is likely, what is known instead."""
 
 
 # --- related passages and contexts -------------------------------------------------------------------------

@@ -27,6 +27,8 @@ class ReferenceKind(IntEnum):
     DECORATE = 5
     ANNOUNCE = 6
     """A static prototype in C, which users do not want to find."""
+    REQUEST = 7
+    """A request to the route of a function. No symbol table contains these."""
 
     @property
     def label(self) -> str:

@@ -148,6 +148,29 @@ class ReferenceGraph:
                 through += [found[-1]] if _is_macro(call) else []
         return direct if not through else best_first(found, limit, complete)
 
+    def calls_or_uses(self, targets: Sequence[Place], limit: int) -> Edges:
+        """Return the calls of the targets. Those that cannot be called, and types that nothing makes, have
+        their uses instead."""
+        calls = self.callers(targets, limit)
+        uncalled = [each for each in targets if each.kind not in CALLABLE]
+        if not uncalled or any(each.kind in CALLS for each in calls.found):
+            return calls
+        uses = self.uses(uncalled, limit)
+        return best_first([*calls.found, *uses.found], limit, calls.complete and uses.complete)
+
+    def base_elsewhere(self, place: Place) -> str:
+        """Return the name of a type outside the workspace that a method's owner extends, "" if there is
+        none. That type may call the method."""
+        symbol = self._symbol(place)
+        owner = self._resolver.types.of_member(symbol) if symbol and symbol.kind in CALLABLE else None
+        if owner is None:
+            return ""
+        for each in (owner, *self._resolver.types.ancestors(owner)):
+            for reference in each.table.inherited(each.number):
+                if not self._resolver.resolve(each.at(TOP_LEVEL), reference):
+                    return reference.name
+        return ""
+
     def uses(self, targets: Sequence[Place], limit: int) -> Edges:
         return self._to(targets, limit, _EVERY)
 

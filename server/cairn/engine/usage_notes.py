@@ -1,0 +1,173 @@
+"""Says how definitions are used apart from their references, so that "none" is never said of what was not
+understood: as entry points, in lines that could not be resolved, or by code outside of the folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+
+from attrs import define, field, frozen
+
+from cairn import protocol
+from cairn.chunking.references.symbol_table import ReferenceKind
+from cairn.engine.named_definitions import Searched
+from cairn.engine.occurrences import is_of_program
+from cairn.index.reader.exact import Literal
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.references.edges import Edge, Place
+from cairn.index.references.entry_points import EntryPoint, EntryPoints
+from cairn.index.references.requests import requests
+from cairn.languages.frameworks import EntryKind
+from cairn.languages.registry import detect_language, facts_of
+from cairn.protocol.relation_messages import UsageKind
+from cairn.text.counts import counted
+
+LIKELY = 0.5
+"""The confidence from which a reference says enough, so that nothing else is looked for."""
+_MOST_PLACES = 3
+"""The maximum number of definitions of one name whose entry points are looked for."""
+_MOST_CHUNKS = 400
+_MOST_USES = 1_000
+_LONGEST_LINE = 400
+
+
+@define(eq=False)
+class UsageNotes:
+    """Collects the notes of one answer."""
+
+    notes: list[protocol.UsageNote] = field(factory=list)
+
+    def entered(self, searched: Searched, places: Sequence[Place], edges: Sequence[Edge]) -> list[Edge]:
+        """Note the entry points that definitions of a folder are. Return the requests to their routes."""
+        points = EntryPoints(searched.reader)
+        found: list[Edge] = []
+        for place in places[:_MOST_PLACES]:
+            for point in points.of(place, (each for each in edges if each.target == place)):
+                self._add(
+                    searched,
+                    UsageKind(point.entry.kind.value),
+                    _said(point),
+                    point.path,
+                    point.line,
+                    point.text,
+                )
+                if point.entry.kind is EntryKind.ROUTE:
+                    found += _requests(searched, place, point)
+        return found
+
+    def missed(self, searched: Searched, places: Sequence[Place], edges: Sequence[Edge]) -> None:
+        """Note what is known of definitions of a folder that no reference likely means."""
+        first = places[0]
+        known = {(each.path, each.line) for each in edges}
+        known.update((each.path, each.line) for each in searched.graph.named(first.name))
+        known.update((each.path, each.line) for each in searched.graph.uses(places, _MOST_USES).found)
+        mentions, is_all = _mentions(searched, first.name, known)
+        if mentions:
+            best = mentions[0]
+            count = (
+                counted(len(mentions), "further line")
+                if is_all
+                else f"more than {len(mentions):,} further lines"
+            )
+            verb = "contains" if len(mentions) == 1 else "contain"
+            what = "the name, unresolved" if best.is_code else "the name, in comments or documents"
+            self._add(
+                searched, UsageKind.UNRESOLVED, f"{count} {verb} {what}", best.path, best.line, best.text
+            )
+        elif (base := searched.graph.base_elsewhere(first)) and not self.notes:
+            owner = first.qualified.rpartition(".")[0]
+            text = f"`{owner}` extends `{base}`, which is not defined here and may call it"
+            self._add(searched, UsageKind.INHERITED, text, first.path, first.line)
+        elif not edges and not self.notes:
+            is_public = _is_public(first, searched)
+            text = "no other line of this folder contains the name" + (
+                "; it is public, so code outside may use it" if is_public else ""
+            )
+            self._add(searched, UsageKind.PUBLIC if is_public else UsageKind.UNUSED, text)
+
+    def _add(
+        self, searched: Searched, kind: UsageKind, text: str, path: str = "", line: int = 0, code: str = ""
+    ) -> None:
+        if not path:
+            self.notes.append(protocol.UsageNote(kind, text))
+            return
+        uri, folder = searched.folder.uri_of(path), searched.folder.uri
+        place = protocol.whole_lines(line, line + 1)
+        self.notes.append(
+            protocol.UsageNote(kind, text, path, uri, folder, place, code.strip()[:_LONGEST_LINE])
+        )
+
+
+def _said(point: EntryPoint) -> str:
+    entry = point.entry
+    if entry.kind is EntryKind.ROUTE:
+        return " ".join(filter(None, ("route", entry.method, entry.path or "/")))
+    if entry.kind is EntryKind.REGISTERED:
+        return f"registered by `{point.text}`, and may be called from there"
+    return f"{entry.kind.value}, by `{point.text}`" if point.text else entry.kind.value
+
+
+def _requests(searched: Searched, place: Place, point: EntryPoint) -> Iterator[Edge]:
+    route = " ".join(filter(None, (point.entry.method, point.entry.path)))
+    found = requests(searched.reader, point.entry)
+    stored = searched.reader.chunks({each.chunk for each in found})
+    for each in found:
+        path = stored[each.chunk].path
+        if (path, each.line) == (point.path, point.line):
+            continue
+        yield Edge(
+            path, each.line, each.character, each.text, ReferenceKind.REQUEST,
+            searched.graph.around(path, each.line), place, each.confidence, f"requests {route}",
+        )  # fmt: skip
+
+
+@frozen
+class _Mention:
+    path: str
+    line: int
+    text: str
+    is_code: bool
+    is_call: bool
+
+    @property
+    def order(self) -> tuple[bool, bool, str, int]:
+        return not self.is_code, not self.is_call, self.path, self.line
+
+
+def _mentions(searched: Searched, name: str, known: set[tuple[str, int]]) -> tuple[list[_Mention], bool]:
+    """Return the lines that contain the name as a word, without `known` ones, calls in code first; and
+    whether these are all."""
+    reader = searched.reader
+    word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])(\s*\()?")
+    ids = reader.proposed([Literal(name, case=True, word=True)], ChunkFilter()).tolist()
+    found = []
+    for stored in reader.chunks(ids[:_MOST_CHUNKS]).values():
+        symbol = ".".join(filter(None, (stored.chunk.parent, stored.chunk.symbol)))
+        for row, line in enumerate(stored.chunk.text.split("\n")):
+            match = word.search(line) if name in line else None
+            place = stored.path, stored.chunk.start_line + row
+            if match is not None and place not in known:
+                found.append(_Mention(*place, line, is_of_program(stored.path, symbol, line), bool(match[1])))
+    return sorted(set(found), key=attrgetter("order")), len(ids) <= _MOST_CHUNKS
+
+
+_EXPORTS = {
+    "script": r"\bexports?\b", "rust": r"\bpub\b", "csharp": r"\b(?:public|protected)\b",
+    "java": r"\b(?:public|protected)\b", "swift": r"\b(?:public|open)\b",
+    "solidity": r"\b(?:public|external)\b",
+}  # fmt: skip
+"""By family, the words with which a definition is for code outside; in others, all but hidden ones are."""
+_HIDDEN = re.compile(r"\b(?:private|fileprivate|internal|static|defp|local)\b")
+
+
+def _is_public(place: Place, searched: Searched) -> bool:
+    """Return whether code outside of the folder can use the definition, as far as its head says."""
+    language = facts_of(detect_language(place.path))
+    head = searched.reader.between(place.path, place.line, place.line + 1)
+    line = next((each.chunk.text.split("\n")[place.line - each.chunk.start_line] for each in head), "")
+    if language.name == "go":
+        return place.name[:1].isupper()
+    if exports := _EXPORTS.get(language.family):
+        return bool(re.search(exports, line))
+    return not place.name.startswith("_") and not _HIDDEN.search(line)
