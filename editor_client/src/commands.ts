@@ -141,13 +141,19 @@ async function showCallers(server: Server): Promise<void> {
     });
     const isNamed = byName.definitions.length > 0 || document.uri.scheme !== "file";
     const around = `${document.uri.fsPath}:${line + 1}`;
-    const { definitions, references, message } = isNamed ? byName : await api.references({ symbol: around });
-    if (references.length === 0) return message || `${definitions[0]?.symbol ?? "This"} has no callers`;
-    const found = references.map(({ uri, range }) => new Location(Uri.parse(uri), editorRange(range)));
-    const shown = ["editor.action.showReferences", document.uri, selection.active, found] as const;
-    await commands.executeCommand(...shown);
+    const answer = isNamed ? byName : await api.references({ symbol: around });
+    const { definitions, references, notes, message } = answer;
+    const name = definitions[0]?.symbol ?? "This";
+    const said = notes.map(({ text }) => text).filter(Boolean);
+    const found = [...references, ...notes].flatMap(({ uri, range }) =>
+      uri && range ? [new Location(Uri.parse(uri), editorRange(range))] : [],
+    );
+    if (found.length > 0) {
+      await commands.executeCommand("editor.action.showReferences", document.uri, selection.active, found);
+    }
+    if (references.length === 0) return message || [`${name} has no resolved callers`, ...said].join("; ");
     const calls = references.length === 1 ? "1 call" : `${references.length} calls`;
-    return `${calls} of ${definitions[0]?.symbol ?? ""}`;
+    return [`${calls} of ${name}`, ...said].join("; ");
   });
 }
 

@@ -36,6 +36,7 @@ export type UsageKind =
   | "lifecycle method"
   | "registered"
   | "inherited"
+  | "imported"
   | "unresolved"
   | "public"
   | "unused";
@@ -514,7 +515,7 @@ export interface FoundReference {
 /** How a definition is used apart from its references. */
 export interface UsageNote {
   readonly kind: UsageKind;
-  /** A phrase, such as `route GET /ferries/{name}`. */
+  /** A phrase, such as `route GET /ferries/{name}`; "" for one more line of the note above. */
   readonly text: string;
   /** The file of the line that says so: the route's, the decorator's, the first unresolved one. */
   readonly path: string | null;

@@ -354,17 +354,17 @@ def in_groups(
         yield list(group)
 
 
-_NO_ENTRIES = frozenset({
-    protocol.UsageKind.UNRESOLVED, protocol.UsageKind.INHERITED, protocol.UsageKind.REGISTERED,
-    protocol.UsageKind.PUBLIC, protocol.UsageKind.UNUSED,
+_ENTRIES = frozenset({
+    protocol.UsageKind.ROUTE, protocol.UsageKind.COMMAND, protocol.UsageKind.TEST,
+    protocol.UsageKind.LISTENER, protocol.UsageKind.TASK, protocol.UsageKind.LIFECYCLE,
 })  # fmt: skip
 
 
 def note_text(note: protocol.UsageNote) -> str:
     """Return what a note says, without the place of its line."""
     if note.kind is protocol.UsageKind.UNRESOLVED:
-        return f"{note.text}; the first: {_code(note.line)}"
-    return note.text if note.kind in _NO_ENTRIES else f"entry point: {note.text}"
+        return f"{note.text or 'another'}: {_code(note.line)}"
+    return f"entry point: {note.text}" if note.kind in _ENTRIES else note.text
 
 
 def nothing_found(answer: protocol.ReferencesAnswer, direction: str) -> str:

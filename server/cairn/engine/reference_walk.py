@@ -15,11 +15,14 @@ from cairn.engine.usage_notes import LIKELY, UsageNotes
 from cairn.index.references.edges import Edge, Edges, Place
 from cairn.index.store.deadline import check_end
 from cairn.protocol.relation_messages import ReferenceDirection
+from cairn.retrieval.name_fit import Typed
 from cairn.workspace.collections import FileKind, file_kind
 from cairn.workspace.ignore_patterns import Selection
 
 _MOST_FILTERED = 1_001
 """How many references are read to filter them by path or by tests."""
+_BACKWARDS = (ReferenceDirection.CALLERS, ReferenceDirection.USES)
+"""The directions that lead to what uses a definition, for which notes say what is known besides."""
 
 
 @frozen
@@ -51,6 +54,9 @@ class Walk:
         self._followed.update(identity(searched, place) for searched, place in definitions)
         if not self.params.limit:
             return
+        if not definitions and self.params.symbol and self.params.direction in _BACKWARDS:
+            for searched in self.searched:
+                self.notes.undefined(searched, Typed.of(self.params.symbol).text)
         by_folder: dict[Searched, list[Place]] = {}
         for searched, place in definitions:
             by_folder.setdefault(searched, []).append(place)
@@ -71,7 +77,7 @@ class Walk:
     def _first(self, searched: Searched, places: Sequence[Place]) -> list[Edge]:
         """Return the edges of the first level, and note what else is known of the definitions."""
         edges = self._edges(searched, places)
-        if self.params.direction not in (ReferenceDirection.CALLERS, ReferenceDirection.USES):
+        if self.params.direction not in _BACKWARDS:
             return edges
         edges += self._selected(searched, self.notes.entered(searched, places, edges))
         is_filtered = bool(self.params.path) or self.params.tests is not None

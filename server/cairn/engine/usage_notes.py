@@ -29,6 +29,8 @@ _MOST_PLACES = 3
 """The maximum number of definitions of one name whose entry points are looked for."""
 _MOST_CHUNKS = 400
 _MOST_USES = 1_000
+_MOST_LINES = 5
+"""The number of unresolved lines of which each has a note."""
 _LONGEST_LINE = 400
 
 
@@ -59,22 +61,16 @@ class UsageNotes:
     def missed(self, searched: Searched, places: Sequence[Place], edges: Sequence[Edge]) -> None:
         """Note what is known of definitions of a folder that no reference likely means."""
         first = places[0]
-        known = {(each.path, each.line) for each in edges}
+        uses = searched.graph.uses(places, _MOST_USES).found
+        known = {(each.path, each.line) for each in (*edges, *uses)}
         known.update((each.path, each.line) for each in searched.graph.named(first.name))
-        known.update((each.path, each.line) for each in searched.graph.uses(places, _MOST_USES).found)
+        if imports := [each for each in uses if each.kind is ReferenceKind.IMPORT]:
+            files = counted(len({each.path for each in imports}), "file")
+            text = f"imported, or exported again, in {files}"
+            self._add(searched, UsageKind.IMPORTED, text, imports[0].path, imports[0].line)
         mentions, is_all = _mentions(searched, first.name, known)
         if mentions:
-            best = mentions[0]
-            count = (
-                counted(len(mentions), "further line")
-                if is_all
-                else f"more than {len(mentions):,} further lines"
-            )
-            verb = "contains" if len(mentions) == 1 else "contain"
-            what = "the name, unresolved" if best.is_code else "the name, in comments or documents"
-            self._add(
-                searched, UsageKind.UNRESOLVED, f"{count} {verb} {what}", best.path, best.line, best.text
-            )
+            self._add_mentions(searched, mentions, "further line", is_all=is_all)
         elif (base := searched.graph.base_elsewhere(first)) and not self.notes:
             owner = first.qualified.rpartition(".")[0]
             text = f"`{owner}` extends `{base}`, which is not defined here and may call it"
@@ -85,6 +81,23 @@ class UsageNotes:
                 "; it is public, so code outside may use it" if is_public else ""
             )
             self._add(searched, UsageKind.PUBLIC if is_public else UsageKind.UNUSED, text)
+
+    def undefined(self, searched: Searched, name: str) -> None:
+        """Note the lines that contain a name which nothing defines, such as that of a field."""
+        mentions, is_all = _mentions(searched, name, set())
+        if mentions:
+            self._add_mentions(searched, mentions, "line", is_all=is_all)
+
+    def _add_mentions(
+        self, searched: Searched, mentions: Sequence[_Mention], noun: str, *, is_all: bool
+    ) -> None:
+        count = counted(len(mentions), noun) if is_all else f"more than {len(mentions):,} {noun}s"
+        verb = "contains" if len(mentions) == 1 else "contain"
+        what = "unresolved" if mentions[0].is_code else "in comments or documents"
+        text = f"{count} {verb} the name, {what}; the first"
+        for each in mentions[:_MOST_LINES]:
+            self._add(searched, UsageKind.UNRESOLVED, text, each.path, each.line, each.text)
+            text = ""
 
     def _add(
         self, searched: Searched, kind: UsageKind, text: str, path: str = "", line: int = 0, code: str = ""

@@ -177,8 +177,10 @@ _HANDED: dict[EntryKind, re.Pattern[str]] = {
 """By kind, code that a function is handed to."""
 
 
-def routed(statement: str) -> Entry | None:
-    """Return the route that a statement of a table of routes defines; None if it is no such statement."""
+def routed(statement: str, name: str = "") -> Entry | None:
+    """Return the route that a statement of a table of routes defines; None if it is no such statement. Of
+    several methods in it, that of the handler `name` counts: `get(list).post(create)`."""
+    own = name and re.search(rf"\b({_VERBS})\s*\(\s*(?:\w+(?:::|\.))*{re.escape(name)}\b", statement)
     for pattern in _ROUTES:
         if match := pattern.search(statement):
             path, method = match["path"], match.groupdict().get("method") or ""
@@ -186,6 +188,7 @@ def routed(statement: str) -> Entry | None:
                 continue
             if _CLIENT.search(statement, 0, match.start()):
                 continue
+            method = own[1] if own else method
             method = "" if method.lower() in ("any", "all", "match", "methods") else method.upper()
             methods = _METHOD.search(statement, match.end())
             return Entry(EntryKind.ROUTE, method or (methods[1] if methods else ""), path)

@@ -177,6 +177,8 @@ class UsageKind(enum.StrEnum):
     """A decorator, an annotation or a table keeps the definition, and others call it from there."""
     INHERITED = "inherited"
     """The owner extends a type that the workspace does not define, which may call the definition."""
+    IMPORTED = "imported"
+    """Files import the definition, or export it again, and no use of it there is likely."""
     UNRESOLVED = "unresolved"
     """Lines contain the name, and it is not known whether they mean this definition."""
     PUBLIC = "public"
@@ -191,7 +193,7 @@ class UsageNote:
 
     kind: UsageKind
     text: str
-    """A phrase, such as `route GET /ferries/{name}`."""
+    """A phrase, such as `route GET /ferries/{name}`; "" for one more line of the note above."""
     path: str | None = None
     """The file of the line that says so: the route's, the decorator's, the first unresolved one."""
     uri: str | None = None

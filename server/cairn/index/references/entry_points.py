@@ -142,7 +142,7 @@ class EntryPoints:
         for edge in edges:
             is_handed = edge.kind.label == "read"
             for number, statement in self._statements(edge.path, edge.line):
-                entry = routed(statement)
+                entry = routed(statement, place.name)
                 if entry is not None:
                     entry = evolve(
                         entry,
