@@ -97,6 +97,8 @@ def _figures(given: Score) -> Figures:
         "right": given.right,
         "wrong": given.wrong,
         "missed": given.missed,
+        "called": given.called,
+        "said_none": given.said_none,
         "p50_ms": round(percentile(times, 50), 1),
         "p95_ms": round(percentile(times, 95), 1),
         "by_confidence": {str(sure): counts for sure, counts in sorted(given.bins.items())},
@@ -121,7 +123,7 @@ def markdown(record: Figures) -> str:
     """Return the results as tables."""
     given = record["conditions"]
     columns = "repository language server functions calls recall precision".split()
-    head = [*columns, "p50 · p95 ms", "rg recall", "rg precision", "rg p50 ms"]
+    head = [*columns, "said none", "p50 · p95 ms", "rg recall", "rg precision", "rg p50 ms"]
     parts = [
         f"# Callers\n\n{given['date']}, {given['machine']}, Cairn at {given['commit']}; load "
         f"{given['load']}. References of confidence {given['least_confidence']} and more are counted."
@@ -131,6 +133,7 @@ def markdown(record: Figures) -> str:
             [
                 repository, each["language"], each["server"], f"{each['functions']}", f"{each['calls']}",
                 f"{each[CAIRN]['recall']:.3f}", f"{each[CAIRN]['precision']:.3f}",
+                f"{each[CAIRN]['said_none']} of {each[CAIRN]['called']}",
                 f"{each[CAIRN]['p50_ms']} · {each[CAIRN]['p95_ms']}",
                 f"{each[RIPGREP]['recall']:.3f}", f"{each[RIPGREP]['precision']:.3f}",
                 f"{each[RIPGREP]['p50_ms']}",

@@ -37,13 +37,17 @@ def _ask(daemon: Daemon, function: Sampled) -> Found:
     except RequestError as error:
         if error.code != _INVALID_PARAMS:
             raise
-        answer = {"references": []}  # Generated files are not indexed, so their calls are missed.
+        # Generated files are not indexed, so their calls are missed.
+        answer = {"references": [], "definitions": []}
     took = time.perf_counter() - began
     sites: dict[Site, float] = {}
     for each in answer["references"]:
+        if each["kind"] == "request":
+            continue  # Language servers do not know the requests to a route.
         site = Site(each["path"], each["range"]["start"]["line"])
         sites[site] = max(each["confidence"], sites.get(site, 0.0))
-    return Found(sites, 1_000 * took)
+    known = {each["kind"] for each in answer.get("notes", ())} - {"public", "unused"}
+    return Found(sites, 1_000 * took, bool(answer["definitions"]) and not sites and not known)
 
 
 def ask_ripgrep(truth: CallerSet, tree: Path) -> list[Found]:

@@ -18,6 +18,8 @@ class Found:
 
     sites: Mapping[Site, float]
     milliseconds: float
+    says_none: bool = False
+    """Whether the answer says that nothing refers to the function, and nothing else is known of it."""
 
 
 @define
@@ -29,6 +31,10 @@ class Score:
     missed: int = 0
     right_at_any: int = 0
     """The same count as `right`, at any confidence."""
+    called: int = 0
+    """The functions with a caller."""
+    said_none: int = 0
+    """Those of them of which the answer says that nothing calls them."""
     milliseconds: list[float] = field(factory=list)
     bins: dict[float, list[int]] = field(factory=dict)
     """The number of edges, and of right ones, by confidence in steps of 0.1."""
@@ -59,6 +65,8 @@ class Score:
         self.right += len(known & claimed)
         self.wrong += len(wrong)
         self.missed += len(missed)
+        self.called += bool(known)
+        self.said_none += bool(known) and found.says_none
         self.right_at_any += len(known & found.sites.keys())
         self.milliseconds.append(found.milliseconds)
         for site, sure in found.sites.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -21,6 +22,7 @@ from cairn.workspace.ignore_patterns import Selection
 
 _MOST_FILTERED = 1_001
 """How many references are read to filter them by path or by tests."""
+_NAME = re.compile(r"[^\W\d][\w$]*[?!]?")
 _BACKWARDS = (ReferenceDirection.CALLERS, ReferenceDirection.USES)
 """The directions that lead to what uses a definition, for which notes say what is known besides."""
 
@@ -55,8 +57,9 @@ class Walk:
         if not self.params.limit:
             return
         if not definitions and self.params.symbol and self.params.direction in _BACKWARDS:
-            for searched in self.searched:
-                self.notes.undefined(searched, Typed.of(self.params.symbol).text)
+            name = Typed.of(self.params.symbol).text
+            for searched in self.searched if _NAME.fullmatch(name) else ():
+                self.notes.undefined(searched, name)
         by_folder: dict[Searched, list[Place]] = {}
         for searched, place in definitions:
             by_folder.setdefault(searched, []).append(place)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from operator import attrgetter
 
 from attrs import define, field, frozen
@@ -27,10 +28,11 @@ LIKELY = 0.5
 """The confidence from which a reference says enough, so that nothing else is looked for."""
 _MOST_PLACES = 3
 """The maximum number of definitions of one name whose entry points are looked for."""
-_MOST_CHUNKS = 400
+_MOST_CHUNKS = 100
 _MOST_USES = 1_000
 _MOST_LINES = 5
-"""The number of unresolved lines of which each has a note."""
+"""The number of entry points, and of unresolved lines, of which each has a note."""
+_MOST_REQUESTS = 20
 _LONGEST_LINE = 400
 
 
@@ -45,23 +47,21 @@ class UsageNotes:
         points = EntryPoints(searched.reader)
         found: list[Edge] = []
         for place in places[:_MOST_PLACES]:
-            for point in points.of(place, (each for each in edges if each.target == place)):
-                self._add(
-                    searched,
-                    UsageKind(point.entry.kind.value),
-                    _said(point),
-                    point.path,
-                    point.line,
-                    point.text,
-                )
+            every = points.of(place, (each for each in edges if each.target == place))
+            for point in every[:_MOST_LINES]:
+                kind = UsageKind(point.entry.kind.value)
+                self._add(searched, kind, _said(point), point.path, point.line, point.text)
                 if point.entry.kind is EntryKind.ROUTE:
-                    found += _requests(searched, place, point)
+                    found += islice(_requests(searched, place, point), _MOST_REQUESTS)
         return found
 
     def missed(self, searched: Searched, places: Sequence[Place], edges: Sequence[Edge]) -> None:
-        """Note what is known of definitions of a folder that no reference likely means."""
+        """Note what is known of definitions of a folder that no reference likely means, unless they are entry
+        points."""
+        if any(each.kind is not UsageKind.REGISTERED for each in self.notes):
+            return
         first = places[0]
-        uses = searched.graph.uses(places, _MOST_USES).found
+        uses = searched.graph.other_uses(places, _MOST_USES).found
         known = {(each.path, each.line) for each in (*edges, *uses)}
         known.update((each.path, each.line) for each in searched.graph.named(first.name))
         if imports := [each for each in uses if each.kind is ReferenceKind.IMPORT]:

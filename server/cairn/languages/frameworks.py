@@ -186,7 +186,10 @@ def routed(statement: str, name: str = "") -> Entry | None:
             path, method = match["path"], match.groupdict().get("method") or ""
             if " " in path or (path and not _LIKE_A_PATH.match(path)):
                 continue
-            if _CLIENT.search(statement, 0, match.start()):
+            is_method = statement[: match.start()].endswith((".", "->"))
+            if (is_method and path[:1] not in ("", "/", "*", ":", "{")) or _CLIENT.search(
+                statement[: match.start()]
+            ):
                 continue
             method = own[1] if own else method
             method = "" if method.lower() in ("any", "all", "match", "methods") else method.upper()

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from attrs import define, evolve, field, frozen
 
 from cairn.chunking.outline import CALLABLE
+from cairn.chunking.references.symbol_table import ReferenceKind
 from cairn.index.reader.exact import Literal
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.references.edges import Edge, Place
 from cairn.languages.frameworks import Entry, EntryKind, conventional, handed_to, marked, routed
+from cairn.workspace.collections import is_beside
 
 _MOST_ABOVE = 40
 """The maximum number of lines above a name in which marks are looked for."""
@@ -73,12 +76,14 @@ class EntryPoints:
         """Return the entry points of a definition. `edges` are the references that lead to it."""
         found = [self._of_mark(place, *mark) for mark in self._marks(place.path, place.line)]
         every = [each for each in found if each is not None]
-        every += self._of_edges(place, [each for each in edges if each.path][:_MOST_EDGES])
+        if place.kind in CALLABLE:
+            every += self._of_edges(place, edges)
         if not any(each.entry.kind is EntryKind.ROUTE for each in every):
             every += self._of_routes_by_text(place)
         if not every and (entry := conventional(place.path, place.name)) is not None:
             every.append(EntryPoint(entry, place.path, place.line, ""))
-        return list({(each.path, each.line, each.entry.kind): each for each in every}.values())
+        known = [each for each in every if each.entry.kind is not EntryKind.REGISTERED]
+        return list({each.entry: each for each in reversed(known or every)}.values())[::-1]
 
     # --- marks ------------------------------------------------------------------------------------------
 
@@ -138,38 +143,39 @@ class EntryPoints:
 
     # --- tables -----------------------------------------------------------------------------------------
 
-    def _of_edges(self, place: Place, edges: Sequence[Edge]) -> Iterator[EntryPoint]:
-        for edge in edges:
-            is_handed = edge.kind.label == "read"
-            for number, statement in self._statements(edge.path, edge.line):
+    def _of_edges(self, place: Place, edges: Iterable[Edge]) -> Iterator[EntryPoint]:
+        """Yield what calls the definition because code hands it over as a value."""
+        handed = (each for each in edges if each.kind is ReferenceKind.READ and not is_beside(each.path))
+        for edge in islice(handed, _MOST_EDGES):
+            for number, statement in self._statements(edge.path, edge.line, edge.character):
                 entry = routed(statement, place.name)
                 if entry is not None:
-                    entry = evolve(
-                        entry,
-                        path=_joined(self._prefix_of_statement(edge.path, number, statement), entry.path),
-                    )
-                elif is_handed and (kind := handed_to(statement)) is not None:
+                    prefix = self._prefix_of_statement(edge.path, number, statement)
+                    entry = evolve(entry, path=_joined(prefix, entry.path))
+                elif (kind := handed_to(statement)) is not None:
                     entry = Entry(kind)
                 if entry is not None:
-                    yield EntryPoint(
-                        entry, edge.path, number, self._lines.line(edge.path, number).strip()[:_LONGEST]
-                    )
+                    line = self._lines.line(edge.path, number)
+                    yield EntryPoint(entry, edge.path, number, line.strip()[:_LONGEST])
                     break
 
-    def _statements(self, path: str, line: int) -> Iterator[tuple[int, str]]:
-        """Yield the code from each line that opens a bracket which is still open at `line`, up to that line:
-        the line itself, then the innermost call around it, and so on."""
-        text = self._lines.line(path, line)
+    def _statements(self, path: str, line: int, character: int) -> Iterator[tuple[int, str]]:
+        """Yield the code from the beginning of a line to the name at `character`, then from each line above
+        that opens a bracket around it. A function without a name around the place ends the search."""
+        code = self._lines.line(path, line)
+        rest = _NAME.match(code, character)
+        text = code[: rest.end() if rest is not None else len(code)]
+        if _IN_CLOSURE.search(text):
+            return
         yield line, text
-        indent = _indent(text)
+        indent = _indent(code)
         for number, above in self._lines.above(path, line, _MOST_OF_A_CALL):
             text = f"{above.strip()} {text}"
             if above.strip() and _indent(above) < indent:
                 indent = _indent(above)
-                if _balance(text) > 0 or above.rstrip().endswith(("do", "{")) or " do |" in above:
-                    yield number, text
-                if not indent:
+                if _IN_CLOSURE.search(text) or _balance(text) <= 0:
                     return
+                yield number, text
 
     def _of_routes_by_text(self, place: Place) -> Iterator[EntryPoint]:
         """Yield the routes of tables that name a method of a controller in a text: `"ferries#show"` of Rails,
@@ -260,6 +266,8 @@ class EntryPoints:
 _PREFIXES = frozenset(
     "RequestMapping Route Controller Path RoutePrefix RestController JsonController".split()
 )
+_NAME = re.compile(r"[\w$]+[!?]?")
+_IN_CLOSURE = re.compile(r"=>|->\s*\{|\bfunction\b|\bfunc\s*\(|\blambda\b|\bdo\b|\bdef\b|\bfn\b|\|\w*\|")
 _BEGINS_MARK = re.compile(r"@(?!(?:interface|end)\b)\w|#!?\[|\[(?:\w+:(?!:)\s*)?[A-Z]\w*")
 _BETWEEN = re.compile(
     r"(?://|#(?!\[)|/?\*|--|\"\"\"|(?:export|public|private|protected|static|async|default)\b)"

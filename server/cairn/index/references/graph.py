@@ -171,6 +171,10 @@ class ReferenceGraph:
                     return reference.name
         return ""
 
+    def other_uses(self, targets: Sequence[Place], limit: int) -> Edges:
+        """Return the uses of the targets that are no calls."""
+        return self._to(targets, limit, _EVERY - CALLS)
+
     def uses(self, targets: Sequence[Place], limit: int) -> Edges:
         return self._to(targets, limit, _EVERY)
 

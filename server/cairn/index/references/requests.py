@@ -12,6 +12,7 @@ from cairn.index.reader.exact import Literal
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.languages.frameworks import Entry, routed
+from cairn.text.verbatim import starts_with_mark
 
 WHOLE, PART = 0.6, 0.4
 """The confidence of a request whose whole path fits the pattern, and of one whose end fits. The prefix may be
@@ -21,12 +22,14 @@ _LITERAL = re.compile(
     r"(?P<quote>[\"'`])(?P<text>(?:\$\{[^}]*\}|#\{[^}]*\}|(?!(?P=quote)).){1,300})(?P=quote)"
 )
 _REQUEST = re.compile(
-    r"\b(?:fetch|\w*[aA]xios\w*|\w*[rR]equests?|\w*[hH]ttp\w*|\w*[cC]lient\w*|api|\w*Api|ajax|ky|got|url|uri"
-    r"|URL|endpoint|href|action|src|superagent|session|service|curl|visit|open|load|useSWR|useQuery|useFetch"
-    r"|\$fetch|navigate|redirect\w*|location|[rR]estTemplate|[wW]ebClient|getForObject|postForObject)\b|\$\."
-    r"|\.(?:get|post|put|patch|delete|head|Get|Post|Put|Patch|Delete|Do|GetAsync|PostAsync|PutAsync"
-    r"|DeleteAsync|\w+AsJsonAsync|GetFromJsonAsync|GetStringAsync)\b"
+    r"\b(?:\$?fetch|\w*[aA]xios\w*|ajax|ky|got|superagent|curl|\w*(?:[rR]equest|[hH]ttp|[cC]lient|Api|API)\w*"
+    r"|api|session|service|useSWR|useQuery|useFetch|redirect(?:_to)?|navigate|visit|[rR]estTemplate)"
+    r"\s*(?:<[^>]*>)?\s*(?:\(\w*\))?\s*[.(]"
+    r"|\b(?:url|uri|URL|href|action|hx-\w+|endpoint)\s*[:=]"
+    r"|\.(?:get|post|put|patch|delete|head|[gG]etForObject|postForObject|uri|(?:Get|Post|Put|Patch|Delete)\w*)"
+    r"\s*(?:<[^>]*>)?\s*\("
 )
+"""Code that requests a path, or gives it to what does."""
 _VERB = re.compile(
     r"\.(get|post|put|patch|delete|head)\b(?!Item)|\.(?:get|post|put|patch|delete|head)ForObject"
     r"|\.(Get|Post|Put|Patch|Delete)(?:Async|AsJsonAsync|FromJsonAsync|StringAsync)?\b"
@@ -75,9 +78,10 @@ def _in_text(text: str, method: str, wanted: Sequence[str]) -> Iterator[tuple[in
             confidence = fit(literal["text"], wanted)
             if not confidence or (routed(line) is not None and _HANDLED.search(line, literal.end())):
                 continue
-            around = " ".join(lines[max(0, row - 2) : row + 4])
-            if not _REQUEST.search(" ".join(lines[max(0, row - 2) : row + 1])):
+            before = " ".join(lines[max(0, row - 2) : row])
+            if starts_with_mark(line.strip()) or not _REQUEST.search(f"{before} {line[: literal.start()]}"):
                 continue
+            around = " ".join(lines[max(0, row - 2) : row + 4])
             asked = _method(line, around)
             if asked and method and asked != method:
                 continue
