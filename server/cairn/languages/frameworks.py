@@ -116,14 +116,15 @@ def marked(mark: str) -> Entry | None:
             and words[0].lower() not in ("route", "path", "httproute")
         ):
             method = "GET"  # Flask and Bottle.
-        return Entry(EntryKind.ROUTE, method, _path_in(arguments))
+        return Entry(EntryKind.ROUTE, method, path_in(arguments))
     for kind, known in _MARKS.items():
         if last in known:
             return Entry(kind)
     return None if last in _HARMLESS else Entry(EntryKind.REGISTERED)
 
 
-def _path_in(arguments: str) -> str:
+def path_in(arguments: str) -> str:
+    """Return the path among the arguments of a mark, "" if there is none."""
     named = _OF_PATH.search(arguments)
     first = _STRING.search(arguments, named.end() if named else 0)
     return first["text"] if first and not re.fullmatch(r"GET|POST|PUT|PATCH|DELETE", first["text"]) else ""

@@ -14,7 +14,7 @@ from cairn.index.reader.exact import Literal
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.references.edges import Edge, Place
-from cairn.languages.frameworks import Entry, EntryKind, conventional, handed_to, marked, routed
+from cairn.languages.frameworks import Entry, EntryKind, conventional, handed_to, marked, path_in, routed
 from cairn.workspace.collections import is_beside
 
 _MOST_ABOVE = 40
@@ -135,10 +135,8 @@ class EntryPoints:
         for _, each in self._marks(place.path, head):
             words = re.match(r"(?:@|#?\[)\s*([\w.]+)", each)
             if words and words[1].rpartition(".")[2] in _PREFIXES:
-                entry = marked(each)
-                path = entry.path if entry is not None else ""
                 name = re.sub(r"Controller\Z", "", owner[0])
-                return path.replace("[controller]", name.lower())
+                return path_in(each).replace("[controller]", name.lower())
         return ""
 
     # --- tables -----------------------------------------------------------------------------------------
