@@ -119,13 +119,15 @@ def ask_to_yield(folder: Path) -> Channel | None:
 
 def _end(record: Record) -> None:
     """End the background engine of the record, if the process with its number is one."""
-    import psutil
+    from cairn.startup.figures import asked
 
-    with suppress(psutil.Error):
+    def end(psutil: Any) -> None:
         process = psutil.Process(record.process_id)
         if _ENGINE in process.cmdline():
             process.terminate()
             process.wait(_YIELD_SECONDS)
+
+    asked(end)
 
 
 def _replace_older(folders: Sequence[Path]) -> None:

@@ -295,9 +295,9 @@ def _end_with(client: int, ended: threading.Event) -> None:
     open."""
     while not ended.wait(_POLL_SECONDS):
         if sys.platform == "win32":
-            import psutil  # On Windows, the number of the parent process stays the same after its end.
+            from cairn.startup.ending import runs
 
-            if not psutil.pid_exists(client):
+            if not runs(client):  # On Windows, the number of the parent process stays the same after its end.
                 ended.set()
         elif os.getppid() != client:
             ended.set()

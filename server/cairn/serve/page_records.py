@@ -9,8 +9,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-import psutil
 from attrs import frozen
 from starlette.types import ASGIApp
 
@@ -19,6 +19,7 @@ from cairn.engine.runner import Runner
 from cairn.operations.tokens import Callers, Token
 from cairn.paths import data_dir, read_private, workspace_dir, write_private
 from cairn.settings.tree import ServeSettings
+from cairn.startup.figures import asked
 from cairn.web.addresses import sign_in_address
 from cairn.web.app import pages_app
 from cairn.web.authentication import Authentication
@@ -94,12 +95,13 @@ def recorded_url(folder: Path) -> str:
 
 def _process_identity(number: int) -> dict[str, object]:
     """Return the number and the start time of a process of this user, which together identify it uniquely."""
-    try:
+
+    def identity(psutil: Any) -> dict[str, object]:
         process = psutil.Process(number)
         is_own = process.username() == psutil.Process().username()
         return {"processId": number if is_own else None, "began": process.create_time()}
-    except (psutil.Error, ValueError):  # A negative number is a ValueError.
-        return {"processId": None}
+
+    return asked(identity) or {"processId": None}
 
 
 def _read(path: Path) -> dict[str, object]:

@@ -8,6 +8,8 @@ import signal
 from collections.abc import Awaitable, Iterator
 from typing import Any
 
+from cairn.startup.figures import asked
+
 _LOOK_SECONDS = 2.0
 """The interval of checks whether another process still runs."""
 
@@ -35,13 +37,15 @@ def termination() -> Iterator[asyncio.Event]:
 async def ended(process_id: int) -> None:
     """Wait for the end of a process. This polls: another process may keep its pipe open."""
     await asyncio.sleep(_LOOK_SECONDS)
-    import psutil
-
-    while psutil.pid_exists(process_id):
-        with contextlib.suppress(psutil.Error):
-            if psutil.Process(process_id).status() == psutil.STATUS_ZOMBIE:
-                return
+    while runs(process_id):
         await asyncio.sleep(_LOOK_SECONDS)
+
+
+def runs(process_id: int) -> bool:
+    """Return whether a process runs, also if the system does not say."""
+    if asked(lambda psutil: psutil.pid_exists(process_id)) is False:
+        return False
+    return asked(lambda psutil: psutil.Process(process_id).status() == psutil.STATUS_ZOMBIE) is not True
 
 
 async def first_of(work: Awaitable[Any], *others: Awaitable[Any]) -> None:

@@ -44,8 +44,8 @@ def never_failing(what: str) -> Iterator[None]:
 _reported: set[str] = set()
 
 
-def _asked(figure: Callable[[Any], T]) -> T | None:
-    """Return a figure that is read from psutil; None if the system refuses it."""
+def asked(figure: Callable[[Any], T]) -> T | None:
+    """Return what is read from psutil; None if the system refuses it, or if the process has ended."""
     import psutil  # The import takes 30 ms.
 
     try:
@@ -57,28 +57,28 @@ def _asked(figure: Callable[[Any], T]) -> T | None:
 
 def busy_seconds() -> float:
     """Return the seconds for which all cores of this machine were busy so far; 0 if unknown."""
-    times = _asked(lambda psutil: psutil.cpu_times())
+    times = asked(lambda psutil: psutil.cpu_times())
     return float(sum(getattr(times, name, 0.0) for name in _BUSY))
 
 
 def processor_seconds(process_id: int) -> float:
     """Return the processor time that a process has used so far; 0 if it has ended, or if it is unknown."""
-    times = _asked(lambda psutil: psutil.Process(process_id).cpu_times())
+    times = asked(lambda psutil: psutil.Process(process_id).cpu_times())
     return 0.0 if times is None else float(times.user + times.system)
 
 
 def resident_bytes() -> int:
     """Return the memory of this process; 0 if unknown."""
-    return _asked(lambda psutil: int(psutil.Process().memory_info().rss)) or 0
+    return asked(lambda psutil: int(psutil.Process().memory_info().rss)) or 0
 
 
 def start_time() -> float:
     """Return the time when this process began, in Unix seconds; 0 if unknown."""
-    return _asked(lambda psutil: float(psutil.Process().create_time())) or 0.0
+    return asked(lambda psutil: float(psutil.Process().create_time())) or 0.0
 
 
 def is_on_battery() -> bool:
-    battery = _asked(lambda psutil: psutil.sensors_battery())
+    battery = asked(lambda psutil: psutil.sensors_battery())
     return battery is not None and not battery.power_plugged
 
 
