@@ -7,7 +7,6 @@ content (`builtin_rules` again). No step re-includes what the first one excludes
 
 from __future__ import annotations
 
-import codecs
 import os
 import re
 import stat
@@ -22,6 +21,7 @@ from attrs import field, frozen
 
 from cairn.paths import open_regular
 from cairn.settings.tree import IndexSettings
+from cairn.text.decoding import decoded
 from cairn.text.unicode import well_formed
 from cairn.workspace.builtin_rules import (
     INDEXED,
@@ -142,9 +142,6 @@ class FileRules:
 
 # --- the scan ---------------------------------------------------------------------------------------
 
-_SNIFFED_BYTES = 8_000
-"""The number of a file's first bytes that are searched for a NUL, which makes it binary, as in git."""
-
 
 @frozen
 class FileEntry:
@@ -235,19 +232,9 @@ def permitted_text(
 
 
 def read_text(path: Path) -> str | None:
-    """Return the file's text with its line ends, or None for a binary file. Raise OSError as `read_bytes`.
-
-    Text that is not valid UTF-8 is read as Latin-1, which preserves every byte and every line.
-    """
-    data = read_bytes(path)
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", errors="replace")
-    if b"\0" in data[:_SNIFFED_BYTES]:
-        return None
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
+    """Return the file's text with its line ends, or None for a binary file. Raise OSError as `read_bytes`."""
+    found = decoded(read_bytes(path))
+    return None if found is None else found.text
 
 
 def read_bytes(path: Path) -> bytes:

@@ -31,6 +31,7 @@ from cairn.index.store.meta import Facts, static_key
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.index.vectors.vector_intake import VectorIntake
 from cairn.settings.tree import IndexSettings, Settings
+from cairn.text.decoding import without_nul
 from cairn.text.unicode import well_formed
 from cairn.workspace.builtin_rules import decide_content
 from cairn.workspace.collections import MANIFESTS, find_projects
@@ -44,9 +45,6 @@ logger = logging.getLogger(__name__)
 MOST_CHARACTERS = 4_000_000
 """The maximum characters of all documents together: 3.5 million took 28 MB, and 4 s to chunk at once."""
 
-_SNIFFED_CHARACTERS = 8_000
-"""A file is binary if there is a NUL in this many characters at its start."""
-
 _names = itertools.count()
 
 
@@ -56,8 +54,8 @@ class _Document:
 
     @cached_property
     def text(self) -> str:
-        """The text in a form that can be stored."""
-        return well_formed(self.typed)
+        """The text in a form that can be stored; "" for a binary file."""
+        return without_nul(well_formed(self.typed)) or ""
 
     @cached_property
     def key(self) -> str:
@@ -332,6 +330,7 @@ def _as_saved(record: FileRecord, document: _Document, settings: IndexSettings) 
     """Return the document as the index would contain it once it is saved."""
     text = document.text
     too_large = record.size > settings.max_file_bytes
-    if too_large or "\0" in text[:_SNIFFED_CHARACTERS] or not decide_content(record.path, text).indexed:
+    is_binary = bool(document.typed) and not text
+    if too_large or is_binary or not decide_content(record.path, text).indexed:
         return IndexedFile.left_out(record)
     return IndexedFile.of(record, text)
