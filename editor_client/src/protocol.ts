@@ -967,6 +967,12 @@ export interface RetrievalStatus {
   readonly recent: RecentQueries;
 }
 
+export interface ExcludedFiles {
+  readonly count: number;
+  /** The first paths, relative to their workspace folders. */
+  readonly examples: readonly string[];
+}
+
 export interface StatusAnswer {
   /**
    * `starting`, `indexing`, `ready` (all files are indexed and embedded by `model`, and history and imports
@@ -1012,6 +1018,8 @@ export interface StatusAnswer {
   readonly retrieval: RetrievalStatus | null;
   /** The unfinished parts: `files`, `vectors`, `history` and `imports`; empty if `state` is `ready`. */
   readonly remaining: readonly string[];
+  /** The files that are named like code, prose or configuration, but whose content is binary. */
+  readonly namedAsText: ExcludedFiles;
 }
 
 export interface SetPhaseParams {

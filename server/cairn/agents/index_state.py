@@ -13,6 +13,7 @@ from attrs import field, frozen
 
 from cairn import protocol
 from cairn.agents.tool_call import LEAST_TOKENS, MOST_TOKENS, ToolCall, joined
+from cairn.operations.health import named_as_text
 from cairn.schema.bounds import within
 from cairn.text.counts import about, counted, listed
 
@@ -139,7 +140,7 @@ def status(call: ToolCall, arguments: StatusArguments) -> str:
     if answer.model is None:
         lines.append("no vectors: answers use keywords alone")
     lines.append(_collections(answer))
-    lines.append(_left_out(answer))
+    lines += [_left_out(answer), named_as_text(answer)]
     lines += [
         f"note: {shown}"
         for warning in answer.warnings[:_MOST_WARNINGS]

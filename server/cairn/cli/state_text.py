@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cairn.cli.console import escape, warn, write
-from cairn.operations.health import BAD, GOOD, WARN, health_of
+from cairn.operations.health import BAD, GOOD, WARN, health_of, named_as_text
 from cairn.operations.kill_switch import PHASES
 from cairn.settings.shown import as_toml
 from cairn.text.counts import counted, listed
@@ -50,6 +50,8 @@ def print_status(answer: StatusAnswer, *, everything: bool = False) -> None:
         print_retrieval(answer.retrieval)
     warn(*others)
     _print_contents(answer, everything=everything)
+    if answer.named_as_text.count:
+        write(f"[dim]{escape(named_as_text(answer))}[/]")
 
 
 def _print_contents(answer: StatusAnswer, *, everything: bool) -> None:
@@ -127,7 +129,8 @@ def print_why(answer: Why) -> None:
     done = "looked into" if answer.directory else "indexed"
     outcome = f"[green]{done}[/]" if answer.indexed else f"[yellow]not {done}[/]"
     write(f"[bold]{escape(answer.path or '.')}[/]  {outcome}")
-    for text in filter(None, (answer.rule, answer.detail, answer.meaning, answer.state)):
+    read_as = f"read as {answer.encoding}" if answer.encoding else ""
+    for text in filter(None, (answer.rule, answer.detail, answer.meaning, read_as, answer.state)):
         write(f"  {escape(text)}")
     warn(*answer.warnings)
 

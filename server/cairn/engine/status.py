@@ -14,9 +14,11 @@ from cairn.engine.folders import Folder
 from cairn.engine.request import Request
 from cairn.index.indexing.folder_state import Activity
 from cairn.index.indexing.indexer import Role
+from cairn.index.queries.file_queries import binary_files
 from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.coordination import holder
 from cairn.index.store.meta import Facts, static_key
+from cairn.languages.registry import detect_language
 from cairn.operations.health import DOING
 from cairn.operations.kill_switch import OFF
 from cairn.paths import workspace_dir
@@ -33,6 +35,7 @@ _OTHER_VERSION = (
 _AT_WORK = frozenset(
     {Activity.SCANNING, Activity.READING, Activity.STATIC, Activity.HISTORY, Activity.EMBEDDING}
 )
+_MOST_EXAMPLES = 3
 _NOT_WRITING = frozenset({Role.FAILED, Role.STOPPED})
 
 
@@ -223,7 +226,15 @@ def status_of(request: Request) -> protocol.StatusAnswer:
         seconds_left=None if progress.seconds_left is None else round(progress.seconds_left, 1),
         retrieval=protocol.RetrievalStatus(retrieval, caller.recent(folders[0])) if folders else None,
         remaining=missing,
+        named_as_text=_named_as_text(folders),
     )
+
+
+def _named_as_text(folders: Sequence[Folder]) -> protocol.ExcludedFiles:
+    """Return the binary files that are named as text, in local folders."""
+    here = [folder.reader.saved for folder in folders if folder.revision is None]
+    paths = [path for reader in here for path in binary_files(reader) if detect_language(path)]
+    return protocol.ExcludedFiles(len(paths), tuple(paths[:_MOST_EXAMPLES]))
 
 
 def _warnings(request: Request, facts: Sequence[Facts]) -> tuple[str, ...]:

@@ -95,6 +95,17 @@ def health_of(
     )
 
 
+def named_as_text(status: protocol.StatusAnswer) -> str:
+    """Return a sentence about the files that are named as text, but are binary; "" if there are none."""
+    files = status.named_as_text
+    if not files.count:
+        return ""
+    more = f" and {files.count - len(files.examples):,} more" if files.count > len(files.examples) else ""
+    verb = "was" if files.count == 1 else "were"
+    named = f"{counted(files.count, 'file')} named as text {verb} left out as binary"
+    return f"{named}: {', '.join(files.examples)}{more}"
+
+
 def team_health(team: TeamOverview, timings: Timings, slow_ms: float, now: datetime.datetime) -> Health:
     if not team.repositories:
         return Health(

@@ -20,6 +20,7 @@ from cairn.paths import workspace_dir
 from cairn.settings.layers import Layers
 from cairn.settings.tree import IndexSettings
 from cairn.text.counts import counted
+from cairn.text.decoding import decoded
 from cairn.text.unicode import well_formed
 from cairn.workspace.builtin_rules import (
     INDEXED,
@@ -29,7 +30,7 @@ from cairn.workspace.builtin_rules import (
     decide_content,
     unreadable,
 )
-from cairn.workspace.scan import FileRules, read_text
+from cairn.workspace.scan import FileRules, read_bytes, read_text
 
 _IN_WORDS = {
     "built-in: directory without project text": "Directories of other people's code, caches and git's own"
@@ -89,6 +90,8 @@ class Why:
     warnings: tuple[str, ...] = ()
     meaning: str = ""
     """A sentence that explains why the rule excludes the path; "" if the rule's name says everything."""
+    encoding: str = ""
+    """How the text is read, as `Shift-JIS, guessed`; "" for UTF-8, and for what is not read."""
 
     @property
     def exists(self) -> bool:
@@ -126,6 +129,7 @@ def why(path: Path, folder: Path) -> Why:
         in_index=in_index,
         warnings=tuple(laid.texts()),
         meaning="" if decision.indexed else in_words(decision.rule, laid.settings.index),
+        encoding=_encoding(absolute) if decision.indexed and not directory else "",
     )
 
 
@@ -174,6 +178,14 @@ def decide_by_content(root: Path, path: str) -> Decision:
     if text is None:
         return Decision(False, "binary content", "only its name can be found")
     return decide_content(path, text)
+
+
+def _encoding(file: Path) -> str:
+    try:
+        found = decoded(read_bytes(file))
+    except OSError:
+        return ""
+    return found.encoding if found is not None else ""
 
 
 def _in_index(reader: IndexReader, absolute: Path, path: str, directory: bool) -> IndexedFiles | None:

@@ -139,6 +139,13 @@ class RetrievalStatus:
 
 
 @frozen
+class ExcludedFiles:
+    count: int = 0
+    examples: tuple[str, ...] = ()
+    """The first paths, relative to their workspace folders."""
+
+
+@frozen
 class StatusAnswer:
     state: str
     """`starting`, `indexing`, `ready` (all files are indexed and embedded by `model`, and history and imports
@@ -178,6 +185,8 @@ class StatusAnswer:
     retrieval: RetrievalStatus | None = None
     remaining: tuple[str, ...] = ()
     """The unfinished parts: `files`, `vectors`, `history` and `imports`; empty if `state` is `ready`."""
+    named_as_text: ExcludedFiles = ExcludedFiles()
+    """The files that are named like code, prose or configuration, but whose content is binary."""
 
 
 @frozen

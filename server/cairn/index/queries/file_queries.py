@@ -15,6 +15,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from cairn.chunking.model import content_key
 from cairn.index.reader.filters import ChunkFilter, admitted_files, files_named
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import CollectionStats
@@ -56,6 +57,12 @@ def text_files(reader: IndexReader, only: ChunkFilter) -> list[str]:
         rows = source.select(f"SELECT path FROM files WHERE is_text AND id IN ({sql})", values)
         found.update(path for (path,) in rows)
     return sorted(found)
+
+
+def binary_files(reader: IndexReader) -> list[str]:
+    """Return the paths of the files whose content is binary, so that only their names are indexed."""
+    sql = "SELECT path FROM files WHERE NOT is_text AND content_hash = ? ORDER BY path"
+    return [path for (path,) in reader.select(sql, (bytes.fromhex(content_key("")),))]
 
 
 def left_out_counts(reader: IndexReader) -> dict[str, int]:
