@@ -62,7 +62,7 @@ def _is_text(text: str) -> bool:
     # A block of NULs, which a crash can leave in a log or at its end, counts as one.
     head = re.sub("\0+", "\0", text[:_SNIFFED].rstrip("\0"))
     controls = len(re.findall("[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]", head))
-    if not head or controls > max(2, len(head) // 100) or 8 * controls > len(head):
+    if not head or controls > max(4, len(head) // 100) or 6 * controls > len(head):
         return False
     return "\n" in head or text.count("\0", 0, _SNIFFED) <= 2
 
@@ -121,6 +121,6 @@ def _of_utf_16(data: bytes) -> Decoded | None:
         return None  # This is ASCII between NULs. Pairs of its letters would be Chinese characters.
     for codec in ("utf-16-le", "utf-16-be"):
         text = codecs.getincrementaldecoder(codec)("replace").decode(head)
-        if text and len(_UTF_16.findall(text)) >= _LIKELY_SHARE * len(text) and re.search("[ -~]", text):
+        if text and len(_UTF_16.findall(text)) >= _LIKELY_SHARE * len(text) and re.search("[\n -~]", text):
             return _shown(data.decode(codec, "replace"), f"{_name(codec)}, guessed")
     return None

@@ -152,15 +152,15 @@ _HANGUL = """
 패데버입바보옵소된명해작크형나고식전력들되중못설열행표메경업부라키류잘디블면개변호여거목록출령동브도했요미조원적
 """
 _MARKS = frozenset("、。，・「」『』（）【】！？：；…—“”‘’《》～　")
-_INSIDE_WORD = re.compile(r"(?<=[A-Za-z])[^\x00-\x7f](?=[A-Za-z])")
+_IN_LATIN_WORD = re.compile(r"(?<=[a-z])[^\x00-\x7f](?![^\x00-\x7f])|(?<=[A-Z])[^\x00-\x7f](?=[A-Za-z])")
 
 
 def _east_asian(
     codec: str, common: frozenset[str], last_lead: int, text: str, others: Sequence[str]
 ) -> float:
     """Return the surprise of text of `codec`, whose two-byte codes up to `last_lead` are the usual signs."""
-    # A sign amid a Latin word is rather an accented letter with the letter after it.
-    total = 5.0 * len(_INSIDE_WORD.findall(text))
+    # A single sign in a Latin word is rather an accented letter with the letter after it.
+    total = 5.0 * len(_IN_LATIN_WORD.findall(text))
     if codec in _KANA_CODECS and not any("ぁ" <= letter <= "ヿ" for letter in others):
         total += _SHORT
     for letter, count in Counter(others).items():
