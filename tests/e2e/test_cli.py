@@ -75,6 +75,23 @@ def test_index_search_discover_and_status(workspace: Path) -> None:
 
 
 @bare
+def test_status_and_index_name_binary_files_that_are_named_as_text(workspace: Path) -> None:
+    for name in ("tides.py", "a.toml", "b.md", "c.json"):
+        (workspace / name).write_bytes(b"\0\1\2\3" * 9)
+    (workspace / "chart").write_bytes(b"\0\1\2\3" * 9)  # Its name says nothing.
+    (workspace / "ferry.py").write_bytes(b"END = '\0'\n")
+    named = "4 files named as text were left out as binary: a.toml, b.md, c.json and 1 more"
+    assert seen("index", str(workspace)).rstrip().endswith(named)
+    assert seen("status", str(workspace)).rstrip().endswith(named)
+    for name in ("a.toml", "b.md", "c.json"):
+        (workspace / name).unlink()
+    seen("index", str(workspace))
+    assert "1 file named as text was left out as binary: tides.py" in seen("status", str(workspace))
+    (workspace / "tides.py").write_text("TIDES = []\n")
+    assert "named as text" not in seen("index", str(workspace))
+
+
+@bare
 def test_a_second_index_reads_only_the_changes(workspace: Path) -> None:
     first = run_cairn_json("index", str(workspace))
     (workspace / "src/harbour/tides.py").write_text("def low_water():\n    return 0\n")

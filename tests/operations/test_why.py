@@ -72,7 +72,7 @@ def test_the_rule_that_decides_is_named(
     assert bool(answer.pop("meaning")) != indexed
     assert answer == {
         "path": path, "directory": (project / path).is_dir(), "indexed": indexed, "rule": rule,
-        "detail": detail, "warnings": [], "held": None,
+        "detail": detail, "warnings": [], "held": None, "encoding": "",
         "state": "the folder is not indexed yet; run `cairn index`",
     }  # fmt: skip
 
@@ -83,6 +83,23 @@ def test_the_text_has_outcome_rule_and_line(project: Path) -> None:
     assert shown.stdout.split("\n")[:3] == [
         "docs/a.tmp  not indexed", "  ignored by docs/.gitignore", "  docs/.gitignore:2: *.tmp",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("data", "read_as"),
+    [
+        ("// 渡し船を岸につなぐ\n".encode("cp932"), "read as Shift-JIS, guessed"),
+        ("// größer\n".encode("latin-1"), "read as Latin-1, guessed"),
+        ("// ferry\n".encode("utf-16-le"), "read as UTF-16, guessed"),
+        ("// ferry\n".encode("utf-16"), "read as UTF-16, by its byte-order mark"),
+        ("// 渡し船を岸につなぐ\n".encode(), None),
+        (b"// ferry\n", None),
+    ],
+)
+def test_the_encoding_of_a_text_is_named(project: Path, data: bytes, read_as: str | None) -> None:
+    (project / "ferry.cpp").write_bytes(data)
+    shown = run("--why", str(project / "ferry.cpp"), "-C", str(project)).stdout.split("\n")
+    assert [line.strip() for line in shown if "read as" in line] == ([read_as] if read_as else [])
 
 
 def test_a_path_may_be_relative_and_may_lead_through_a_link(

@@ -79,7 +79,7 @@ MANIFEST = {"cranes/pyproject.toml": '[project]\nname = "cranes"\n'}
     [
         ({"cranes/a.py": "A = 1\n", "cranes/b.py": "B = 1\n"}, MANIFEST, 9, 3),
         ({"plans/secret.md": "# Plans\n", ".cairnignore": "plans/\n"}, {".cairnignore": "src/\n"}, 5, 2),
-        ({"levels.raw": b"a\0b"}, {"levels.raw": b"longer\0b"}, 7, 1),
+        ({"levels.raw": b"a\0b"}, {"levels.raw": b"\0longer\0\1b"}, 7, 1),
         ({"levels.raw": b"a\0b"}, {}, 7, 0),
         ({"README.md": "# Port\n"}, {"README.md": HARBOUR["README.md"]}, 6, 0),
     ],
@@ -94,6 +94,22 @@ def test_next_commit_changes_rules_or_binary_files(
         found = index(store, repository)
     assert (found.is_new, found.files, found.files_read) == (True, files, read)
     assert_equal_to_checkout(store, repository, "main", tmp_path)
+
+
+def test_text_in_any_encoding_is_indexed_as_in_a_checkout(
+    store: str, repository: GitRepository, tmp_path: Path
+) -> None:
+    code = "// {}\nint {}() {{ return 0; }}\n"
+    boats = {
+        "src/ferry.cpp": code.format("渡し船を岸につなぐ", "moor_ferry").encode("cp932"),
+        "src/barge.cpp": code.format("Закрыть соединение", "moor_barge").encode("koi8_r"),
+        "src/punt.cpp": code.format("größer", "moor_punt").encode("utf-16-le"),
+        "src/raft.py": "END = '\0'\n\n\ndef moor_raft():\n    return '\0'\n",
+    }
+    repository.commit("Boats of many encodings", boats)
+    index(store, repository)
+    content = assert_equal_to_checkout(store, repository, "main", tmp_path)
+    assert all(content["pages"][path] for path in boats)
 
 
 def test_same_commit_is_not_indexed_again(store: str, repository: GitRepository) -> None:

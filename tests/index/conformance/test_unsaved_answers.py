@@ -282,7 +282,7 @@ def test_hostile_text_can_be_typed(editor: OverlaidReader, typing: Type) -> None
         "src/nul.py": "x = '\0'\n", "src/surrogate.py": "x = '\ud800 zzlone'\n", "src/long.py": "zz" * 100_000,  # noqa: E501
         "src/quote'\".py": "def zzquote():\n    return \"'\"\n", "src/empty.py": "",
     })  # fmt: skip
-    assert editor.page("src/nul.py") == []
+    assert len(editor.page("src/nul.py")) == 1
     assert editor.page("src/empty.py") == []
     assert hits(editor, editor.keywords(["zzlone"], WEIGHTS, 5, ALL)) == ["src/surrogate.py"]
     assert hits(editor, editor.defining(["zzquote"], 5, ALL)) == ["src/quote'\".py"]

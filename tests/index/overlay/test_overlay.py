@@ -276,11 +276,22 @@ def test_excluded_documents_are_never_found(desk: Desk, path: str, text: str) ->
     assert desk.words("rope") == ["ships.py"]
 
 
-@pytest.mark.parametrize("text", [KEY, "rope = 1\n" * 125_001, "rope\0\n", "// @generated\nrope()\n"])
+@pytest.mark.parametrize("text", [KEY, "rope = 1\n" * 125_001, "rope\0\1\2\3\4\n", "// @generated\nrope()\n"])
 def test_content_that_excludes_a_file_hides_its_old_text(desk: Desk, text: str) -> None:
     desk.type("ships.py", text)
     assert desk.words("rope") == []
     assert desk.reader.page("ships.py") == []
+
+
+def test_an_open_document_with_a_nul_is_found_as_its_saved_file(desk: Desk) -> None:
+    text = f"{SHIPS}END = '\0'\ndef cast_off(): pass\n"
+    desk.type("ships.py", text)
+    shown = text.replace("\0", "\N{SYMBOL FOR NULL}")
+    assert desk.defining("cast_off") == ["ships.py"]
+    assert desk.overlay.text_of("ships.py") == shown
+    desk.save("ships.py", text)
+    assert desk.overlay.text_of("ships.py") == shown
+    assert desk.defining("cast_off") == ["ships.py"]
 
 
 def test_documents_beyond_the_size_limit_keep_their_saved_text(
