@@ -22,6 +22,7 @@ from cairn.retrieval.natural_languages.translation import in_english
 from cairn.retrieval.question_kinds import is_name
 from cairn.settings.discovery import ExpansionConfig, FilterConfig, ScoringConfig
 from cairn.text.identifiers import identifier_words
+from cairn.text.unspaced import spread
 from cairn.text.words import LIGHT_WORDS, RELATIONS, is_stopword, stem, stems
 
 _WORD = re.compile(r"\w+")
@@ -104,7 +105,7 @@ class QueryTerms:
 
 def _parts(text: str) -> Iterator[str]:
     """Yield the lower-case words of `text`, with identifiers split."""
-    for word in _WORD.findall(text):
+    for word in _WORD.findall(spread(text)):
         yield from (word,) if _is_plain(word) else identifier_words(word)
 
 

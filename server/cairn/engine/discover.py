@@ -17,6 +17,7 @@ from cairn.discovery.pipeline import NO_PLAN, Discovery
 from cairn.discovery.preparation import QueryTerms, days_since
 from cairn.engine.completeness import index_state
 from cairn.engine.methods import Tell
+from cairn.engine.quoting import as_quote
 from cairn.engine.request import CACHE, GENERIC, Attempt, Request
 from cairn.engine.results import characters_of, milliseconds, search_results
 from cairn.engine.scope import within
@@ -74,12 +75,15 @@ def discover(request: Request, params: protocol.DiscoverParams) -> Attempt[proto
     if request.tell:
         stages.on_stage = discovery.listener(request.tell)
     stages.run()
+    verdict = stages.verdict or nothing_judged(NOTHING_MATCHES)
+    if quote := as_quote(request, params.query, verdict, places):
+        return discover(request, evolve(params, query=quote))
     answer = protocol.DiscoverAnswer(
         answer_prompt=stages.prompt,
         plan=_rounded_plan(stages.plan),
         bullets=_rounded(stages.bullets),
         chunks=discovery.results(stages.chunks),
-        verdict=stages.verdict or nothing_judged(NOTHING_MATCHES),
+        verdict=verdict,
         metrics=stages.metrics,
         index=index_state(request, stages.excerpts),
         excerpts=_rounded(stages.excerpts),

@@ -17,6 +17,7 @@ from attrs import frozen
 
 from cairn.errors import InvalidRequestError, OutOfTimeError
 from cairn.index.reader.exact import Literal
+from cairn.text.unspaced import IN_WORD
 from cairn.text.verbatim import lines_of
 
 _FIELD = "query"
@@ -79,8 +80,8 @@ def text_matcher(text: str, *, ignore_case: bool = False, whole_word: bool = Fal
     """Return the matcher of lines with `text`. Raise InvalidRequestError for a text that no line can have."""
     _check(text)
     # A text that begins or ends with another character cannot be inside a longer word there.
-    before = r"(?<!\w)" if whole_word and re.match(r"\w", text) else ""
-    after = r"(?!\w)" if whole_word and re.match(r"\w", text[-1]) else ""
+    before = rf"(?<!{IN_WORD})" if whole_word and re.match(IN_WORD, text) else ""
+    after = rf"(?!{IN_WORD})" if whole_word and re.match(IN_WORD, text[-1]) else ""
     source, folded = f"{before}{re.escape(text)}{after}", text.casefold()
     any_case = re.compile(source, re.IGNORECASE)
     exact = any_case if ignore_case else re.compile(source)
@@ -104,7 +105,7 @@ def expression_matcher(source: str, *, ignore_case: bool = False, whole_word: bo
     import regex  # Only this kind of search needs it.
 
     _check(source)
-    whole = rf"(?<!\w)(?:{source})(?!\w)" if whole_word else source
+    whole = rf"(?<!{IN_WORD})(?:{source})(?!{IN_WORD})" if whole_word else source
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

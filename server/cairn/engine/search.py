@@ -11,6 +11,7 @@ from cairn import protocol
 from cairn.engine.completeness import index_state
 from cairn.engine.few_letters import by_first_letters, is_few_letters
 from cairn.engine.occurrences import matcher_of, occurrences
+from cairn.engine.quoting import as_quote
 from cairn.engine.request import CACHE, GENERIC, Attempt, Request
 from cairn.engine.results import characters_of, milliseconds, search_results
 from cairn.engine.scope import within
@@ -52,12 +53,13 @@ def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.
     # Alpha 1 ranks by vectors only, so without vectors such a search would find nothing.
     alpha = None if params.alpha == 1 and request.meaning is None else params.alpha
     query = understand(params.query, alpha, request.vocabulary, settings)
+    only = chunk_filter(params.filter, request.readers, within(params.filter.path, request.folders))
     ranking = rank(
         request.readers,
         [query],
         request.meaning,
         settings,
-        only=chunk_filter(params.filter, request.readers, within(params.filter.path, request.folders)),
+        only=only,
         case=params.case_sensitive,
         word=params.whole_word,
         learned=request.learned,
@@ -72,9 +74,12 @@ def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.
     choice = choose(words, ranking, found, passages, params.limit, params.best_only)
     beside = shown_passages(ranking, passages, choice.rows, params.passages - 1)
     results = search_results(request, choice.rows, words, params.context, beside, explain=params.explain)
+    verdict = judged(request, query, found, shares, strength, ranking.legs.remark)
+    if quote := as_quote(request, params.query, verdict, only):
+        return search(request, evolve(params, query=quote))
     answer = protocol.SearchAnswer(
         results=results,
-        verdict=judged(request, query, found, shares, strength, ranking.legs.remark),
+        verdict=verdict,
         query=_info(query),
         index=index_state(request, results),
         timings={**ranking.timings, "total": milliseconds(started)},

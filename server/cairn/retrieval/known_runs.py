@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from cairn.embedding.static import StaticTable
 from cairn.embedding.word_pieces import words_of
 from cairn.text.identifiers import ascii_runs, identifier_words
+from cairn.text.unspaced import spread
 from cairn.text.words import stem
 
 _MOST_RUNS = 40_000
@@ -40,7 +41,7 @@ class KnownRuns:
 
     def numbers(self, text: str) -> list[int]:
         """Return the numbers of the runs of a text, in order. A text outside ASCII is split into words."""
-        runs = ascii_runs(text) if text.isascii() else words_of(text)
+        runs = ascii_runs(text) if text.isascii() else words_of(spread(text))
         return list(map(self._numbers.__getitem__, runs))
 
     @property

@@ -13,6 +13,7 @@ from attrs import field, frozen
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.bm25 import idf
 from cairn.retrieval.query import Query
+from cairn.text.unspaced import is_unspaced, spread
 from cairn.text.words import stem, stems
 
 _WORD = re.compile(r"\w+")
@@ -81,6 +82,7 @@ def _matches(wanted: TermMatcher, text: str) -> frozenset[int]:
 
 def words_with(beginnings: Iterable[str], text: str) -> list[str]:
     """Return each word of a text that contains one of these beginnings in any case, as often as it occurs."""
+    text = spread(text)
     lowered = text.lower()
     if len(lowered) != len(text):  # A letter such as `İ` has a lower case of several.
         return [word for word in _WORD.findall(text) if any(each in word.lower() for each in beginnings)]
@@ -106,7 +108,7 @@ def matcher(groups: tuple[tuple[str, ...], ...]) -> TermMatcher:
 
 def _spellings(text: str) -> Iterator[tuple[str, ...]]:
     yield tuple(_sequence(text))
-    if _WORD.fullmatch(text):
+    if _WORD.fullmatch(text) and not is_unspaced(text):
         yield (stem(text.lower()),)
 
 
@@ -117,7 +119,7 @@ def beginning_of(part: str) -> str:
 
 def _sequence(text: str) -> Iterator[str]:
     """Yield the stems of the words in a text, in order. An identifier yields each of its words."""
-    for word in _WORD.findall(text):
+    for word in _WORD.findall(spread(text)):
         yield from stems(word)
 
 
@@ -133,11 +135,11 @@ def term_shares(query: Query, vocabulary: IndexVocabulary) -> tuple[float, ...]:
     A term that occurs nowhere has the largest share. A chunk that contains an alternative contains the term.
     """
     chunks = vocabulary.chunks()
-    words = {word for group in query.groups for text in group for word in _WORD.findall(text)}
+    words = {word for group in query.groups for text in group for word in _WORD.findall(spread(text))}
     documents = vocabulary.documents(words)
 
     def holding(text: str) -> int:
-        return min((documents[word] for word in _WORD.findall(text)), default=0)
+        return min((documents[word] for word in _WORD.findall(spread(text))), default=0)
 
     rarities = []
     for group in query.groups:

@@ -42,6 +42,7 @@ from cairn.retrieval.wording import (
 from cairn.settings.tree import SearchSettings
 from cairn.text.identifiers import identifier_words
 from cairn.text.unicode import well_formed
+from cairn.text.unspaced import is_unspaced
 from cairn.text.words import stem, stems
 
 MAX_QUERY_CHARS = 10_000
@@ -182,7 +183,13 @@ class Query:
 
     @property
     def joined(self) -> tuple[str, ...]:
-        return tuple(a + b for a, b in pairwise(self._terms_in_order))
+        return tuple(map("".join, self._neighbours))
+
+    @property
+    def _neighbours(self) -> list[tuple[str, str]]:
+        """The adjacent terms that may be one name. Pairs of letters of one word are no names."""
+        pairs = pairwise(self._terms_in_order)
+        return [pair for pair in pairs if not any(map(is_unspaced, pair))]
 
     @property
     def _terms_in_order(self) -> tuple[str, ...]:
@@ -193,7 +200,7 @@ class Query:
     def spellings(self) -> tuple[str, ...]:
         """Further keywords to look for: compounds, adjacent terms joined, other conventions, phrases."""
         names = (name for name in self.respelled if "-" not in name)  # The index splits kebab-case names.
-        snake_case = map("_".join, pairwise(self._terms_in_order))
+        snake_case = map("_".join, self._neighbours)
         return tuple(dict.fromkeys((*self.compounds, *self.joined, *snake_case, *names, *self.phrases)))
 
 
@@ -327,7 +334,11 @@ def _known(
     of_names = words_of(names)
     foreign = [term for term in terms if term not in translation.meant_by and term not in of_names]
     unknown = vocabulary.unknown([term for term in foreign if not is_common(term)])
-    return tuple(term for term in terms if term not in unknown) or terms
+    known = tuple(term for term in terms if term not in unknown)
+    if any(map(is_unspaced, known)):
+        # Pairs of letters are parts of words. If some are known, the others say which words are meant.
+        known = tuple(term for term in terms if term not in unknown or is_unspaced(term))
+    return known or terms
 
 
 def _begun(text: str, terms: Sequence[str], vocabulary: IndexVocabulary | None) -> dict[str, tuple[str, ...]]:

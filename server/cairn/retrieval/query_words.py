@@ -14,6 +14,7 @@ from attrs import field, frozen
 from cairn.retrieval.query import Query
 from cairn.text.nearest import letters_of
 from cairn.text.unicode import utf16_length
+from cairn.text.unspaced import is_unspaced, places_of, spread
 from cairn.text.words import stem, stems
 
 _ABBREVIATION = 0.8
@@ -51,6 +52,12 @@ class QueryWords:
         return [tuple({_beginning(each[0]) for each in term if each}) for term in self._terms]
 
     @cached_property
+    def _pairs(self) -> frozenset[str]:
+        """The pairs of letters of scripts without spaces, which begin and end anywhere in a run."""
+        parts = (part for term in self._terms for each in term for part in each)
+        return frozenset(filter(is_unspaced, parts))
+
+    @cached_property
     def openings(self) -> re.Pattern[str]:
         """A pattern of the first letters of all terms. A name without any of these has no word of the
         query."""
@@ -63,7 +70,7 @@ class QueryWords:
 
     def in_lines(self, lines: Sequence[str]) -> list[set[int]]:
         """Return for each line the terms of which it contains a beginning."""
-        text, found = "\n".join(lines).lower(), [set[int]() for _ in lines]
+        text, found = "\n".join(map(spread, lines)).lower(), [set[int]() for _ in lines]
         for place, term in enumerate(self._beginnings):
             for each in term:
                 at, line, counted = text.find(each), 0, 0
@@ -82,7 +89,12 @@ class QueryWords:
         return found
 
     def _found_in(self, words: tuple[str, ...]) -> dict[int, float]:
-        known, joined = set(map(stem, words)), "".join(words)
+        joined = "".join(words)
+        known = {
+            stem(each)
+            for word in words
+            for each in (word.split() if joined.isascii() else spread(word).split())
+        }
         found: dict[int, float] = {}
         for place, (term, single, several) in enumerate(self._wanted):
             if not known.isdisjoint(single) or any(map(known.issuperset, several)):
@@ -125,7 +137,9 @@ class QueryWords:
         found: list[tuple[int, int]] = []
         if len(lowered) != len(text):
             return found
-        for beginning in {each for term in self._beginnings for each in term}:
+        beginnings = {each for term in self._beginnings for each in term}
+        found += places_of(beginnings | self._pairs, text)
+        for beginning in beginnings - self._pairs:
             at = lowered.find(beginning)
             while at >= 0:
                 end = at + len(beginning)

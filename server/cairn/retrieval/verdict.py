@@ -26,6 +26,7 @@ from cairn.retrieval.scores import Ranked, first_of_files
 from cairn.retrieval.window_ranking import Strength
 from cairn.retrieval.wording import read_words
 from cairn.settings.tree import VerdictSettings
+from cairn.text.unspaced import is_unspaced, places_of, spread
 from cairn.text.words import stem
 from cairn.workspace.collections import file_kind
 
@@ -94,9 +95,14 @@ class Evidence:
 
 
 def matched_terms(query: Query, stored: StoredChunk) -> tuple[str, ...]:
-    """Return the query's terms in the chunk, in any inflection or by an alternative, in the query's order."""
-    contained = _terms_in(query, stored)
-    return tuple(term for place, term in enumerate(query.terms) if place in contained)
+    """Return the query's terms in the chunk, in any inflection or by an alternative, in the query's order.
+    Words of scripts without spaces are returned first, as the text has them."""
+    contained, text = _terms_in(query, stored), stored.chunk.text
+    words = {part for place in contained for each in query.groups[place] for part in spread(each).split()}
+    pairs = set(filter(is_unspaced, words))
+    places = places_of(pairs, text) if pairs else ()
+    terms = (term for place, term in enumerate(query.terms) if place in contained and not is_unspaced(term))
+    return (*dict.fromkeys(text[start:end] for start, end in places), *terms)
 
 
 def _terms_in(query: Query, stored: StoredChunk) -> frozenset[int]:
@@ -344,5 +350,7 @@ def _is_exact(query: Query, chunk: Chunk) -> bool:
             return True
         # A word that nothing defines is found as a text.
         return query.is_one_text and query.text.strip() in chunk.text
+    if query.is_one_text and is_unspaced(query.text) and query.text.strip() in chunk.text:
+        return True  # It is more than a common word, since it may be a whole sentence.
     is_quote = query.is_one_text and bool(query.required)
     return is_quote and all(text.casefold() in chunk.text.casefold() for text in query.required)

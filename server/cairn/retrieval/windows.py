@@ -18,6 +18,7 @@ from cairn.index.store.deadline import check_end
 from cairn.retrieval.evidence_lines import is_comment
 from cairn.retrieval.known_runs import known_runs, word_key
 from cairn.text.identifiers import identifier_words
+from cairn.text.unspaced import is_unspaced, spread
 from cairn.text.verbatim import lines_of
 
 LEAST_LINES, MOST_LINES = 6, 12
@@ -166,8 +167,8 @@ def group_keys(groups: Sequence[Sequence[str]]) -> list[tuple[int, ...]]:
 
 
 def _words(text: str) -> list[str]:
-    words = identifier_words(text)
-    return words if len(words) == 1 else [text]
+    words = identifier_words(spread(text))
+    return words if len(words) == 1 or is_unspaced(text) else [text]
 
 
 @frozen

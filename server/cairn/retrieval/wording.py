@@ -12,6 +12,7 @@ from attrs import frozen
 
 from cairn.index.queries.known_words import IndexVocabulary, KnownWord, unlikeness
 from cairn.text.identifiers import identifier_words
+from cairn.text.unspaced import is_unspaced, spread
 from cairn.text.words import LIGHT_WORDS, STOPWORDS, stem
 
 _SHORT = """
@@ -89,16 +90,18 @@ def read_words(
     text: str, *, is_name: bool = False, is_code: bool = False, codes: Collection[str] = ()
 ) -> Wording:
     """Return the words of `text`: all of a name, all but function words of code. `codes` are not split."""
-    words = [word.removesuffix("'s") for word in _WORD.findall(text)]
-    compounds = dict.fromkeys(filter(is_compound, words))
+    typed, words = (
+        [word.removesuffix("'s") for word in _WORD.findall(each)] for each in (text, spread(text))
+    )
+    compounds = dict.fromkeys(filter(is_compound, typed))
     if is_name and _KEBAB_NAME.fullmatch(text.strip()):
         compounds = {text.strip().removesuffix("()"): None}
-    every = is_name or len(words) == 1
+    every = is_name or len(typed) == 1
     terms = dict.fromkeys(
         part
         for word in words
         for part in ([word.lower()] if _is_whole(word, codes) else identifier_words(word))
-        if every or (part not in STOPWORDS and len(part) > 1)
+        if every or (part not in STOPWORDS and (len(part) > 1 or is_unspaced(part)))
     )
     weighty = () if is_name or is_code else tuple(term for term in terms if term not in LIGHT_WORDS)
     return Wording(weighty or tuple(terms), tuple(compounds))
@@ -124,7 +127,7 @@ def words_of(pieces: Iterable[str]) -> set[str]:
     return {
         part
         for piece in pieces
-        for word in _WORD.findall(piece)
+        for word in _WORD.findall(spread(piece))
         for part in (word.lower(), *identifier_words(word))
     }
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 import Stemmer
 
 from cairn.text.identifiers import identifier_words
+from cairn.text.unspaced import spread
 
 _ENGLISH = """
     a about all am an and any are as at be because been being both but by can
@@ -52,13 +53,14 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=30_000)
 def stems(identifier: str) -> tuple[str, ...]:
-    """Return the stems of an identifier's words: `addUrlRules` → add, url, rule."""
-    return tuple(stem(word) for word in identifier_words(identifier))
+    """Return the stems of an identifier's words: `addUrlRules` → add, url, rule. A word of a script without
+    spaces becomes its pairs of letters."""
+    return tuple(stem(word) for word in identifier_words(spread(identifier)))
 
 
 def text_stems(text: str) -> set[str]:
     found: set[str] = set()
-    for word in set(_WORD.findall(text)):
+    for word in set(_WORD.findall(spread(text))):
         found.update(stems(word))
         found.add(stem(word.lower()))
     return found

@@ -20,6 +20,7 @@ from cairn.index.store.rows import (
     unpacked_commits,
     unpacked_touches,
 )
+from cairn.text.unspaced import spread
 from cairn.workspace.builtin_rules import may_contain_secrets
 from cairn.workspace.git_log import Commit, FileHistory, Tip, follow, head, read_commits, refusal
 
@@ -151,7 +152,7 @@ def _words_of(subjects: Iterable[tuple[str, int]]) -> str:
     """Return the words of the commit subjects, given with the number of files of each commit. Subjects of
     commits of more than `_NARROW` files are left out."""
     narrow = (subject for subject, files in subjects if files <= _NARROW)
-    return "\n".join(f"{subject} {' '.join(compound_parts(subject))}" for subject in narrow)
+    return "\n".join(f"{spread(subject)} {' '.join(compound_parts(subject))}" for subject in narrow)
 
 
 def stored_commits(db: apsw.Connection) -> Iterator[tuple[int, Commit]]:

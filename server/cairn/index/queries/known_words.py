@@ -25,6 +25,7 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.caches import GenerationCache
 from cairn.index.store.deadline import Deadline, query_end
 from cairn.text.unicode import without_accents
+from cairn.text.unspaced import is_unspaced
 
 _SHORTEST = 3
 """The minimum number of letters that a stem needs to be compared."""
@@ -140,7 +141,8 @@ def _known(
 
 
 def _count(reader: IndexReader, words: Sequence[str]) -> dict[str, int]:
-    stems = {word: _stem(without_accents(word)) for word in words}
+    # Only Latin, Greek and Cyrillic letters are without their accents in the index.
+    stems = {word: _stem(word if is_unspaced(word) else without_accents(word)) for word in words}
     counts: Counter[str] = Counter()
     for source in reader.sources:
         counts.update(source.documents(sorted(set(stems.values()))))

@@ -18,13 +18,15 @@ from typing import TYPE_CHECKING, Any
 import apsw
 from attrs import frozen
 
+from cairn.text.unspaced import spread
+
 if TYPE_CHECKING:  # Opening a workspace does not need numpy.
     from numpy.typing import NDArray
 
 
 def quoted_word(text: str) -> str:
-    """Return the text as an FTS5 string, in which nothing is syntax."""
-    escaped = text.replace('"', '""').replace("\0", "")
+    """Return the text as an FTS5 string, in which nothing is syntax. Several words in it are a phrase."""
+    escaped = spread(text).replace('"', '""').replace("\0", "")
     return f'"{escaped}"'
 
 

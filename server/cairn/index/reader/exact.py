@@ -26,6 +26,7 @@ from cairn.errors import OutOfTimeError
 from cairn.index.reader.word_list import WordList
 from cairn.index.store.deadline import Deadline
 from cairn.index.store.keyword_columns import operator_words
+from cairn.text.unspaced import is_unspaced, spread
 
 EXACT, OTHER_CASE, INSIDE, INSIDE_OTHER_CASE = 1.0, 0.9, 0.8, 0.7
 """The scores of an occurrence: as a whole word, as a whole word in another case, inside a longer word, and
@@ -95,7 +96,8 @@ def _places(text: str, wanted: str, word: bool) -> Iterator[tuple[int, bool]]:
 
 
 def _in_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
+    """Whether a character joins others to a word. Words of scripts without spaces begin and end anywhere."""
+    return (character.isalnum() or character == "_") and not is_unspaced(character)
 
 
 # --- search -------------------------------------------------------------------------------------------
@@ -123,7 +125,7 @@ class Wanted:
     """What a proposed chunk must contain."""
 
     data: bytes
-    """The literal in UTF-8."""
+    """The literal in UTF-8, with words of scripts without spaces as pairs (`cairn.text.unspaced`)."""
     words: Sequence[Word]
     """Neighbouring words of `data`."""
     operators: Sequence[str]
@@ -212,7 +214,7 @@ def _untried(proposed: Iterable[int], tried: set[int]) -> Iterator[int]:
 
 def _proposals(db: apsw.Connection, proposer: Proposer, literal: Literal) -> Iterator[Iterable[int]]:
     """Yield ids of chunks that may contain the literal, first by its whole words. Ids may repeat."""
-    data = literal.text.replace("\0", " ").encode("utf-8", "surrogatepass")
+    data = spread(literal.text.replace("\0", " ")).encode("utf-8", "surrogatepass")
     tokenize = db.fts5_tokenizer("unicode61", ["remove_diacritics", "2", "tokenchars", "_"])
     words = [Word(*word) for word in tokenize(data, apsw.FTS5_TOKENIZE_QUERY, None)]
     operators = operator_words(literal.text)[:_MOST_WORDS]
@@ -220,11 +222,9 @@ def _proposals(db: apsw.Connection, proposer: Proposer, literal: Literal) -> Ite
         yield proposer.with_all(Wanted(data, words[:_MOST_WORDS], operators))
     if operators and not words:
         return
-    # Only an ASCII character that is not part of words surely ends a word. Other marks may join letters, and
-    # which marks exist depends on the version of Unicode.
-    opens = bool(words) and _is_open(data[: words[0].start])
-    closes = bool(words) and _is_open(data[words[-1].end :])
-    if words and (literal.word or not (opens or closes)):
+    opens = bool(words) and _is_open(words[0], data[: words[0].start], literal.word)
+    closes = bool(words) and _is_open(words[-1], data[words[-1].end :], literal.word)
+    if words and not (opens or closes):
         return
     inner = words[opens : len(words) - closes][:_MOST_WORDS]
     # Each entry is a word that may be part of a longer word, and whether the longer word begins with it.
@@ -242,9 +242,14 @@ def _proposals(db: apsw.Connection, proposer: Proposer, literal: Literal) -> Ite
     yield proposer.with_all(Wanted(data, inner, operators, parts))
 
 
-def _is_open(beyond: bytes) -> bool:
-    """Whether the literal's first or last word may be part of a longer word, given the bytes beyond it."""
-    return not any(byte < 128 for byte in beyond)
+def _is_open(word: Word, beyond: bytes, is_whole: bool) -> bool:
+    """Whether the literal's first or last word may be part of a longer one, given the bytes beyond it in the
+    literal. `is_whole` says that words with spaces around them are not."""
+    if is_unspaced(word.text):
+        return len(word.text) == 1  # It is part of a pair in a run of several letters, and a pair is whole.
+    # Only an ASCII character that is not part of words surely ends a word. Other marks may join letters, and
+    # which marks exist depends on the version of Unicode.
+    return not (is_whole or any(byte < 128 for byte in beyond))
 
 
 def _verified(

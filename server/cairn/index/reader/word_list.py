@@ -21,6 +21,7 @@ import apsw
 from attrs import frozen
 
 from cairn.index.store.schema import TOKENIZER
+from cairn.text.unspaced import is_unspaced, spread
 
 FEW_NEW = 1_000
 """The number of chunks newer than the list that a query may read one by one, at 10 to 20 µs each."""
@@ -124,7 +125,8 @@ class WordList:
         stems may be among them. Return None for more than `limit` stems, and for a part that the list cannot
         find."""
         stable = stable_part(part)
-        if not self.lists or len(stable) < _FEWEST_LETTERS:
+        # A single letter of a script without spaces is in few enough pairs of letters.
+        if not self.lists or (len(stable) < _FEWEST_LETTERS and not is_unspaced(stable)):
             return None
         found: dict[str, None] = {}
         for words in self.lists:
@@ -235,6 +237,8 @@ class WordListIntake:
         while rows := self._db.execute(following, (above, upto, _CHUNKS_AT_ONCE)).fetchall():
             for _, packed in rows:
                 data = zlib.decompress(cast(bytes, packed))
+                if not data.isascii():
+                    data = _encoded(spread(data.decode("utf-8", "surrogatepass")))
                 found = tokenize(
                     data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
                 )

@@ -11,6 +11,7 @@ import apsw
 
 from cairn.index.store.schema import TOKENIZER
 from cairn.text.identifiers import RunCache, ascii_runs, identifier_words
+from cairn.text.unspaced import spread
 
 _PUNCTUATION = re.compile(r"[^\w\s](?: ?[^\w\s])+")
 _ASCII_PUNCTUATION = re.compile(
@@ -27,7 +28,7 @@ _COMPOUND = re.compile(r"_|\d|[a-z][A-Z]|[A-Z]{2}[a-z]")
 def split_words(name: str) -> tuple[str, ...]:
     """Return the names in a path, whole and split: `httpServer.py` → httpServer, http, server, py."""
     words: list[str] = []
-    for identifier in _IDENTIFIER.findall(name):
+    for identifier in _IDENTIFIER.findall(spread(name)):
         parts = identifier_words(identifier)
         words.append(identifier)
         if len(parts) > 1:
@@ -52,7 +53,7 @@ _PARTS_IN = RunCache(_parts_in, 30_000)
 
 def compound_parts(text: str) -> Iterable[str]:
     """Yield the parts of each occurrence of a compound identifier. Simple words are in the text itself."""
-    runs = ascii_runs(text) if text.isascii() else _IDENTIFIER.findall(text)
+    runs = ascii_runs(text) if text.isascii() else _IDENTIFIER.findall(spread(text))
     return filter(None, map(_PARTS_IN.__getitem__, runs))
 
 
@@ -82,7 +83,7 @@ _RUN_WORDS = RunCache(_run_words, 10_000)
 def stems(db: apsw.Connection, text: str) -> list[str]:
     """Return the stemmed words of a text, as the keyword index stores them. `db` may be any connection."""
     name, *arguments = TOKENIZER.split()
-    data = text.encode("utf-8", "surrogatepass")
+    data = spread(text).encode("utf-8", "surrogatepass")
     found = db.fts5_tokenizer(name, arguments)(
         data, apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False
     )

@@ -15,6 +15,7 @@ from cairn.chunking.model import Chunk
 from cairn.chunking.references.symbol_table import SymbolTable
 from cairn.index.store.keyword_columns import compound_parts, operator_words, split_words
 from cairn.protocol.chunk_types import ChunkType
+from cairn.text.unspaced import spread
 from cairn.workspace.git_log import Change, Commit
 
 _DESCRIBED = (
@@ -84,7 +85,7 @@ class ChunkRow:
         return cls(
             chunk_to_row(chunk),
             bytes.fromhex(chunk.content_hash),
-            (chunk.text, " ".join(compound_parts(chunk.text)), symbol_words(chunk)),
+            (spread(chunk.text), " ".join(compound_parts(chunk.text)), symbol_words(chunk)),
             " ".join(operator_words(chunk.text)),
             vector,
         )

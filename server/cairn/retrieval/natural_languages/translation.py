@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from attrs import field, frozen
@@ -128,7 +128,10 @@ def _spaced(
             place += 1
             continue
         first, last = found[place], found[place + count - 1]
-        pieces += [text[end : first.start()].rstrip("-'’"), _english_of(meaning, " ".join(spoken), meant_by)]
+        pieces += [
+            text[end : first.start()].rstrip("-'’"),
+            _english_of(meaning, [" ".join(spoken)], meant_by),
+        ]
         end = last.end() + (masked[last.end() : last.end() + 1] in ("'", "’", "-"))
         place += count
     return " ".join((*pieces, text[end:]))
@@ -147,7 +150,7 @@ def _spaceless(text: str, words: Lexicon, meant_by: dict[str, tuple[str, ...]]) 
                 if meaning := words.exact.get(spoken[place : place + count]):
                     yield from _UNKNOWN_NAME.findall(unknown)
                     unknown = ""
-                    yield _english_of(meaning, spoken[place : place + count], meant_by)
+                    yield _english_of(meaning, _within(spoken, place, count), meant_by)
                     break
             else:
                 unknown, count = unknown + spoken[place], 1
@@ -155,6 +158,13 @@ def _spaceless(text: str, words: Lexicon, meant_by: dict[str, tuple[str, ...]]) 
         yield from _UNKNOWN_NAME.findall(unknown)
     if text[end:].strip():
         yield text[end:].strip()
+
+
+def _within(run: str, place: int, count: int) -> list[str]:
+    """Return a word of a run as the index has it: the pairs of letters with it, for a word of one letter."""
+    if count > 1 or len(run) == 1:
+        return [run[place : place + count]]
+    return [run[start : start + 2] for start in (place - 1, place) if 0 <= start < len(run) - 1]
 
 
 def _asking_first(pieces: list[str], language: Language) -> str:
@@ -172,12 +182,12 @@ def _asking_first(pieces: list[str], language: Language) -> str:
     return " ".join((*asking, *pieces[:place], *pieces[place + len(asking) :]))
 
 
-def _english_of(meaning: WordMeaning, spoken: str, meant_by: dict[str, tuple[str, ...]]) -> str:
-    """Return the English of `spoken`. Its first content word is added to `meant_by`."""
+def _english_of(meaning: WordMeaning, spoken: Sequence[str], meant_by: dict[str, tuple[str, ...]]) -> str:
+    """Return the English of a word. Its first content word is added to `meant_by`, with how it was spoken."""
     english = meaning.words[0] if meaning.words else ""
     terms = [word for word in english.split() if word not in STOPWORDS and word not in LIGHT_WORDS]
     if terms and meaning.is_name:
         known = meant_by.get(terms[0], ())
         others = meaning.words[1:] if terms == [english] else ()
-        meant_by[terms[0]] = tuple(dict.fromkeys((*known, *others, spoken.lower())))
+        meant_by[terms[0]] = tuple(dict.fromkeys((*known, *others, *map(str.lower, spoken))))
     return english
