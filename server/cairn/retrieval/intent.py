@@ -70,7 +70,8 @@ def documents_of(query: Query) -> Documents:
     is_evidence = (
         query.for_evidence and query.type not in _IN_CODE and not _EXPLICIT_LOCATION.match(query.wording)
     )
-    if is_evidence or not _ABOUT_DOCUMENTS.isdisjoint(query.stems):
+    # Code seldom has words of the scripts without spaces.
+    if is_evidence or query.has_own_script or not _ABOUT_DOCUMENTS.isdisjoint(query.stems):
         return Documents.EQUAL
     return Documents.PENALISED
 

@@ -261,7 +261,7 @@ class Legs:
     def _undefined_name(self) -> tuple[str, ...]:
         """Return the query if it is an undefined name or a piece of code, which may be part of a longer name.
         A plain word that occurs often or has alternatives is a topic instead, and gives ()."""
-        name = self.query.text.strip().removesuffix("()")
+        name = self.query.typed.removesuffix("()")
         if not self.query.is_one_text or self.is_defined:
             return ()
         occurrences = sum(map(len, self.found("keyword")))

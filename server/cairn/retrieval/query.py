@@ -28,8 +28,9 @@ from cairn.retrieval.question_kinds import (
 from cairn.retrieval.report import Report, read_report
 from cairn.retrieval.wording import (
     alternatives,
-    is_common,
     is_compound,
+    is_written_so,
+    known_terms,
     read_words,
     repairs,
     replaced,
@@ -113,6 +114,8 @@ class Query:
     weights: Mapping[str, float] = field(factory=dict, hash=False)
     """The weight of each term by its place in a report. A term without an entry weighs 1."""
 
+    has_own_script: bool = False
+    """Whether indexed texts have its words in a script without spaces. The model knows no such words."""
     names_project: bool = False
     """Whether the text named the project. `text` and all that is made of it are without the name."""
     for_evidence: bool = False
@@ -127,6 +130,11 @@ class Query:
     def wording(self) -> str:
         """The user's own words in English; for a report, its title."""
         return self.original_wording or (self.report.title if self.report else self.english or self.text)
+
+    @property
+    def typed(self) -> str:
+        """The text without blanks around it and, in a script without spaces, without punctuation."""
+        return self.text.strip(_PUNCTUATION if is_unspaced(self.text) else None)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -204,6 +212,7 @@ class Query:
         return tuple(dict.fromkeys((*self.compounds, *self.joined, *snake_case, *names, *self.phrases)))
 
 
+_PUNCTUATION = " \t\r\n?!.,;。，、；：？！…"
 _QUOTE_MARKS = "\"'`“”‘’"
 _DEFAULTS = SearchSettings()
 
@@ -247,7 +256,9 @@ def understand(
     )
     synonyms = word_synonyms(settings.synonyms)
     terms, synonymous = with_synonyms(wording.terms, synonyms)
-    terms = _known(terms, wording.compounds, translation, vocabulary)[:MAX_TERMS]
+    if translation.language is not None and vocabulary is not None:
+        terms = known_terms(terms, wording.compounds, translation.meant_by, vocabulary)
+    terms = terms[:MAX_TERMS]
     for new, old in phrases.items():
         synonymous |= dict.fromkeys(read_words(new).terms[:1], (old,))
     exact = words_of((*mentions.quotes, *mentions.paths, *mentions.codes, *files))
@@ -259,7 +270,8 @@ def understand(
     others = {word: texts[0] for word, texts in (translated | begun).items()}
     meant = replaced(meant, synonyms | repaired | others)
     english = meant if translated else english
-    usual_alpha = _SYMBOL_ALPHA if kind is QueryType.SYMBOL else _ALPHA
+    has_own_script = is_written_so(terms, translation.meant_by, vocabulary)
+    usual_alpha = _SYMBOL_ALPHA if kind is QueryType.SYMBOL or has_own_script else _ALPHA
     # Identifiers are not expanded: neither `TraceConfig` nor its parts are abbreviations.
     named = terms if kind is QueryType.SYMBOL and not cut.islower() else words_of(wording.compounds)
     return Query(
@@ -286,6 +298,7 @@ def understand(
         language=translation.language.name if translation.language else "",
         note=translation.note,
         meant=meant,
+        has_own_script=has_own_script,
     )
 
 
@@ -323,22 +336,6 @@ def _of_report(report: Report, translation: Translation, settings: SearchSetting
         weights=weights,
         meant=replaced(report.meant, synonyms),
     )
-
-
-def _known(
-    terms: tuple[str, ...], names: Sequence[str], translation: Translation, vocabulary: IndexVocabulary | None
-) -> tuple[str, ...]:
-    """Return `terms` without foreign words that no index contains, unless no term would be left."""
-    if translation.language is None or vocabulary is None:
-        return terms
-    of_names = words_of(names)
-    foreign = [term for term in terms if term not in translation.meant_by and term not in of_names]
-    unknown = vocabulary.unknown([term for term in foreign if not is_common(term)])
-    known = tuple(term for term in terms if term not in unknown)
-    if any(map(is_unspaced, known)):
-        # Pairs of letters are parts of words. If some are known, the others say which words are meant.
-        known = tuple(term for term in terms if term not in unknown or is_unspaced(term))
-    return known or terms
 
 
 def _begun(text: str, terms: Sequence[str], vocabulary: IndexVocabulary | None) -> dict[str, tuple[str, ...]]:

@@ -211,7 +211,9 @@ def _decide(
         return Action.ANSWER, "" if is_sure else WEAK, (top,)
     if rival := _namesake(query, top, judged, settings):
         return _between(top, rival)
-    return (Action.ANSWER, "", (top,)) if strong else _unsure(top, judged)
+    # A title is seldom in the script of the query.
+    contains_it = query.has_own_script and len(top.matched) >= _CONTAINED * len(query.terms)
+    return (Action.ANSWER, "", (top,)) if strong or contains_it else _unsure(top, judged)
 
 
 def _is_strong(judged: Evidence, query: Query, settings: VerdictSettings) -> bool:
@@ -350,7 +352,7 @@ def _is_exact(query: Query, chunk: Chunk) -> bool:
             return True
         # A word that nothing defines is found as a text.
         return query.is_one_text and query.text.strip() in chunk.text
-    if query.is_one_text and is_unspaced(query.text) and query.text.strip() in chunk.text:
+    if query.is_one_text and is_unspaced(query.text) and query.typed in chunk.text:
         return True  # It is more than a common word, since it may be a whole sentence.
     is_quote = query.is_one_text and bool(query.required)
     return is_quote and all(text.casefold() in chunk.text.casefold() for text in query.required)

@@ -123,6 +123,38 @@ def without_numbers(terms: Iterable[str]) -> dict[str, tuple[str, ...]]:
     return {term: (letters,) for term, letters in found if len(letters or "") >= _FEWEST_LETTERS}
 
 
+def known_terms(
+    terms: tuple[str, ...],
+    names: Sequence[str],
+    meant_by: Mapping[str, tuple[str, ...]],
+    vocabulary: IndexVocabulary,
+) -> tuple[str, ...]:
+    """Return `terms` without foreign words that no index contains, unless no term would be left. `meant_by`
+    has the original words of translated terms."""
+    of_names = words_of(names)
+    foreign = [term for term in terms if term not in meant_by and term not in of_names]
+    unknown = vocabulary.unknown([term for term in foreign if not is_common(term)])
+    known = tuple(term for term in terms if term not in unknown)
+    if any(map(is_unspaced, known)):
+        # Pairs of letters are parts of words. If some are known, the others say which words are meant.
+        known = tuple(term for term in terms if term not in unknown or is_unspaced(term))
+    return known or terms
+
+
+def is_written_so(
+    terms: Iterable[str], meant_by: Mapping[str, tuple[str, ...]], vocabulary: IndexVocabulary | None
+) -> bool:
+    """Return whether indexed texts have a query's words as they were typed in a script without spaces: each
+    translated word, or a word without translation."""
+    if any(map(is_unspaced, terms)):
+        return True
+    typed = [list(filter(is_unspaced, meant_by[term])) for term in terms if term in meant_by]
+    if vocabulary is None or not typed or not all(typed):
+        return False
+    unknown = vocabulary.unknown([word for words in typed for word in words])
+    return not any(set(words) <= set(unknown) for words in typed)
+
+
 def words_of(pieces: Iterable[str]) -> set[str]:
     return {
         part

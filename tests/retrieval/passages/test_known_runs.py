@@ -11,6 +11,7 @@ from cairn.embedding.packaged import load_packaged
 from cairn.embedding.word_pieces import words_of
 from cairn.retrieval import known_runs as module
 from cairn.retrieval.known_runs import KnownRuns, known_runs, word_key
+from cairn.text.unspaced import spread
 
 TEXTS = st.lists(
     st.one_of(
@@ -23,7 +24,7 @@ TEXTS = st.lists(
 def test_keys_of_texts_are_those_of_their_words(texts: list[str]) -> None:
     runs = KnownRuns(None)
     keys, counts = runs.keys.of(list(map(runs.numbers, texts)))
-    expected = [[word_key(word) for word in words_of(text)] for text in texts]
+    expected = [[word_key(word) for word in words_of(spread(text))] for text in texts]
     assert counts.tolist() == list(map(len, expected))
     assert keys.tolist() == [key for of_text in expected for key in of_text]
 
