@@ -141,6 +141,23 @@ async def test_an_installed_package_that_is_opened_is_watched(workspace: Path, t
         await cairn.found("embark_pilot", "crew.py")
 
 
+@without_model
+async def test_a_worktree_that_is_added_inside_stays_out(repository: GitRepository, tmp_path: Path) -> None:
+    async with run_daemon(repository.folder, options=NO_MODEL) as cairn:
+        await cairn.settled()
+        files = (await cairn.status())["files"]["indexed"]
+        tree, pointer = repository.folder / "trees" / "one", tmp_path / "pointer"
+        repository.git("worktree", "add", "--quiet", str(tree))
+        write_function(tree / "crew.py", "embark_crew")
+        write_function(repository.folder / "pilot.py", "embark_pilot")
+        await cairn.found("embark_pilot", "pilot.py")
+        assert (await cairn.status())["files"]["indexed"] == files + 1
+        (tree / ".git").rename(pointer)
+        await cairn.wait_for(lambda status: status["files"]["indexed"] == 2 * files + 2)
+        pointer.rename(tree / ".git")
+        await cairn.wait_for(lambda status: status["files"]["indexed"] == files + 1)
+
+
 # --- changes that the system does not report ---------------------------------------------------------
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 import time
 from pathlib import Path
 
@@ -12,7 +15,7 @@ from tests.git_repository import GitRepository
 from tests.harbour import write_files
 
 from cairn.settings.tree import IndexSettings
-from cairn.workspace.builtin_rules import decide_content
+from cairn.workspace.builtin_rules import OTHER_WORKTREE, decide_content
 from cairn.workspace.scan import FileRules, ScanReport, read_text, scan
 
 
@@ -97,6 +100,54 @@ def test_links_are_not_followed_so_loops_end(tmp_path: Path) -> None:
     rules = FileRules(tmp_path, IndexSettings())
     assert rules.decide("src/loop/src/a.py").explanation == "symbolic link (src/loop)"
     assert rules.decide("link.py").rule == "symbolic link"
+
+
+def test_worktree_inside_is_left_out_unless_it_is_opened(tmp_path: Path) -> None:
+    project = GitRepository(tmp_path / "port", {"src/dock.py": "dock"})
+    foreign = GitRepository(tmp_path / "other", {"quay.py": "quay"})
+    tree = tmp_path / "port" / ".agents" / "one"
+    project.git("worktree", "add", "--quiet", str(tree))
+    foreign.git("worktree", "add", "--quiet", str(project.folder / "other"))
+    report = ScanReport(most_examples=2)
+    rules = FileRules(project.folder, IndexSettings())
+    assert [entry.path for entry in scan(project.folder, rules, report)] == ["src/dock.py"]
+    assert [path for path, _ in report.examples[OTHER_WORKTREE]] == ["other/", ".agents/one/"]
+    for path in (".agents/one/src/dock.py", ".agents/one/new.py"):
+        assert not rules.admits(path)
+    assert rules.decide_descent(".agents/one/src").explanation == f"{OTHER_WORKTREE} (.agents/one/.git)"
+    assert scanned(tree) == {"src/dock.py"}
+    assert FileRules(tree, IndexSettings()).decide("src/dock.py").indexed
+    shutil.rmtree(foreign.folder)
+    assert scanned(project.folder) == {"src/dock.py"}
+
+
+def test_submodules_and_clones_inside_are_indexed(tmp_path: Path) -> None:
+    library = GitRepository(tmp_path / "lib", {"lib.c": "c"})
+    project = GitRepository(tmp_path / "port", {"a.py": "a"})
+    for name in ("lib", "worktrees/lib"):
+        project.git("submodule", "--quiet", "add", str(library.folder), name)
+    library.clone(project.folder / "clone")
+    assert scanned(project.folder) == {
+        ".gitmodules", "a.py", "lib/lib.c", "worktrees/lib/lib.c", "clone/lib.c",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "gitdir:", "gitdir: \0/worktrees/one", "/r/.git/worktrees/one", "gitdir: " + "a/" * 20_000],
+)
+def test_other_git_files_leave_nothing_out(tmp_path: Path, content: str) -> None:
+    write_files(tmp_path, {"a/.git": content, "a/b.py": "b"})
+    assert scanned(tmp_path) == {"a/b.py"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pipes and links")
+def test_pipes_and_links_are_not_read_as_git_files(tmp_path: Path) -> None:
+    pointer = "gitdir: /gone/.git/worktrees/one\n"
+    write_files(tmp_path, {"real/.git": pointer, "real/a.py": "a", "link/b.py": "b", "pipe/c.py": "c"})
+    (tmp_path / "link" / ".git").symlink_to("../real/.git")
+    os.mkfifo(tmp_path / "pipe" / ".git")
+    assert scanned(tmp_path) == {"link/b.py", "pipe/c.py"}
 
 
 def test_single_decisions_agree_with_the_scan(tmp_path: Path) -> None:

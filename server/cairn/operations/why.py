@@ -25,6 +25,7 @@ from cairn.text.unicode import well_formed
 from cairn.workspace.builtin_rules import (
     INDEXED,
     LEFT_OUT_BY_CONTENT,
+    OTHER_WORKTREE,
     UNREADABLE,
     Decision,
     decide_content,
@@ -45,6 +46,8 @@ _IN_WORDS = {
     " programs.",
     "built-in: minified": "Files nearly all of whose text is in very long lines, as scripts for browsers are"
     " packed.",
+    OTHER_WORKTREE: "Folders that `git worktree add` made, which have the files of a repository again. Open"
+    " such a folder itself to search it.",
     "symbolic link": "Links to other places. Their targets are indexed too, if they are in the folder.",
     "not a regular file": "Sockets, pipes and devices.",
     "settings: index.include does not name it": "Files that no pattern of the setting index.include names.",

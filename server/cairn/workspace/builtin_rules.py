@@ -45,6 +45,14 @@ def unreadable(problem: OSError) -> Decision:
     return Decision(False, reason, "make it readable for you, or exclude it in .cairnignore")
 
 
+OTHER_WORKTREE = "another worktree of a repository"
+
+
+def other_worktree(directory: str) -> Decision:
+    """Return the decision about a directory, not the workspace folder, that `git worktree add` made."""
+    return Decision(False, OTHER_WORKTREE, f"{directory}/.git")
+
+
 _NO_TEXT = Decision(False, "built-in: directory without project text")
 _SECRET = Decision(False, "built-in: may hold secrets")
 _GENERATED = Decision(False, "built-in: generated file")

@@ -24,6 +24,8 @@ from cairn.workspace.git import Git, GitError, git_folder, is_hash, parts, setti
 
 _MOST_BYTES = 1_000_000
 """The size limit of HEAD, a reference, and the settings."""
+_MOST_POINTER_BYTES = 10_000
+"""The size limit of a `.git` file. It holds one path, and no system has paths of over 4,096 characters."""
 _MOST_LIST_BYTES = 300_000_000
 """The size limit of a list of references, commits or tracked files. The Linux kernel's index has 9 MB."""
 MOST_FILES = 3_000_000
@@ -265,6 +267,24 @@ def open_bare(folder: Path) -> Repository | None:
     folder = folder.resolve()
     is_bare = all(os.path.lexists(folder / name) for name in ("HEAD", "objects", "refs"))
     return Repository(folder, folder, folder) if is_bare and not os.path.lexists(folder / ".git") else None
+
+
+def is_linked_worktree(folder: Path) -> bool:
+    """Return whether `git worktree add` made the folder: its `.git` is a file that names `…/worktrees/NAME`.
+
+    This holds even if the repository is missing. A submodule may have such a name, but no `commondir`.
+    """
+    try:
+        with open_regular(folder / ".git") as file:
+            text = os.fsdecode(file.read(_MOST_POINTER_BYTES))
+        if not text.startswith("gitdir:"):
+            return False
+        own = _named(folder, text.removeprefix("gitdir:"))
+        if own.parent.name != "worktrees":
+            return False
+        return os.path.lexists(own / "commondir") or not os.path.lexists(own / "HEAD")
+    except (OSError, ValueError, RuntimeError, GitError):
+        return False
 
 
 def read_regular(folder: Path, name: str, most: int) -> bytes | None:

@@ -1,8 +1,9 @@
 """Walk a workspace folder, decide which files are indexed and by which rule, and read them.
 
 All of Cairn relies on this one decision. The steps are: the names and directories that Cairn always excludes
-(`builtin_rules`), the settings, the ignore files (`ignore_files`), the size, and after reading the file its
-content (`builtin_rules` again). No step re-includes what the first one excludes, so a secret stays excluded.
+(`builtin_rules`), other worktrees (`repository`), the settings, the ignore files (`ignore_files`), the size,
+and after reading the file its content (`builtin_rules` again). No step re-includes what the first one
+excludes, so a secret stays excluded.
 """
 
 from __future__ import annotations
@@ -29,10 +30,12 @@ from cairn.workspace.builtin_rules import (
     decide_content,
     decide_directory_path,
     decide_file_path,
+    other_worktree,
     unreadable,
 )
 from cairn.workspace.ignore_files import IgnoreFiles
 from cairn.workspace.ignore_patterns import PatternList, Selection, path_key
+from cairn.workspace.repository import is_linked_worktree
 
 _LONGEST_PATH = 4_096
 """The maximum length of a path in characters; no system has longer ones."""
@@ -102,6 +105,8 @@ class FileRules:
                 return decision
             if (self._root / ancestor).is_symlink():
                 return Decision(False, "symbolic link", ancestor)
+            if is_linked_worktree(self._root / ancestor):
+                return other_worktree(ancestor)
         return decision
 
     def decide_directory(self, path: str) -> Decision:
@@ -122,9 +127,13 @@ class FileRules:
             return Decision(False, "larger than index.maxFileBytes", sizes)
         return decision
 
-    def listed(self, directory: str, names: Set[str]) -> None:
-        """Record the entries of `directory`, which saves searching for missing ignore files."""
+    def decide_listed(self, directory: str, names: Set[str]) -> Decision:
+        """Decide by the entries of `directory` whether to scan it. This records them, which saves searching
+        for missing ignore files."""
+        if directory and ".git" in names and is_linked_worktree(self._root / directory):
+            return other_worktree(directory)
         self._ignore_files.listed(directory, names)
+        return INDEXED
 
     def _decide_place(self, path: str, directory: bool) -> Decision:
         if self._exclude:
@@ -191,7 +200,10 @@ def scan(
             except OSError as problem:
                 report.unreadable.append(f"{directory or '.'}: {problem.strerror or problem}")
                 continue
-            rules.listed(directory, {entry.name for entry in entries})
+            listed = rules.decide_listed(directory, {entry.name for entry in entries})
+            if not listed.indexed:
+                report.add_excluded(f"{directory}/", listed)
+                continue
             for entry in entries:
                 path = f"{directory}/{entry.name}" if directory else entry.name
                 # Linux allows names that editors and databases reject.

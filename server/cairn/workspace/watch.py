@@ -124,11 +124,17 @@ class FolderWatcher:
         if heads:
             self._on_head()
         # Only names below the folder count. A package that is opened inside `node_modules` is watched.
-        below = (path.relative_to(self._root) for path in paths - heads if path.is_relative_to(self._root))
+        concerned = map(_decided, paths - heads)
+        below = (path.relative_to(self._root) for path in concerned if path.is_relative_to(self._root))
         relative = {path.as_posix() for path in below if path.parts and _NOT_REPORTED.isdisjoint(path.parts)}
         if relative:
             self._on_changes(relative)
         return bool(heads or relative)
+
+
+def _decided(path: Path) -> Path:
+    """Return what a change of `path` concerns: the folder of a `.git` file, which decides about it."""
+    return path.parent if path.name == ".git" and not path.is_dir() else path
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:
