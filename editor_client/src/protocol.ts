@@ -99,7 +99,8 @@ export interface SearchFilter {
    * Folders, files or gitignore-style globs to search in; nothing else is searched. Give this if the question
    * is about one part of the workspace. A path is relative to the workspace (`net/ipv4`) or absolute; if
    * several folders are open, it may begin with a folder's name. A glob with `!` excludes: `docs/*.md`,
-   * `!*.lock`. A path that does not exist is an error, whose message names the most similar path.
+   * `!*.lock`. A path that does not exist means the files whose path contains it, as the answer says. If
+   * there are none, that is an error, whose message names the most similar paths.
    */
   readonly path?: readonly string[];
   readonly collection?: readonly string[];
@@ -257,7 +258,8 @@ export interface Verdict {
   readonly coverage: number;
   /**
    * How the query was understood, if the user should know: for example that its language is not supported,
-   * that only its beginning was used, or that no file contains the text in quotes.
+   * that only its beginning was used, that no file contains the text in quotes, or that a path of the filter
+   * was taken as a part of paths.
    */
   readonly note: string;
 }
@@ -544,8 +546,8 @@ export interface ReferencesAnswer {
   /** Milliseconds by step. */
   readonly timings: Readonly<Record<string, number>>;
   /**
-   * Why no definition was found, with similar names; "" if one was found. In a trace with `to`, also how many
-   * ways there are, or how far they were searched.
+   * Why no definition was found, with similar names; else which paths of the request were taken as parts of
+   * paths; else "". In a trace with `to`, also how many ways there are, or how far they were searched.
    */
   readonly message: string;
   /** The definitions that `to` may mean, best first. */

@@ -80,11 +80,18 @@ def test_a_search_in_a_new_folder_waits_until_it_is_indexed(
     assert "piers/piers.py" in ran.stdout
 
 
-def test_a_path_that_does_not_exist_is_refused_before_indexing(tmp_path: Path) -> None:
+def test_a_path_that_does_not_exist_is_refused_in_a_new_folder(tmp_path: Path) -> None:
     root = write_files(tmp_path / "harbour", FILES)
     assert "pires" in run_cairn("search", "moor", "--in", "pires", "-C", str(root), code=1).stderr
     ran = run_cairn("search", "moor", "--in", "pires", "--in", "**/*.py", "-C", str(root))
     assert ran.stdout.startswith("Left out: there is no 'pires' in the workspace")
+
+
+def test_a_part_of_paths_is_accepted_in_a_new_folder(tmp_path: Path) -> None:
+    root = write_files(tmp_path / "harbour", FILES)
+    for arguments in ((), ("--exact",)):
+        ran = run_cairn("search", "moor", "--in", "berth", "-C", str(root), *arguments)
+        assert ran.stdout.startswith("No path is called berth: searched the 2 files whose path holds it.")
 
 
 def test_a_question_in_the_home_folder_indexes_nothing(project: Path) -> None:

@@ -65,6 +65,7 @@ MANY = '''def moor_ship{0}(ship):
 '''
 FILES |= {f"many/berth{n}.py": MANY.format(n) for n in range(120)}
 HARBOUR = {"harbour/README.md", "harbour/berths.py", "harbour/deep/pilots.py"}
+DOCS = {"docs/mooring.md", "my docs/mooring.md", "lib/docs/ropes.md"}
 QUESTIONS = (
     "how is a ship moored at a berth",
     "what happens when a ship is moored",
@@ -138,6 +139,42 @@ def refusal(engine: Engine, *places: str) -> str:
 )
 def test_a_place_is_found_however_it_is_written(engine: Engine, places: list[str], paths: set[str]) -> None:
     assert found(engine, QUESTIONS[0], *places) == paths
+
+
+@pytest.mark.parametrize(
+    ("places", "paths", "note"),
+    [
+        (["pilo"], {"harbour/deep/pilots.py"}, "pilo: searched the 1 file whose path holds it."),
+        (["PILO"], {"harbour/deep/pilots.py"}, "PILO: searched the 1 file whose path holds it."),
+        (["our/ber"], {"harbour/berths.py"}, "our/ber: searched the 1 file"),
+        (["harbou"], HARBOUR | {"harbour2/ships.py"}, "harbou: searched the 4 files"),
+        (["arbour2", "cranes"], {"harbour2/ships.py", "cranes/lift.py"}, "arbour2: searched the 1"),
+        (["ocs"], DOCS, "ocs: searched the 3 files whose path holds it."),
+        (["Readm", "cranes"], {"README.md", "harbour/README.md", "cranes/lift.py"}, "Readm: searched the 2"),
+        (["ocs", "!my docs/"], DOCS - {"my docs/mooring.md"}, "ocs: searched the 3 files"),
+    ],
+)
+def test_a_part_of_paths_means_the_files_that_hold_it(
+    engine: Engine, places: list[str], paths: set[str], note: str
+) -> None:
+    assert found(engine, QUESTIONS[0], *places) == paths
+    filtered = {"query": "moor_ship", "filter": {"path": places}}
+    for method, more in (("search", {}), ("search", {}), ("discover", {}), ("search", {"exact": True})):
+        assert f"No path is called {note}" in ask(engine, method, {**filtered, **more}).verdict.note
+
+
+def test_capitals_of_a_part_must_match_if_they_match_anywhere(module_folder: Path) -> None:
+    text = "def moor_ship(ship): ...\n"
+    files = {"src/wsDock.py": text, "src/wsdocks.py": text, "src/[ab]/quay.py": text}
+    with indexed(write_files(module_folder / "capitals", files), **PATIENT) as engine:
+        assert found(engine, "moor_ship", "wsDo") == {"src/wsDock.py"}
+        assert found(engine, "moor_ship", "WSDO") == {"src/wsDock.py", "src/wsdocks.py"}
+        assert found(engine, "moor_ship", "wsdo") == {"src/wsDock.py", "src/wsdocks.py"}
+        assert found(engine, "moor_ship", "b]/qua") == {"src/[ab]/quay.py"}
+        callers = ask(engine, "references", {"symbol": "moor_ship", "path": ["wsdo"]})
+        assert callers.message == "No path is called wsdo: searched the 2 files whose path holds it."
+        wrong = "did you mean 'src/wsDock.py' or 'src/wsdocks.py'?"
+        assert wrong in refusal(engine, "wsdocq")
 
 
 def test_absolute_paths_and_uris_are_places(engine: Engine, port: Path) -> None:
@@ -348,7 +385,7 @@ def test_a_place_in_none_of_several_folders_is_refused(both: Engine) -> None:
 
 def test_a_plain_folder_is_read_by_a_range_of_paths(engine: Engine) -> None:
     (folder,) = engine.folders
-    only = within(["harbour"], engine.folders)
+    only = within(["harbour"], engine.folders).files
     with folder.reader.reading() as db:
         read: list[str] = []
         db.trace_v2(1, lambda event: read.append(event["sql"]))

@@ -51,8 +51,9 @@ def written(
     found = answer.occurrences
     if found is None:
         return joined("The text was not searched.", lacks)
+    said = joined(answer.verdict.note, summary(found))
     if before >= found.lines:
-        return joined(summary(found), "No further lines." if before else "", answer.index.source)
+        return joined(said, "No further lines." if before else "", answer.index.source)
     every, own = _in_order(found)
     listed = every[before : before + most]
     if before < own < found.lines and budget.count("\n".join(_texts(listed, paths))) > _LITTLE:
@@ -67,7 +68,7 @@ def written(
             answer.index.source,
         )
 
-    head = f"Lines from the {before + 1:,}th of {found.lines:,} on." if before else summary(found)
+    head = f"Lines from the {before + 1:,}th of {found.lines:,} on." if before else said
     return fit(head, _texts(listed, paths), foot, budget)
 
 

@@ -23,7 +23,8 @@ def print_occurrences(answer: SearchAnswer) -> None:
     if found is None:
         warn(f"The text was not searched. {answer.retrieval.reason}")
         return
-    write(escape(summary(found)))
+    for text in filter(None, (answer.verdict.note, summary(found))):
+        write(escape(text))
     several_folders = len({file.folder for file in found.found}) > 1
     listed = 0
     for file in found.found:

@@ -5,7 +5,6 @@ People on a terminal get answers in colour. Programs get the compact text of the
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -145,19 +144,6 @@ def answer_question(question: Question) -> None:
         question.shown(answer)
         return
     with opened(*question.folders) as engine:
-        # A wrong path is reported before anything is indexed; one on disk may not be indexed yet.
-        roots = [folder.root for folder in engine.folders]
-        places = question.data.get("filter", {}).get("path", ())
-        wrong = [each for each in places if not any(os.path.lexists(root / each) for root in roots)]
-        if wrong:
-            from cairn.engine.scope import within
-            from cairn.workspace.ignore_patterns import is_glob
-
-            is_text = not (question.is_for_people or question.as_json)
-            # Text leaves out places that do not exist, and says so, unless nothing is left.
-            if is_text and (len(wrong) < len(places) or any(map(is_glob, wrong))):
-                wrong = []
-            within(wrong, engine.folders)
         wait_to_ask(engine, vectors=not question.no_wait)
         request = engine.request()
         if question.is_for_people:

@@ -44,7 +44,8 @@ def discover(request: Request, params: protocol.DiscoverParams) -> Attempt[proto
     """Run all nine stages for `cairn/discover`. A complete answer is cached; reusing it reports no stages."""
     started = time.perf_counter()
     config = _discovery_config(request.settings.discovery, params)
-    places = within(params.filter.path, request.folders)
+    scope = within(params.filter.path, request.folders)
+    places = scope.files
     count_tokens = request.token_counter(config.render.tokenizer)
     collections = request.collections(places)
     now = datetime.now(UTC)
@@ -54,7 +55,9 @@ def discover(request: Request, params: protocol.DiscoverParams) -> Attempt[proto
         index = index_state(request, cached.excerpts)
         return Attempt(_cached_answer(cached, milliseconds(started), index), cached=True)
     query = request.understood(params.query)
-    discovery = _Discovery(request, query, request.terms(query), request.searcher(places), _cut(params))
+    discovery = _Discovery(
+        request, query, request.terms(query), request.searcher(places), (scope.note, _cut(params))
+    )
     stages = Discovery(
         searcher=discovery.searcher,
         collections=collections,
@@ -103,8 +106,8 @@ class _Discovery:
     query: Query
     terms: QueryTerms
     searcher: IndexedSearcher
-    cut: str
-    """A note if the query was too long and is cut; otherwise ""."""
+    remarks: tuple[str, ...]
+    """Sentences on how the request was understood; some may be empty."""
 
     def results(self, chunks: Sequence[ScoredChunk]) -> tuple[SearchResult, ...]:
         rows = whole_chunks(self.request.readers, in_order(chunks, self.searcher.found))
@@ -112,7 +115,7 @@ class _Discovery:
 
     def judge(self, chunks: Sequence[ScoredChunk]) -> protocol.Verdict:
         found = in_order(chunks, self.searcher.found)
-        remarks = self.cut, self.searcher.remark
+        remarks = *self.remarks, self.searcher.remark
         return judged(self.request, self.query, found, self.terms.shares, self.searcher.strength, *remarks)
 
     def listener(self, tell: Tell) -> Callable[[str, Discovery], None]:

@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 from cairn import protocol
 from cairn.engine.named_definitions import Definition, Searched
 from cairn.engine.request import Request
-from cairn.engine.scope import within
+from cairn.engine.scope import Scope, within
 from cairn.engine.usage_notes import LIKELY, UsageNotes
 from cairn.index.references.edges import Edge, Edges, Place
 from cairn.index.store.deadline import check_end
@@ -130,9 +130,13 @@ class Walk:
         ]
 
     @cached_property
+    def scope(self) -> Scope:
+        return within(self.params.path, self.request.folders)
+
+    @cached_property
     def _selections(self) -> dict[Searched, Selection]:
         """The files that `path` selects, by folder, without folders of which it selects all."""
-        wanted = within(self.params.path, self.request.folders)
+        wanted = self.scope.files
         patterns = {each: wanted.paths_in(str(each.folder.root)) for each in self.searched}
         return {each: Selection(of_folder) for each, of_folder in patterns.items() if of_folder is not None}
 

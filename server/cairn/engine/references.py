@@ -54,6 +54,7 @@ def references(request: Request, params: protocol.ReferencesParams) -> protocol.
         walk.start(definitions)
         found, complete = walk.found, walk.complete
         notes = tuple(walk.notes.notes)
+        message = message or walk.scope.note
     walked = time.perf_counter()
     shown = _Shown([*definitions, *ends], found, params.direction)
     places = tuple(shown.place(searched, place) for searched, place in definitions)

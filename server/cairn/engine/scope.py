@@ -1,7 +1,7 @@
 """Converts the paths and globs of `filter.path` to patterns for the index.
 
 A path that exists selects that folder or file, even if it contains characters of a glob. Anything else must
-be a gitignore-style glob.
+be a gitignore-style glob, or a part of paths, which selects the files whose path contains it.
 """
 
 from __future__ import annotations
@@ -12,13 +12,27 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PureWindowsPath
 
+from attrs import frozen
+
 from cairn.engine.folders import Folder, path_of_uri
 from cairn.errors import InvalidRequestError
-from cairn.index.queries.file_queries import files_at, has_below, names_in
+from cairn.index.queries.file_queries import (
+    files_at,
+    files_holding,
+    has_below,
+    names_in,
+    text_files,
+)
 from cairn.index.reader.filters import EVERY_FILE, ChunkFilter
-from cairn.text.counts import listed
-from cairn.text.nearest import nearest
-from cairn.workspace.ignore_patterns import exact_pattern, folder_of_pattern, is_glob, selection_problem
+from cairn.text.counts import counted, listed
+from cairn.text.nearest import near, nearest
+from cairn.workspace.ignore_patterns import (
+    exact_pattern,
+    folder_of_pattern,
+    holding_pattern,
+    is_glob,
+    selection_problem,
+)
 
 _FIELD = "filter.path"
 NAME_IN_FILE = re.compile(r"(?P<path>(?:[A-Za-z]:[\\/])?[^:]+):(?P<name>[^:].*)")
@@ -26,6 +40,8 @@ NAME_IN_FILE = re.compile(r"(?P<path>(?:[A-Za-z]:[\\/])?[^:]+):(?P<name>[^:].*)"
 _MOST_LISTED = 8
 """The number of names that an error lists if none is similar to the given path."""
 
+_MOST_ALIKE = 3
+"""The maximum number of similar paths that an error names."""
 _MOST_ENDING = 20
 """The maximum number of files with the same end of their paths that are looked at."""
 
@@ -33,7 +49,14 @@ Place = tuple[Folder, str]
 """A workspace folder, and a relative path or glob in it; "" is the folder itself."""
 
 
-def within(given: Sequence[str], folders: Sequence[Folder]) -> ChunkFilter:
+@frozen
+class Scope:
+    files: ChunkFilter
+    note: str = ""
+    """Sentences on given paths that no file or folder has, and which were taken as parts of paths."""
+
+
+def within(given: Sequence[str], folders: Sequence[Folder]) -> Scope:
     """Return the filter for the files in any of the `given` places; for all files if none is given.
 
     Raise InvalidRequestError for a path that does not exist or is outside, and for a glob that cannot match.
@@ -41,13 +64,16 @@ def within(given: Sequence[str], folders: Sequence[Folder]) -> ChunkFilter:
     if given and all(each.startswith("!") for each in given) and (problem := selection_problem(given)):
         raise InvalidRequestError(_FIELD, problem)
     patterns: dict[str, list[str]] = {str(folder.root): [] for folder in folders}
+    notes: list[str] = []
     for each in given:
-        for folder, pattern in _patterns(each, folders):
+        for folder, pattern in _patterns(each, folders, notes):
             patterns[str(folder.root)].append(pattern)
     by_folder = {root: _shortened(of_folder) for root, of_folder in patterns.items()}
     if len(set(by_folder.values())) <= 1:
-        return ChunkFilter(paths=next(iter(by_folder.values()), ()))
-    return ChunkFilter(folders=tuple(by_folder.items()))
+        files = ChunkFilter(paths=next(iter(by_folder.values()), ()))
+    else:
+        files = ChunkFilter(folders=tuple(by_folder.items()))
+    return Scope(files, " ".join(notes))
 
 
 def files_named(given: str, folders: Sequence[Folder]) -> list[Place]:
@@ -82,8 +108,11 @@ def _shortened(patterns: Sequence[str]) -> tuple[str, ...]:
     return (EVERY_FILE,) if EVERY_FILE in patterns and not leaves_out else tuple(patterns)
 
 
-def _patterns(given: str, folders: Sequence[Folder]) -> list[Place]:
-    """Convert a path or glob to patterns. Raise InvalidRequestError if it cannot match anything."""
+def _patterns(given: str, folders: Sequence[Folder], notes: list[str]) -> list[Place]:
+    """Convert a path or glob to patterns, and add a note if it was taken as a part of paths.
+
+    Raise InvalidRequestError if it cannot match anything.
+    """
     if not given.strip("! "):
         raise InvalidRequestError(_FIELD, f"{given!r} names nothing; give a folder, a file or a glob")
     if given.startswith("!"):
@@ -95,6 +124,12 @@ def _patterns(given: str, folders: Sequence[Folder]) -> list[Place]:
         there = _on_disk(near) or _on_disk(far)
         if not there and (anywhere := _of_that_name(near)):
             return anywhere
+        if not there and (parts := _holding(near) or _holding(far)):
+            places, count = parts
+            notes.append(
+                f"No path is called {given}: searched the {counted(count, 'file')} whose path holds it."
+            )
+            return places
         if not there:
             raise InvalidRequestError(_FIELD, _missing(given, near, far, folders))
         if not _indexed(there) and not any(folder.lacks_files(folder.reader.facts()) for folder, _ in there):
@@ -196,8 +231,22 @@ def _of_that_name(places: Iterable[Place]) -> list[Place]:
     return [
         (folder, "**" + exact_pattern(path))
         for folder, path in places
-        if "/" not in path and files_at(folder.reader, [path], 1)
+        if "/" not in path
+        and any(path in each.split("/") for each in files_holding(folder.reader, path, ignore_case=False))
     ]
+
+
+def _holding(places: Iterable[Place]) -> tuple[list[Place], int] | None:
+    """Return patterns for the files whose path contains one of these texts, and the number of the files; None
+    if there are none. Capitals must match, unless they match nowhere."""
+    texts = [(folder, text) for folder, text in places if text]
+    for ignore_case in (False, True) if any(text != text.lower() for _, text in texts) else (True,):
+        counts = [len(files_holding(folder.reader, text, ignore_case=ignore_case)) for folder, text in texts]
+        if any(counts):
+            return [(folder, holding_pattern(text, ignore_case=ignore_case)) for folder, text in texts], sum(
+                counts
+            )
+    return None
 
 
 def _ending(places: Iterable[Place]) -> list[Place]:
@@ -233,9 +282,11 @@ def _missing(given: str, near: Sequence[Place], far: Sequence[Place], folders: S
     meant = next((like for place in inside if (like := _like(*place))), "") or next(named, "")
     if not meant and given.startswith("/"):
         return _outside(given, folders)
-    if not meant:
-        return f"there is no {given!r} in the workspace{_listed(inside)}"
-    return f"there is no {given!r} in the workspace; did you mean {meant!r}?"
+    absent = f"there is no {given!r} in the workspace"
+    alike = [meant] if meant else [path for place in inside for path in _called_like(*place)]
+    if not alike:
+        return f"{absent}{_listed(inside)}"
+    return f"{absent}; did you mean {' or '.join(map(repr, alike[:_MOST_ALIKE]))}?"
 
 
 def _outside(given: str, folders: Sequence[Folder]) -> str:
@@ -260,6 +311,19 @@ def _like(folder: Folder, path: str) -> str:
             return ""
         spelt = f"{spelt}/{name}".lstrip("/")
     return spelt
+
+
+def _called_like(folder: Folder, path: str) -> list[str]:
+    """Return indexed paths at any depth whose last name, or its part before a dot, is similar to that of a
+    missing path."""
+    paths = text_files(folder.reader, ChunkFilter())
+    names = {name for each in paths for name in each.split("/")}
+    names |= {name.partition(".")[0] for name in names}
+    found = []
+    for name in near(posixpath.basename(path), names, _MOST_ALIKE):
+        called = re.compile(rf"(?:.*?/)?{re.escape(name)}(?:\.[^/]*)?(?=/|\Z)")
+        found += [match[0] for each in paths if (match := called.match(each))][:1]
+    return list(dict.fromkeys(found))
 
 
 def _listed(places: Sequence[Place]) -> str:

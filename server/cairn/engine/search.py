@@ -53,7 +53,8 @@ def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.
     # Alpha 1 ranks by vectors only, so without vectors such a search would find nothing.
     alpha = None if params.alpha == 1 and request.meaning is None else params.alpha
     query = understand(params.query, alpha, request.vocabulary, settings)
-    only = chunk_filter(params.filter, request.readers, within(params.filter.path, request.folders))
+    scope = within(params.filter.path, request.folders)
+    only = chunk_filter(params.filter, request.readers, scope.files)
     ranking = rank(
         request.readers,
         [query],
@@ -74,7 +75,7 @@ def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.
     choice = choose(words, ranking, found, passages, params.limit, params.best_only)
     beside = shown_passages(ranking, passages, choice.rows, params.passages - 1)
     results = search_results(request, choice.rows, words, params.context, beside, explain=params.explain)
-    verdict = judged(request, query, found, shares, strength, ranking.legs.remark)
+    verdict = judged(request, query, found, shares, strength, scope.note, ranking.legs.remark)
     if quote := as_quote(request, params.query, verdict, only):
         return search(request, evolve(params, query=quote))
     answer = protocol.SearchAnswer(
@@ -94,7 +95,8 @@ def search(request: Request, params: protocol.SearchParams) -> Attempt[protocol.
 def _exact_answer(request: Request, params: protocol.SearchParams, started: float) -> protocol.SearchAnswer:
     """Answer an exact search. It is never cached, so that it is not older than the files."""
     matcher = matcher_of(params)
-    only = chunk_filter(params.filter, request.readers, within(params.filter.path, request.folders))
+    scope = within(params.filter.path, request.folders)
+    only = chunk_filter(params.filter, request.readers, scope.files)
     found = occurrences(request, params, only, matcher)
     searched = f"the {counted(found.searched, 'file')} searched"
     message = "" if found.lines else f"No line of {searched} holds it."
@@ -102,7 +104,7 @@ def _exact_answer(request: Request, params: protocol.SearchParams, started: floa
     kind = "regex" if params.regex else "exact"
     return protocol.SearchAnswer(
         results=(),
-        verdict=protocol.Verdict(action, message, (), 0.0, matched, float(bool(found.lines)), found.reason),
+        verdict=protocol.Verdict(action, message, (), 0.0, matched, float(bool(found.lines)), scope.note),
         query=protocol.QueryInfo(params.query, (params.query,), kind, 0.0),
         index=index_state(request),
         timings={"total": milliseconds(started)},

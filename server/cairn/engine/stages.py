@@ -93,7 +93,7 @@ def expand(request: Request, params: protocol.ExpandQueriesParams) -> protocol.Q
 def search_broadly(request: Request, params: protocol.BroadDiscoveryParams) -> protocol.ChunksAnswer:
     config = _config(request.settings.discovery.broad, params.config)
     queries = _queries(params.queries, config.k_per_query, "config.kPerQuery", MAX_COMPARED)
-    places = within(params.filter.path, request.folders)
+    places = within(params.filter.path, request.folders).files
     refs = request.collections(places) if params.collections is None else _distinct(params.collections)
     k = _given(params.k, request.settings.discovery.broad_k, MAX_CHUNKS)
     chunks = broad_discovery(request.searcher(places), queries, refs, k, config)
@@ -106,7 +106,7 @@ def focus(request: Request, params: protocol.SemanticFocusParams) -> protocol.Ch
     k = _given(params.k, request.settings.discovery.focus_k, MAX_CHUNKS)
     queries = _queries(params.queries, 2 * k, "2 k", MAX_RERANKED)
     # With `everywhere`, scores compare a passage with those of all collections, as after a broad search.
-    searcher = request.searcher(within(params.filter.path, request.folders), everywhere=True)
+    searcher = request.searcher(within(params.filter.path, request.folders).files, everywhere=True)
     chunks = semantic_focus(searcher, _reference(params.collection), queries, k, config)
     check_end()
     return protocol.ChunksAnswer(tuple(chunks))

@@ -220,8 +220,8 @@ class ReferencesAnswer:
     timings: dict[str, float]
     """Milliseconds by step."""
     message: str = ""
-    """Why no definition was found, with similar names; "" if one was found. In a trace with `to`, also how
-    many ways there are, or how far they were searched."""
+    """Why no definition was found, with similar names; else which paths of the request were taken as parts of
+    paths; else "". In a trace with `to`, also how many ways there are, or how far they were searched."""
     to: tuple[SymbolPlace, ...] = ()
     """The definitions that `to` may mean, best first."""
     notes: tuple[UsageNote, ...] = ()

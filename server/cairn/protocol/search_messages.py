@@ -103,7 +103,8 @@ class SearchFilter:
     """Folders, files or gitignore-style globs to search in; nothing else is searched. Give this if the
     question is about one part of the workspace. A path is relative to the workspace (`net/ipv4`) or absolute;
     if several folders are open, it may begin with a folder's name. A glob with `!` excludes: `docs/*.md`,
-    `!*.lock`. A path that does not exist is an error, whose message names the most similar path."""
+    `!*.lock`. A path that does not exist means the files whose path contains it, as the answer says. If there
+    are none, that is an error, whose message names the most similar paths."""
     collection: tuple[str, ...] = ()
 
 
@@ -263,7 +264,8 @@ class Verdict:
     frequency; from 0 to 1."""
     note: str = ""
     """How the query was understood, if the user should know: for example that its language is not supported,
-    that only its beginning was used, or that no file contains the text in quotes."""
+    that only its beginning was used, that no file contains the text in quotes, or that a path of the
+    filter was taken as a part of paths."""
 
 
 @frozen

@@ -17,7 +17,7 @@ _PARTING = re.compile(r"[\W_]+")
 
 def letters_of(name: str) -> str:
     """Return the letters and digits of a name in lower case, which are compared."""
-    return _PARTING.sub("", name).lower()
+    return (name if name.isalnum() else _PARTING.sub("", name)).lower()
 
 
 def near(name: str, known: Iterable[str], most: int = 1) -> list[str]:
@@ -32,7 +32,9 @@ def near(name: str, known: Iterable[str], most: int = 1) -> list[str]:
     found = []
     for each in dict.fromkeys(known) if letters else ():
         other = letters_of(each[: 2 * _CHARACTERS])
-        errors = OSA.distance(letters, other, score_cutoff=allowed)
+        errors = allowed + 1
+        if abs(len(other) - len(letters)) <= allowed:  # Otherwise there are more errors than that.
+            errors = OSA.distance(letters, other, score_cutoff=allowed)
         is_begun = len(letters) >= _BEGUN and len(other) <= 2 * len(letters) and other.startswith(letters)
         if errors <= allowed or is_begun:
             found.append((errors, Indel.normalized_distance(letters, other), each))

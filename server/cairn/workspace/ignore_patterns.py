@@ -176,6 +176,15 @@ def exact_pattern(path: str) -> str:
     return "/" + re.sub(r"[\\*?\[]|\s\Z", r"\\\g<0>", path)
 
 
+def holding_pattern(text: str, *, ignore_case: bool) -> str:
+    """Return the pattern that selects each path that contains the text, and all below such a folder. Only the
+    case of the letters A to Z can be ignored."""
+    literal = re.sub(r"[\\*?\[]", r"\\\g<0>", text)
+    if ignore_case:
+        literal = re.sub("[A-Za-z]", lambda letter: f"[{letter[0].lower()}{letter[0].upper()}]", literal)
+    return f"**/*{literal}*"
+
+
 def is_glob(text: str) -> bool:
     """Return whether a pattern may match several names, rather than only one path."""
     return text.startswith("!") or _MAGIC.search(text) is not None

@@ -106,6 +106,12 @@ def files_at(reader: IndexReader, fragments: Sequence[str], limit: int) -> list[
     return sorted(found, key=lambda path: (len(path), path))[:limit]
 
 
+def files_holding(reader: IndexReader, text: str, *, ignore_case: bool) -> list[str]:
+    """Return the paths that contain the text. Only the case of the letters A to Z can be ignored."""
+    holds = "instr(lower(path), lower(?))" if ignore_case else "instr(path, ?)"
+    return _paths(reader, f"SELECT path FROM files WHERE is_text AND {holds}", (text,))
+
+
 def files_called(reader: IndexReader, stems: Collection[str]) -> list[str]:
     """Return the files whose name up to its first dot is in `stems`. This takes 37 ms for 15,000 files."""
     paths = _paths(reader, "SELECT path FROM files WHERE is_text", ()) if stems else []
