@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 def lsp() -> None:
     """Serve an editor over stdin and stdout (LSP)."""
     from cairn.lsp.early import answer_initialize
+    from cairn.startup.current_folder import leave_current_folder
 
+    leave_current_folder()
     stdout = unguarded(sys.stdout).buffer
     sys.stdout = sys.stderr  # A stray print would break the protocol.
     first, answered = answer_initialize(sys.stdin.buffer, stdout)

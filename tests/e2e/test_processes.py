@@ -102,6 +102,18 @@ async def test_killed_and_closed_editors_leave_no_process_behind(workspace: Path
 
 
 @without_model
+async def test_a_daemon_leaves_the_folder_in_which_it_is_started(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(workspace)
+    async with run_daemon(workspace, options=NO_MODEL) as cairn:
+        await cairn.settled()
+        daemon = psutil.Process(cairn.process.pid)
+        for process in (daemon, *daemon.children(recursive=True)):
+            assert Path(process.cwd()) == Path(process.cwd()).parent
+
+
+@without_model
 async def test_queries_go_on_while_another_process_writes(workspace: Path) -> None:
     write_notes(workspace, 200)
     async with run_daemon(workspace, options=NO_MODEL) as writer:

@@ -79,6 +79,21 @@ async def test_agents_share_an_engine_that_ends_with_the_last_of_them(workspace:
     assert read_record(workspace) is None
 
 
+async def test_no_process_of_an_agent_stays_in_the_folder(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = Path(os.environ["CAIRN_DATA_DIR"])
+    monkeypatch.setenv("CAIRN_DATA_DIR", os.path.relpath(data, workspace))
+    async with agent(cwd=workspace) as client:
+        await found(client)
+        monkeypatch.setenv("CAIRN_DATA_DIR", str(data))
+        engine = psutil.Process((await recorded_as(workspace, BACKGROUND)).process_id)
+        processes = {engine, *engine.children(recursive=True), *psutil.Process().children(recursive=True)}
+        inside = [each.cmdline() for each in processes if Path(each.cwd()).is_relative_to(workspace)]
+        assert not inside
+        assert len([each for each in processes if "mcp" in each.cmdline()]) == 1
+
+
 @pytest.mark.parametrize("ends", [psutil.Process.kill, psutil.Process.terminate], ids=["killed", "ended"])
 async def test_an_engine_that_ends_fails_no_answer(
     workspace: Path, ends: Callable[[psutil.Process], None]

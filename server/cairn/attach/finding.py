@@ -50,7 +50,7 @@ def find(
 def attach(folders: Sequence[Path], wish: dict[str, Any]) -> Channel:
     """Return a channel for a dialogue with the engine of the folders, which is started if none runs.
 
-    Raises AttachError if no engine can be started, or if the engine refuses.
+    The paths are absolute. Raises AttachError if no engine can be started, or if the engine refuses.
     """
     deadline = time.monotonic() + _START_SECONDS
     started, started_at = None, 0.0
@@ -162,20 +162,17 @@ def _claims_start(folder: Path) -> bool:
 
 
 def _start(folders: Sequence[Path]) -> subprocess.Popen[bytes]:
-    """Start a background engine, which outlives this process. Raises AttachError."""
+    """Start a background engine, which outlives this process and keeps its current folder. Raises
+    AttachError."""
     import subprocess  # Commands that find a running engine do not need this import.
 
     data = workspace_dir(folders[0])
     detached: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
         detached = {"creationflags": subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP}
-    # -P: the current folder may be a workspace with modules named like Python's own.
+    # -P: the current folder may have modules named like Python's own.
     command = [sys.executable, "-P", "-m", _ENGINE, "engine"]
-    command += [str(folder.absolute()) for folder in folders]
-    environment = {**os.environ}
-    for name in ("CAIRN_DATA_DIR", "CAIRN_CONFIG_DIR"):
-        if environment.get(name):
-            environment[name] = str(Path(environment[name]).absolute())
+    command += map(str, folders)
     try:
         private_folder(data)
         with (data / LOG).open("ab") as log:
@@ -184,8 +181,6 @@ def _start(folders: Sequence[Path]) -> subprocess.Popen[bytes]:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=log,
-                cwd=data,
-                env=environment,
                 **detached,
             )
     except OSError as problem:

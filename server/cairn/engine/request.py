@@ -271,7 +271,7 @@ class Request:
             if may_contain_secrets(file.as_posix()):
                 raise ValueError("such files may hold secrets")
             return file
-        path = Path(named).expanduser()
+        path = Path(*(folder.root for folder in self.folders[:1]), Path(named).expanduser())
         if path.exists() and not path.is_file():
             raise ValueError("it is not a regular file")
         return path

@@ -11,6 +11,7 @@ from cairn.attach.channel import AttachError, Channel
 from cairn.attach.finding import attach
 from cairn.attach.greeting import greeting
 from cairn.attach.relay import relay
+from cairn.startup.current_folder import leave_current_folder
 
 
 def serve_agent(
@@ -18,11 +19,13 @@ def serve_agent(
 ) -> NoReturn:
     """Serve MCP over stdin and stdout until the client disconnects, and end the process.
 
-    The client works in the folders `named`, else in its roots, else in the current directory. `tools` are the
-    names of the listed tools, by default those of the settings. `structured` requests data instead of text.
+    The client works in the folders `named`, which are absolute, else in its roots, else in the current
+    directory, which this process leaves. `tools` are the names of the listed tools, by default those of the
+    settings. `structured` requests data instead of text.
     """
     uses_settings = tools is None and not structured
     attach_to = _attach_function(named, Path.cwd(), tools, structured=structured)
+    leave_current_folder()
     relay(attach_to, greeting() if uses_settings else None)
 
 
