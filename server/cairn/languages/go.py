@@ -131,5 +131,5 @@ GO = Language(
         resolvers={"go": _resolve},
         manifests={"go.mod": pattern("=go", r"module[ \t]+\"?([^\s\"]+)")},
     ),
-    scoping=Scoping(Visibility.FOLDER, selves="", passes_functions=True),
+    scoping=Scoping(Visibility.FOLDER, selves="", passes_functions=True, override=0.5),
 )

@@ -74,6 +74,8 @@ def as_caller(meaning: Meaning, reference: Reference, is_itself: bool) -> tuple[
         return (sure, meaning.via) if reference.receiver else (0.0, "")
     if symbol.kind not in CALLABLE or reference.kind is not ReferenceKind.READ:
         return 0.0, ""
+    if symbol.name == symbol.definition.owner:  # The name of a type is not a mention of its constructor.
+        return 0.0, ""
     is_method = bool(symbol.definition.owner and reference.receiver)
     is_sure = sure >= LIKELY and (
         symbol.facts.scoping.passes_functions or (language == "python" and is_method)

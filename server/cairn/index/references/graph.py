@@ -24,6 +24,7 @@ from cairn.index.references.edges import (
     place_of,
     through_another,
 )
+from cairn.index.references.implicit_interfaces import is_by_chance
 from cairn.index.references.known_symbols import LIKELY, SURE, TYPES, Meaning, Symbol, SymbolTables
 from cairn.index.references.modules import names_elsewhere
 from cairn.index.references.resolution import Resolver
@@ -316,25 +317,11 @@ class ReferenceGraph:
         owner = self._resolver.types.of_member(symbol) if symbol.kind in CALLABLE else None
         if owner is None:
             return
-        found = self._resolver.types.overriding(owner, symbol.name) or self._satisfying(owner, symbol)
+        found = self._resolver.types.overriding(owner, symbol.name)
         for each in found:
             place = place_of(each)
             edge = defining_edge(each, source, f"overrides `{source.qualified}`", SURE / len(found))
             yield evolve(edge, target=place)
-
-    def _satisfying(self, interface: Symbol, method: Symbol) -> list[Symbol]:
-        """Return the methods by which types satisfy an interface of Go, since types do not name those."""
-        if interface.family != "go" or interface.kind != "interface":
-            return []
-        table = interface.table
-        numbers = [each for each in table.within(interface.number) if table.parent(each) == interface.number]
-        owners = [
-            {each.definition.owner for each in self._tables.definitions_in("go", table.name(number))}
-            for number in numbers
-        ]
-        satisfying = set.intersection(*owners) - {interface.name, ""} if owners else set()
-        every = self._tables.definitions_in("go", method.name)
-        return [each for each in every if each.definition.owner in satisfying]
 
     def meant(self, path: str, first: int, last: int, limit: int) -> Edges:
         """Return the references on the lines `[first, last)` of a file, in textual order. Of those in one
@@ -407,6 +394,7 @@ class ReferenceGraph:
             sure, via = as_caller(meaning, reference, target.is_itself)
         if target.is_overridden:
             most = file.facts.scoping.override or MAYBE
+            most = MAYBE if is_by_chance(meaning.symbol) else most
             sure, via = min(sure, most), f"calls `{place_of(meaning.symbol).qualified}`, which it overrides"
         return _edge(file, reference, target.place, sure, via) if sure else None
 

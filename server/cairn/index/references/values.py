@@ -252,6 +252,8 @@ class Values:
             if here := _known_at(line, known.get(number, ())):
                 chosen, inside = here[-1], scope.at(number)
                 key = (inside, f"{name} {chosen.type}")
+                if key in self._evaluating and _suffix(chosen.type)[0] == name:
+                    continue  # `dialer := dialer` copies the variable of an outer scope.
                 return self._of_variable(key, inside, chosen, depth) if chosen.type else UNKNOWN_VALUE
         return None
 

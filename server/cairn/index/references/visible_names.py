@@ -13,6 +13,7 @@ from attrs import define, field
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.chunking.references.symbol_table import TOP_LEVEL
+from cairn.index.references.implicit_interfaces import interfaces_of, satisfying
 from cairn.index.references.known_symbols import (
     LIKELY,
     MOST_SHARED,
@@ -97,15 +98,17 @@ class Types:
         """Return the members of ancestors that a member overrides."""
         owner = self.of_member(member)
         above = self.ancestors(owner) if owner is not None else ()
-        return [each for base in above for each in self.own_members(base, member.name)]
+        found = [each for base in above for each in self.own_members(base, member.name)]
+        return found or interfaces_of(self.tables, member)
 
     def overriding(self, owner: Symbol, name: str) -> list[Symbol]:
         """Return the members of that name in descendants of a type."""
-        return [
+        found = [
             each
             for each in self.tables.definitions(name)
             if (type_ := self.of_member(each)) is not None and owner in self.ancestors(type_)
-        ][:MOST_SHARED]
+        ]
+        return (found or satisfying(self.tables, owner, name))[:MOST_SHARED]
 
     def of_member(self, member: Symbol) -> Symbol | None:
         for each in map(member.at, member.at(member.parent).scopes()):
