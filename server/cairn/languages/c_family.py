@@ -220,9 +220,16 @@ _CPP_QUERIES = r"""
 (base_class_clause (qualified_identifier scope: (_) @on name: (type_identifier) @inherit))
 (base_class_clause (template_type name: (type_identifier) @inherit))
 
+(using_declaration) @import
+
 (lambda_expression) @closure
 
 ; Bindings
+; The members of a type parameter are known by no type.
+(type_parameter_declaration (type_identifier) @generic)
+(template_parameter_list (parameter_declaration type: (type_identifier) declarator: (identifier) @generic))
+(namespace_definition name: (_) @namespace body: (_) @body)
+(namespace_alias_definition name: (_) @bind . (_) @value)
 (optional_parameter_declaration type: (_) @type declarator: (_) @bind)
 (for_range_loop declarator: (_) @bind right: (_) @item)
 (declaration type: (placeholder_type_specifier) declarator: (init_declarator declarator: (_) @bind value: (_) @value))

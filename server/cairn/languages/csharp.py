@@ -83,6 +83,7 @@ _QUERIES = r"""
 [(lambda_expression) (anonymous_method_expression)] @closure
 
 ; Bindings
+(type_parameter_constraints_clause . (identifier) @generic (type_parameter_constraint (_) @type))
 (parameter type: (_) @type name: (identifier) @bind)
 (parameter !type name: (identifier) @bind)
 (implicit_parameter) @bind
@@ -102,5 +103,5 @@ CSHARP = Language(
     syntax=_SYNTAX,
     queries=(_QUERIES,),
     imports=_IMPORTS,
-    scoping=Scoping(Visibility.NAMESPACE, supers="base", bare_members=True, override=0.5),
+    scoping=Scoping(Visibility.NAMESPACE, supers="base", bare_members=True, reopens_types=True, override=0.5),
 )

@@ -98,6 +98,7 @@ _QUERIES = r"""
 (keyed_element . (literal_element (identifier) @skip))
 
 ; Bindings
+(type_parameter_declaration name: (identifier) @generic type: (_) @type)
 (parameter_declaration name: (identifier) @bind type: (_) @type)
 (variadic_parameter_declaration name: (identifier) @bind type: (_) @item_type)
 (short_var_declaration left: (expression_list . (identifier) @bind) right: (expression_list . (_) @value))

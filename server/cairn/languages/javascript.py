@@ -349,6 +349,7 @@ _TYPESCRIPT_QUERIES = r"""
 (optional_parameter pattern: (identifier) @bind !type)
 (required_parameter (accessibility_modifier) pattern: (identifier) @field type: (_) @type)
 (optional_parameter (accessibility_modifier) pattern: (identifier) @field type: (_) @type)
+(type_parameter name: (type_identifier) @generic constraint: (constraint (_) @type))
 (variable_declarator name: (identifier) @bind type: (_) @type)
 (public_field_definition name: (property_identifier) @bind type: (_) @type)
 (public_field_definition name: (property_identifier) @bind !type value: (_) @value)

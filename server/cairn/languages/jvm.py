@@ -155,6 +155,7 @@ _JAVA_QUERIES = r"""
 (lambda_expression) @closure
 
 ; Bindings
+(type_parameter (type_identifier) @generic (type_bound) @type)
 (formal_parameter type: (_) @type name: (identifier) @bind)
 (spread_parameter (_) @item_type (variable_declarator name: (identifier) @bind))
 (local_variable_declaration type: (_) @type declarator: (variable_declarator name: (identifier) @bind))
@@ -197,6 +198,8 @@ _KOTLIN_QUERIES = r"""
 (lambda_literal) @closure
 
 ; Bindings
+(type_parameter (identifier) @generic (_) @type)
+(type_constraint (identifier) @generic (_) @type)
 (parameter (identifier) @bind . (_) @type)
 (class_parameter (identifier) @bind . (_) @type)
 (variable_declaration (identifier) @bind . (_) @type)
@@ -233,6 +236,7 @@ _SCALA_QUERIES = r"""
 (lambda_expression) @closure
 
 ; Bindings
+(type_parameters name: (identifier) @generic bound: (upper_bound type: (_) @type))
 (parameter name: (identifier) @bind type: (_) @type)
 (class_parameter name: (identifier) @bind type: (_) @type)
 (val_definition pattern: (identifier) @bind type: (_) @type)

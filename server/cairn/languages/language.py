@@ -57,6 +57,8 @@ class Scoping:
     """Names of constructors, if these are not named after their type."""
     bare_members: bool = False
     """Whether code can name members of its own type without a receiver."""
+    reopens_types: bool = False
+    """Whether several definitions of one name in a namespace, also in different files, are one type."""
     runs_by_name: bool = False
     """Whether mentioning a method of an object calls it."""
     passes_functions: bool = False

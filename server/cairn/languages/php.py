@@ -71,7 +71,7 @@ _QUERIES = r"""
 (class_constant_access_expression (_) @on . (name) @read)
 
 (function_call_expression function: (name) @call)
-(function_call_expression function: (qualified_name (name) @call))
+(function_call_expression function: (qualified_name prefix: (_) @on (name) @call))
 (member_call_expression object: (_) @on name: (name) @call)
 (nullsafe_member_call_expression object: (_) @on name: (name) @call)
 (scoped_call_expression scope: (_) @on name: (name) @call)

@@ -143,6 +143,12 @@ _QUERIES = r"""
 (function_definition !return_type body: (block (return_statement (_) @result)))
 
 ; Bindings
+(constrained_type . (type (identifier) @generic) (type) @type)
+(assignment left: (identifier) @generic
+  right: (call
+    function: [(identifier) (attribute)]
+    arguments: (argument_list (keyword_argument name: (identifier) @_bound value: (_) @type)))
+  (#eq? @_bound "bound"))
 (parameters (identifier) @bind)
 (lambda_parameters (identifier) @bind)
 (default_parameter name: (identifier) @bind)

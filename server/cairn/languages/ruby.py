@@ -113,6 +113,12 @@ RUBY = Language(
     syntax=_SYNTAX,
     queries=(_QUERIES,),
     imports=Imports(_modules, resolvers={"rb": by_path((".rb", ""), _LOAD_PATHS)}),
-    scoping=Scoping(Visibility.WORKSPACE, constructors="initialize", bare_members=True, runs_by_name=True),
+    scoping=Scoping(
+        Visibility.WORKSPACE,
+        constructors="initialize",
+        bare_members=True,
+        reopens_types=True,
+        runs_by_name=True,
+    ),
     sigil=":",
 )

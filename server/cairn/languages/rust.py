@@ -193,7 +193,8 @@ _QUERIES = r"""
 (const_item name: (identifier) @bind type: (_) @type)
 (static_item name: (identifier) @bind type: (_) @type)
 (type_item name: (type_identifier) @bind type: (_) @type)
-(type_parameter name: (type_identifier) @bind bounds: (trait_bounds . (_) @type))
+(type_parameter name: (type_identifier) @generic bounds: (_) @type)
+(where_predicate left: (type_identifier) @generic bounds: (_) @type)
 """  # noqa: E501
 
 RUST = Language(

@@ -52,6 +52,8 @@ _QUERIES = r"""
 (lambda_literal) @closure
 
 ; Bindings
+(type_parameter (type_identifier) @generic (_) @type)
+(inheritance_constraint (identifier . (simple_identifier) @generic .) (user_type) @type)
 (parameter (simple_identifier) @bind . (user_type) @type)
 (parameter (simple_identifier) @bind . (optional_type) @type)
 (property_declaration name: (pattern bound_identifier: (simple_identifier) @bind) (type_annotation (_) @type))

@@ -2,61 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-
 import pytest
-from attrs import frozen
-from tests.retrieval.indexed_folder import IndexedFolder
+from tests.index.references.workspaces import SURE, Open, Workspace, callers, functions_of, graph
 
-from cairn.index.references.edges import Edges
 from cairn.index.references.graph import ReferenceGraph
-
-SURE = 0.5
-Open = Callable[[Mapping[str, str]], IndexedFolder]
-
-
-@pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Open]:
-    folders: list[IndexedFolder] = []
-
-    def opening(files: Mapping[str, str]) -> IndexedFolder:
-        folders.append(IndexedFolder(tmp_path, files))
-        return folders[-1]
-
-    yield opening
-    for folder in folders:
-        folder.close()
-
-
-def graph(folder: IndexedFolder) -> ReferenceGraph:
-    return ReferenceGraph(folder.reader)
-
-
-def callers(folder: IndexedFolder, symbol: str, path: str = "") -> Edges:
-    references = graph(folder)
-    places = [place for place in references.named(symbol) if not path or place.path == path]
-    assert places, f"nothing is called {symbol}"
-    return references.callers(places[:1], 100)
-
-
-def functions_of(edges: Edges, least: float = SURE) -> set[str]:
-    """Return the calling functions as `path function`."""
-    return {
-        f"{each.path} {each.enclosing.qualified if each.enclosing else '-'}"
-        for each in edges.found
-        if each.confidence >= least
-    }
-
-
-@frozen
-class Workspace:
-    """Files in which only the given functions call a symbol."""
-
-    symbol: str
-    files: Mapping[str, str]
-    callers: set[str]
-
 
 WORKSPACES = {
     "python: an alias, a re-export and a method by the type of its receiver": Workspace(

@@ -117,7 +117,7 @@ _QUALIFIERS = re.compile(
     r"^(?:(?:const|volatile|struct|union|enum|class|final|static|mutable|register|unsigned|readonly|inline"
     r"|virtual|extern|async|abstract|override|public|private|protected|internal|sealed|partial|open|lateinit"
     r"|var|val|let|dyn|impl|mut|typename|explicit|constexpr|in|out|ref|params|inout|some|any|keyof|unsafe|pub"
-    r"|where)\s+|[&*^]+\s*|'\w+\s+|->\s*|:\s*|@[\w.]+(?:\([^)]*\))?\s*)+"
+    r"|where|extends|super)\s+|\?\s+|[&*^]+\s*|'\w+\s+|->\s*|:\s*|@[\w.]+(?:\([^)]*\))?\s*)+"
 )
 _HEAD = re.compile(r"[\w$.:\\]+")
 
@@ -176,6 +176,8 @@ def _named_with(name: str, rest: str, depth: int) -> list[str]:
         if rest.endswith("[]"):
             return [f"{name}[]"]
         return [name, *(each for part in arguments for each in _type_names(part, depth + 1))]
+    if rest == "auto":  # A concept of C++ before a parameter says little about its type.
+        return []
     if rest[:1] not in ("", "*", "&", "?", "!", "=", ",", "{", "."):
         return _type_names(rest, depth + 1) if rest[0].isidentifier() and last in _MODIFIED else [name]
     return [name] if last not in _NOTHING else []

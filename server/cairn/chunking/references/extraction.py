@@ -35,6 +35,8 @@ from cairn.chunking.references.symbol_table import (
     ReferenceKind,
     SymbolTable,
     Variable,
+    namespace,
+    type_parameter,
 )
 from cairn.languages.imports import DEFAULT, Import
 from cairn.languages.language import Language
@@ -124,7 +126,7 @@ class _Extraction:
             self.language,
             tuple(scope.definition for scope in self._scopes),
             tuple(references),
-            tuple(each for each in variables if each.name in wanted or not self._is_local(each)),
+            tuple(each for each in variables if each.name.strip("<>") in wanted or not self._is_local(each)),
             tuple(names),
             self._namespace(),
         )
@@ -243,6 +245,7 @@ class _Extraction:
             for capture in ("bind", "field")
             for node in match.get(capture, ())
         )
+        declared = [each for _, match in matches for each in self._declared(match, skipped)]
         for bound, is_field, expression in found:
             node = declared_name(bound)
             if node is None or self._is_imported(node.start_byte):
@@ -269,7 +272,23 @@ class _Extraction:
             key = (number, name, expression, end)
             if key not in variables:
                 variables[key] = Variable(number, name, node.start_point[0], expression, end)
-        return list(variables.values())
+        return [*declared, *variables.values()]
+
+    def _declared(self, match: Mapping[str, Sequence[Node]], skipped: set[int]) -> Iterator[Variable]:
+        """Yield the type parameters and the namespaces of a match."""
+        if (name := first(match, "generic")) is not None:
+            scope = self._enclosing(name.start_byte)
+            if scope is not None and scope.definition.kind in VALUES:  # `T = TypeVar("T", bound=X)`
+                scope = self._parent(scope)
+            number = scope.number if scope is not None else TOP_LEVEL
+            text = self._text(name)
+            if scope is not None and scope.definition.kind in CALLABLE:
+                scope.bound.add(text)
+                skipped.add(name.start_byte)
+            yield Variable(number, type_parameter(text), name.start_point[0], self._expression(match))
+        if (name := first(match, "namespace")) is not None and (body := first(match, "body")) is not None:
+            for part in _NAME.findall(self._text(name)):
+                yield Variable(TOP_LEVEL, namespace(part), body.start_point[0], "", last_row(body))
 
     def _end_of_closure(self, start: int, scope: Scope | None) -> int:
         """Return the last row of the innermost unnamed function around a byte offset, or EVERYWHERE."""

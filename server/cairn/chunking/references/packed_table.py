@@ -239,6 +239,16 @@ class PackedTable:
             found.append(Variable(scope, name, line, self._strings[type_], end))
         return found
 
+    def namespaces(self, line: int) -> set[str]:
+        """Return the names of the namespaces around a line of a file in C++."""
+        return {name for name, first, last in self._namespaces if first <= line <= last}
+
+    @cached_property
+    def _namespaces(self) -> list[tuple[str, int, int]]:
+        marked = [number for number, text in enumerate(self._strings) if text.endswith("::")]
+        found = self._variables[:, np.isin(self._variables[1], marked)].T.tolist() if marked else []
+        return [(self._strings[name].removesuffix("::"), line, end) for _, name, line, _, end in found]
+
     @cached_property
     def imports(self) -> tuple[Import, ...]:
         texts = self._strings

@@ -79,6 +79,16 @@ class Reference(NamedTuple):
     """The expression of `chains` before the name's dot; "" for none, "?" for code that is not understood."""
 
 
+def type_parameter(name: str) -> str:
+    """Return the name of the variable whose type is the bound of a type parameter."""
+    return f"<{name}>"
+
+
+def namespace(name: str) -> str:
+    """Return the name of the variable whose lines are those of a namespace."""
+    return f"{name}::"
+
+
 @frozen
 class Variable:
     """A name for a value in a function, in a type or at the top level of a file."""

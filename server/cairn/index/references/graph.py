@@ -429,6 +429,7 @@ class ReferenceGraph:
             if each.definition.owner == definition.owner
             and each.is_known_in(symbol.path)
             and symbol.is_known_in(each.path)
+            and each.table.namespaces(each.definition.line) == symbol.table.namespaces(definition.line)
         ]
         if symbol.family == "c" and any(each.definition.is_declaration for each in (*alike, symbol)):
             return [symbol, *(each for each in alike if each != symbol)]

@@ -49,6 +49,8 @@ class Resolver:
         scope = file.at(reference.enclosing)
         if reference.kind is ReferenceKind.IMPORT:
             found = self.modules.imported(scope, reference.name)
+            if scope.table.language == "cpp":  # `using` imports no file.
+                found = self.names.bare(scope, reference.name)
         elif reference.receiver:
             found = self._member(scope, reference)
         else:
@@ -59,6 +61,8 @@ class Resolver:
         name = reference.name
         value = self.values.value(scope, reference.line, reference.receiver, 0)
         is_self = reference.receiver in scope.facts.scoping.selves
+        if value.kind is ValueKind.UNKNOWN and (inside := self.names.qualified(scope, reference)):
+            return inside
         if value.kind is ValueKind.UNKNOWN and is_self and (beside := self._beside(scope, name)):
             return meanings(beside, LIKELY, "beside it in the same object")
         if value.kind is ValueKind.ELSEWHERE:

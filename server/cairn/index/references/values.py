@@ -9,7 +9,7 @@ from attrs import define, evolve, field
 
 from cairn.chunking.outline import CALLABLE
 from cairn.chunking.references.chains import UNKNOWN
-from cairn.chunking.references.symbol_table import EVERYWHERE, TOP_LEVEL, Variable
+from cairn.chunking.references.symbol_table import EVERYWHERE, TOP_LEVEL, Variable, type_parameter
 from cairn.index.references.known_symbols import (
     ELSEWHERE,
     SURE,
@@ -224,9 +224,30 @@ class Values:
             if name.rpartition(".")[2] in scope.facts.scoping.selves:
                 return UNKNOWN_VALUE
             name_alone = name.removesuffix("[]")
-            found += self.types.named(scope, name_alone) or self._aliased(scope, name_alone)
+            if (bound := self._bound(scope, name_alone)) is None:
+                found += self.types.named(scope, name_alone) or self._aliased(scope, name_alone)
+            elif bound.kind is ValueKind.UNKNOWN:
+                return UNKNOWN_VALUE
+            else:
+                found += bound.symbols
             is_collection = is_collection or name.endswith("[]")
         return Value(ValueKind.INSTANCE, tuple(found), is_collection=is_collection) if found else ELSEWHERE
+
+    def _bound(self, scope: Symbol, name: str) -> Value | None:
+        """Return an instance of the bounds of a type parameter; None if no type parameter has the name."""
+        known = self._known(scope, type_parameter(name))
+        key = (scope, type_parameter(name))
+        number = next((each for each in (*scope.scopes(), TOP_LEVEL) if each in known), None)
+        if number is None or key in self._evaluating:
+            return None
+        types = "|".join(each.type.removeprefix(":") for each in known[number] if each.type)
+        if not types:
+            return UNKNOWN_VALUE
+        self._evaluating.add(key)
+        try:
+            return self._of_type(scope.at(number), types)
+        finally:
+            self._evaluating.discard(key)
 
     def _aliased(self, scope: Symbol, name: str) -> tuple[Symbol, ...]:
         """Return the types for which a variable of the file of `scope` is an alias."""
@@ -278,7 +299,7 @@ class Values:
         return self._variables[key]
 
     def _field(self, owner: Symbol, name: str, depth: int) -> Value:
-        for each in (owner, *self.types.ancestors(owner)):
+        for each in (*self.types.parts(owner), *self.types.ancestors(owner)):
             for variable in self._known(each, name).get(each.number, ()):
                 if variable.type:
                     scope = self._scope_of_line(each, variable.line)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from attrs import define, field
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS
-from cairn.chunking.references.symbol_table import TOP_LEVEL
+from cairn.chunking.references.symbol_table import TOP_LEVEL, Reference
 from cairn.index.references.implicit_interfaces import interfaces_of, satisfying
 from cairn.index.references.known_symbols import (
     LIKELY,
@@ -41,6 +41,7 @@ class Types:
     """A function from any place in a file and a name to the types that the name means in the file."""
     _named: dict[tuple[str, str], tuple[Symbol, ...]] = field(factory=dict, init=False)
     _ancestors: dict[Symbol, tuple[Symbol, ...]] = field(factory=dict, init=False)
+    _parts: dict[Symbol, tuple[Symbol, ...]] = field(factory=dict, init=False)
 
     def named(self, scope: Symbol, name: str) -> tuple[Symbol, ...]:
         """Return the types that a name means in the file of `scope`; empty for types outside the
@@ -58,8 +59,19 @@ class Types:
                 return found
         return []
 
+    def parts(self, owner: Symbol) -> tuple[Symbol, ...]:
+        """Return the definitions that form a type, the given one first. Some may be in other files."""
+        if not owner.facts.scoping.reopens_types:
+            return (owner,)
+        if owner not in self._parts:
+            others = self.tables.definitions_in(owner.table.language, owner.name)
+            same = [each for each in others if each != owner and _identity(each) == _identity(owner)]
+            self._parts[owner] = (owner, *same)
+        return self._parts[owner]
+
     def own_members(self, owner: Symbol, name: str) -> list[Symbol]:
-        if own := [each for each in owner.here(name) if each.parent == owner.number]:
+        parts = self.parts(owner)
+        if own := [each for part in parts for each in part.here(name) if each.parent == part.number]:
             return own
         title = owner.name
         found = [
@@ -88,10 +100,12 @@ class Types:
         """Return the types that a type directly extends or implements."""
         found = []
         extending = (each for each in owner.here(owner.name) if each.kind in ("impl", "extension"))
-        for symbol in (owner, *extending):
+        parts = self.parts(owner)
+        for symbol in (*parts, *extending):
             for reference in symbol.table.inherited(symbol.number):
                 qualified = f"{reference.receiver}.{reference.name}" if reference.receiver else reference.name
-                found += [each for each in self.named(symbol, qualified) if each != owner]
+                bases = (each for named in self.named(symbol, qualified) for each in self.parts(named))
+                found += [each for each in bases if each not in parts]
         return found
 
     def overridden(self, member: Symbol) -> list[Symbol]:
@@ -132,6 +146,8 @@ class Types:
         return None
 
 
+_NAMESPACED = frozenset({"cpp", "php"})
+"""Languages in which a call can name the namespace of a function."""
 _COMMON = 0.45
 """The confidence that a common name means the definition of that name in the workspace."""
 
@@ -152,6 +168,22 @@ class Names:
         if key not in self._found:
             self._found[key] = self._find(scope, name)
         return self._found[key]
+
+    def qualified(self, scope: Symbol, reference: Reference) -> list[Meaning]:
+        """Return the meanings of a name whose receiver is a namespace, as in `detail::moor()`."""
+        if scope.table.language not in _NAMESPACED:
+            return []
+        parts = reference.receiver.split(".")
+        for alias in scope.table.variables(parts[0]):
+            if alias.scope == TOP_LEVEL and alias.type:  # `namespace fs = std::filesystem;`
+                parts[:1] = alias.type.split(".")
+                break
+        every = self.tables.definitions_in(scope.table.language, reference.name)
+        inside = [each for each in every if set(parts) <= _namespaces(each)]
+        own = scope.table.namespaces(reference.line)
+        shared = [len(own & _namespaces(each)) for each in inside]
+        nearest = [each for each, count in zip(inside, shared, strict=True) if count == max(shared)]
+        return meanings(nearest, SURE, f"defined in the namespace `{parts[-1]}`")
 
     def _defined_here(self, scope: Symbol, name: str) -> dict[int, list[Symbol]]:
         """Return the file's definitions of a name by enclosing definition: many tests define a `handler`."""
@@ -226,6 +258,21 @@ class Names:
         if rules.visibility is Visibility.NAMESPACE:
             return ambiguous(free, 0.25, "the definition of this name")
         return []
+
+
+def _namespaces(symbol: Symbol) -> set[str]:
+    """Return the names of the namespaces around a definition outside of types."""
+    definition, table = symbol.definition, symbol.table
+    if symbol.parent != TOP_LEVEL:
+        return set()
+    owner = {definition.owner} - {""}
+    return table.namespaces(definition.line).union(table.namespace.split("/"), owner)
+
+
+def _identity(symbol: Symbol) -> tuple[str, str, str, str]:
+    """Return what the definitions that form one type have in common."""
+    owner = symbol.definition.owner.rpartition("::")[2]
+    return symbol.table.namespace, owner, symbol.name, symbol.kind
 
 
 def _same_package(one: str, other: str) -> bool:
