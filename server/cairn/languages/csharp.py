@@ -83,6 +83,7 @@ _QUERIES = r"""
 [(lambda_expression) (anonymous_method_expression)] @closure
 
 ; Bindings
+(parameter_list . (parameter (modifier) @_this type: (_) @receiver) (#eq? @_this "this"))
 (type_parameter_constraints_clause . (identifier) @generic (type_parameter_constraint (_) @type))
 (parameter type: (_) @type name: (identifier) @bind)
 (parameter !type name: (identifier) @bind)
@@ -103,5 +104,12 @@ CSHARP = Language(
     syntax=_SYNTAX,
     queries=(_QUERIES,),
     imports=_IMPORTS,
-    scoping=Scoping(Visibility.NAMESPACE, supers="base", bare_members=True, reopens_types=True, override=0.5),
+    scoping=Scoping(
+        Visibility.NAMESPACE,
+        supers="base",
+        bare_members=True,
+        reopens_types=True,
+        extends_types=True,
+        override=0.5,
+    ),
 )

@@ -73,13 +73,23 @@ def _scala_value(node: Node) -> NamedNode | None:
     return NamedNode(name, "constant" if name[:1].isupper() else "property", node)
 
 
+def _scala_function(node: Node) -> NamedNode | None:
+    """Recognise a function, also in `extension (s: String)`, where it belongs to the type of `s`."""
+    around = node.parent
+    owner = ""
+    if type_of(around) == "extension_definition":
+        extended = find(around, "parameters", "parameter", "type")
+        owner = text_of(extended).partition("[")[0]
+    return NamedNode(text_of(node, "name"), "method" if owner else "function", node, owner)
+
+
 _SCALA = Syntax(
     {
         "class_definition": "class",
         "object_definition package_object": "object",
         "trait_definition": "trait",
         "enum_definition": "enum",
-        "function_definition function_declaration": "function",
+        "function_definition function_declaration": _scala_function,
         "type_definition": "type",
         "given_definition": "property",
         "val_definition var_definition val_declaration": _scala_value,
@@ -243,6 +253,8 @@ _SCALA_QUERIES = r"""
 (val_definition pattern: (identifier) @bind !type value: (_) @value)
 (var_definition pattern: (identifier) @bind type: (_) @type)
 (var_definition pattern: (identifier) @bind !type value: (_) @value)
+(class_definition (modifiers) @_implicit
+  class_parameters: (class_parameters . (class_parameter type: (_) @receiver)) (#match? @_implicit "implicit"))
 (lambda_expression parameters: (identifier) @bind)
 (enumerator . (identifier) @bind . (_) @item)
 """  # noqa: E501
@@ -271,7 +283,7 @@ KOTLIN = Language(
     syntax=_KOTLIN,
     queries=(_KOTLIN_QUERIES,),
     imports=_IMPORTS,
-    scoping=_SCOPING,
+    scoping=evolve(_SCOPING, extends_types=True),
     family="jvm",
 )
 SCALA = Language(
@@ -281,6 +293,6 @@ SCALA = Language(
     syntax=_SCALA,
     queries=(_SCALA_QUERIES,),
     imports=_IMPORTS,
-    scoping=evolve(_SCOPING, runs_by_name=True),
+    scoping=evolve(_SCOPING, extends_types=True, runs_by_name=True),
     family="jvm",
 )

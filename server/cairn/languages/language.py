@@ -59,6 +59,8 @@ class Scoping:
     """Whether code can name members of its own type without a receiver."""
     reopens_types: bool = False
     """Whether several definitions of one name in a namespace, also in different files, are one type."""
+    extends_types: bool = False
+    """Whether code can add methods to types that are defined elsewhere."""
     runs_by_name: bool = False
     """Whether mentioning a method of an object calls it."""
     passes_functions: bool = False

@@ -209,5 +209,5 @@ RUST = Language(
         by_file=frozenset({"rs"}),
         manifests={"Cargo.toml": _cargo},
     ),
-    scoping=Scoping(selves="self Self"),
+    scoping=Scoping(selves="self Self", extends_types=True),
 )

@@ -70,5 +70,11 @@ SWIFT = Language(
     interpreters="swift",
     syntax=_SYNTAX,
     queries=(_QUERIES,),
-    scoping=Scoping(Visibility.WORKSPACE, selves="self Self", constructors="init", bare_members=True),
+    scoping=Scoping(
+        Visibility.WORKSPACE,
+        selves="self Self",
+        constructors="init",
+        bare_members=True,
+        extends_types=True,
+    ),
 )

@@ -29,6 +29,7 @@ from cairn.chunking.references.patterns import (
 )
 from cairn.chunking.references.symbol_table import (
     EVERYWHERE,
+    RECEIVER,
     TOP_LEVEL,
     Definition,
     Reference,
@@ -121,7 +122,7 @@ class _Extraction:
         wanted = {reference.name for reference in references}
         expressions = {each.receiver for each in references}.union(each.type for each in variables)
         expressions.update(scope.definition.type for scope in self._scopes)
-        wanted.update(_NAME.findall(" ".join(expressions)))
+        wanted.update(_NAME.findall(" ".join(expressions)), [RECEIVER])
         return SymbolTable(
             self.language,
             tuple(scope.definition for scope in self._scopes),
@@ -286,6 +287,11 @@ class _Extraction:
                 scope.bound.add(text)
                 skipped.add(name.start_byte)
             yield Variable(number, type_parameter(text), name.start_point[0], self._expression(match))
+        if (extended := first(match, "receiver")) is not None:
+            scope = self._enclosing(extended.start_byte)
+            number = scope.number if scope is not None else TOP_LEVEL
+            type_ = type_expression(self._text(extended))
+            yield Variable(number, RECEIVER, extended.start_point[0], type_)
         if (name := first(match, "namespace")) is not None and (body := first(match, "body")) is not None:
             for part in _NAME.findall(self._text(name)):
                 yield Variable(TOP_LEVEL, namespace(part), body.start_point[0], "", last_row(body))

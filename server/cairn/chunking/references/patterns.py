@@ -9,7 +9,7 @@ which patterns that bind a name follow the line `; Bindings`. A query captures a
   type (`@type`), its value (`@value`), the collection that its value is an element of (`@item`), or the type
   of its elements (`@item_type`);
 - `@generic` for a type parameter, together with its bound (`@type`), and `@namespace` for a namespace,
-  together with the code in it (`@body`);
+  together with the code in it (`@body`); `@receiver` for the type that an extension method extends;
 - `@skip` if it has no meaning elsewhere, `@default` if it is the module's only export.
 
 A query also captures code without a syntax tree (`@text`), functions without a name (`@closure`), a

@@ -79,6 +79,10 @@ class Reference(NamedTuple):
     """The expression of `chains` before the name's dot; "" for none, "?" for code that is not understood."""
 
 
+RECEIVER = "(receiver)"
+"""The name of the variable whose type is the one that an extension method extends."""
+
+
 def type_parameter(name: str) -> str:
     """Return the name of the variable whose type is the bound of a type parameter."""
     return f"<{name}>"

@@ -195,6 +195,8 @@ class Value:
     symbols: tuple[Symbol, ...] = ()
     """For an instance its types; for a type or a function its definitions."""
     paths: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    """For a thing outside the workspace, the names of its types if they are known."""
     is_collection: bool = False
     confidence: float = SURE
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import define, field
 
 from cairn.chunking.references.symbol_table import Reference, ReferenceKind
+from cairn.index.references.extensions import Extensions
 from cairn.index.references.known_symbols import (
     LIKELY,
     SURE,
@@ -33,6 +34,7 @@ class Resolver:
     types: Types = field(init=False)
     names: Names = field(init=False)
     values: Values = field(init=False)
+    extensions: Extensions = field(init=False)
     _guesses: dict[tuple[str, str, bool], list[Meaning]] = field(factory=dict, init=False)
     _named: dict[tuple[str, str, bool], list[Symbol]] = field(factory=dict, init=False)
 
@@ -41,7 +43,8 @@ class Resolver:
         # Types and values need each other: an expression can name a type, and each expression has a type.
         self.types = Types(self.tables, lambda *given: self.values.types_named(*given))
         self.names = Names(self.tables, self.modules, self.types)
-        self.values = Values(self.tables, self.modules, self.types, self.names)
+        self.extensions = Extensions(self.tables, self.types)
+        self.values = Values(self.tables, self.modules, self.types, self.names, self.extensions)
 
     def resolve(self, file: Symbol, reference: Reference) -> list[Meaning]:
         """Return the meanings of a reference in the file of a symbol, likeliest first; empty for a target
@@ -66,12 +69,12 @@ class Resolver:
         if value.kind is ValueKind.UNKNOWN and is_self and (beside := self._beside(scope, name)):
             return meanings(beside, LIKELY, "beside it in the same object")
         if value.kind is ValueKind.ELSEWHERE:
-            return []
+            return self.extensions.members(scope, name, value.types)
         if value.kind is ValueKind.MODULE:
             found = self.modules.known(value.paths, name)
             return meanings(found, SURE, f"member of the module `{reference.receiver}`")
         if value.kind in (ValueKind.INSTANCE, ValueKind.TYPE):
-            return self._of_types(value, name, reference.receiver)
+            return self._of_types(value, name, reference.receiver) or self._added(scope, value, name)
         return self._guessed(scope, reference)
 
     def _beside(self, scope: Symbol, name: str) -> list[Symbol]:
@@ -96,6 +99,11 @@ class Resolver:
                 below = self.types.overriding(owner, name)
                 found += ambiguous(below, 0.45, f"of a type that extends `{owner.name}`")
         return found
+
+    def _added(self, scope: Symbol, value: Value, name: str) -> list[Meaning]:
+        """Return the extension methods of that name for the types of a value."""
+        above = (base for owner in value.symbols for base in self.types.ancestors(owner))
+        return self.extensions.members(scope, name, [each.name for each in (*value.symbols, *above)])
 
     def _guessed(self, scope: Symbol, reference: Reference) -> list[Meaning]:
         """Return the meanings of a member by its name alone, because the type of the receiver is unknown."""

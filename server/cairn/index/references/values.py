@@ -10,8 +10,10 @@ from attrs import define, evolve, field
 from cairn.chunking.outline import CALLABLE
 from cairn.chunking.references.chains import UNKNOWN
 from cairn.chunking.references.symbol_table import EVERYWHERE, TOP_LEVEL, Variable, type_parameter
+from cairn.index.references.extensions import Extensions
 from cairn.index.references.known_symbols import (
     ELSEWHERE,
+    LIKELY,
     SURE,
     TYPES,
     UNKNOWN_VALUE,
@@ -39,6 +41,7 @@ class Values:
     modules: Modules
     types: Types
     names: Names
+    extensions: Extensions
     _evaluating: set[tuple[Symbol, str]] = field(factory=set, init=False)
     _values: dict[tuple[Symbol, int, str], Value] = field(factory=dict, init=False)
     _variables: dict[tuple[str, str], dict[int, list[Variable]]] = field(factory=dict, init=False)
@@ -90,9 +93,12 @@ class Values:
         parts = expression.split(".")
         value, used = self._first(scope, line, parts, depth)
         for part in parts[used:]:
-            if value.kind in (ValueKind.UNKNOWN, ValueKind.ELSEWHERE):
+            if value.kind is ValueKind.UNKNOWN:
                 return value
-            value = self._step(value, part, depth)
+            if value.kind is ValueKind.ELSEWHERE:
+                value = self._extended(scope, value, part, depth)
+            else:
+                value = self._step(value, part, depth)
         return value
 
     def _first(self, scope: Symbol, line: int, parts: Sequence[str], depth: int) -> tuple[Value, int]:
@@ -133,6 +139,13 @@ class Values:
         if (imported := import_of(table, name)) is not None:
             return self.modules.module(scope.path, imported), 1
         return (self.modules.beside(scope, name) or UNKNOWN_VALUE), 1
+
+    def _extended(self, scope: Symbol, value: Value, part: str, depth: int) -> Value:
+        """Return the value of an extension method of a thing outside the workspace."""
+        name, suffix = _suffix(part)
+        found = self.extensions.members(scope, name, value.types) if suffix and value.types else []
+        best = [each.symbol for each in found if each.confidence >= LIKELY]
+        return self._suffixed(self._of_symbols(best, LIKELY, depth), suffix, depth) if best else ELSEWHERE
 
     def _step(self, value: Value, part: str, depth: int) -> Value:
         name, suffix = _suffix(part)
@@ -231,7 +244,9 @@ class Values:
             else:
                 found += bound.symbols
             is_collection = is_collection or name.endswith("[]")
-        return Value(ValueKind.INSTANCE, tuple(found), is_collection=is_collection) if found else ELSEWHERE
+        if not found:
+            return Value(ValueKind.ELSEWHERE, types=tuple(names.split("|")[:1]))
+        return Value(ValueKind.INSTANCE, tuple(found), is_collection=is_collection)
 
     def _bound(self, scope: Symbol, name: str) -> Value | None:
         """Return an instance of the bounds of a type parameter; None if no type parameter has the name."""
