@@ -195,6 +195,9 @@ _C_QUERIES = r"""
 (preproc_function_def value: (preproc_arg) @text)
 
 ; Bindings
+(declaration type: (_) @of declarator: (init_declarator declarator: (_) @holder value: (initializer_list
+  (initializer_pair designator: (field_designator (field_identifier) @member)
+    value: [(identifier) (pointer_expression (identifier))] @value))))
 (parameter_declaration type: (_) @type declarator: (_) @bind)
 (declaration type: (_) @type declarator: (_) @bind)
 (field_declaration type: (_) @type declarator: (_) @bind)

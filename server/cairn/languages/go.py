@@ -98,6 +98,10 @@ _QUERIES = r"""
 (keyed_element . (literal_element (identifier) @skip))
 
 ; Bindings
+(var_spec name: (identifier) @holder value: (expression_list . (composite_literal body: (literal_value
+  (keyed_element . (literal_element (identifier) @member) (literal_element [(identifier) (selector_expression)] @value))))))
+(composite_literal type: (_) @of body: (literal_value
+  (keyed_element . (literal_element (identifier) @member) (literal_element [(identifier) (selector_expression)] @value))))
 (type_parameter_declaration name: (identifier) @generic type: (_) @type)
 (parameter_declaration name: (identifier) @bind type: (_) @type)
 (variadic_parameter_declaration name: (identifier) @bind type: (_) @item_type)

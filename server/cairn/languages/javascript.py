@@ -280,6 +280,18 @@ _COMMON_QUERIES = r"""
 (variable_declarator name: (identifier) @bind value: (ternary_expression alternative: (_) @value))
 (variable_declarator name: (identifier) @bind value: (binary_expression left: (_) @value))
 (variable_declarator name: (identifier) @bind value: (binary_expression right: (_) @value))
+(variable_declarator name: (identifier) @holder value: (object
+  (pair key: (property_identifier) @member value: [(identifier) (member_expression)] @value)))
+(variable_declarator name: (identifier) @holder value: (object (shorthand_property_identifier) @member))
+(assignment_expression
+  left: (member_expression object: (identifier) @holder property: (property_identifier) @member)
+  right: [(identifier) (member_expression)] @value)
+([(arguments (object (pair key: (property_identifier) @member value: [(identifier) (member_expression)] @value)))
+  (return_statement
+    (object (pair key: (property_identifier) @member value: [(identifier) (member_expression)] @value)))])
+(assignment_expression left: (member_expression) @exports
+  right: (object (pair key: (property_identifier) @member value: (identifier) @value))
+  (#eq? @exports "module.exports"))
 (shorthand_property_identifier_pattern) @bind
 (pair_pattern value: (identifier) @bind)
 (array_pattern (identifier) @bind)
@@ -320,6 +332,9 @@ _TYPESCRIPT_QUERIES = r"""
 (implements_clause (type_identifier) @inherit)
 (implements_clause (generic_type name: (type_identifier) @inherit))
 (implements_clause (nested_type_identifier module: (_) @on name: (type_identifier) @inherit))
+; An object has the members of its type.
+(variable_declarator type: (type_annotation (type_identifier) @inherit) value: (object))
+(variable_declarator type: (type_annotation (generic_type name: (type_identifier) @inherit)) value: (object))
 (extends_type_clause type: (type_identifier) @inherit)
 (extends_type_clause type: (generic_type name: (type_identifier) @inherit))
 
@@ -349,6 +364,14 @@ _TYPESCRIPT_QUERIES = r"""
 (optional_parameter pattern: (identifier) @bind !type)
 (required_parameter (accessibility_modifier) pattern: (identifier) @field type: (_) @type)
 (optional_parameter (accessibility_modifier) pattern: (identifier) @field type: (_) @type)
+(variable_declarator type: (type_annotation (_) @of) value: (object
+  (pair key: (property_identifier) @member value: [(identifier) (member_expression)] @value)))
+(variable_declarator type: (type_annotation (_) @of) value: (object
+  (shorthand_property_identifier) @member))
+(variable_declarator name: (identifier) @holder value: [(as_expression . (object
+  (pair key: (property_identifier) @member value: [(identifier) (member_expression)] @value)))
+  (satisfies_expression . (object
+  (pair key: (property_identifier) @member value: [(identifier) (member_expression)] @value)))])
 (type_parameter name: (type_identifier) @generic constraint: (constraint (_) @type))
 (variable_declarator name: (identifier) @bind type: (_) @type)
 (public_field_definition name: (property_identifier) @bind type: (_) @type)

@@ -151,7 +151,7 @@ _QUERIES = r"""
   (#eq? @_bound "bound"))
 (parameters (identifier) @bind)
 (lambda_parameters (identifier) @bind)
-(default_parameter name: (identifier) @bind)
+(default_parameter name: (identifier) @bind value: (_) @value)
 (parameters (typed_parameter . (identifier) @bind type: (type) @type))
 (typed_default_parameter name: (identifier) @bind type: (type) @type)
 (typed_parameter (list_splat_pattern (identifier) @bind))

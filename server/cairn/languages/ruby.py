@@ -98,7 +98,7 @@ _QUERIES = r"""
 (hash_splat_parameter name: (identifier) @bind)
 (block_parameter name: (identifier) @bind)
 (exception_variable (identifier) @bind)
-(assignment left: (identifier) @bind right: (_) @value)
+(assignment left: [(identifier) (constant)] @bind right: (_) @value)
 (left_assignment_list (identifier) @bind)
 (operator_assignment left: (identifier) @bind right: (_) @value)
 (assignment left: (instance_variable) @field right: (_) @value)

@@ -152,6 +152,8 @@ _QUERIES = r"""
 (call_expression function: (generic_function function: (scoped_identifier path: (_) @on name: (identifier) @call)))
 (call_expression
   function: (generic_function function: (field_expression value: (_) @on field: (field_identifier) @call)))
+(call_expression function: (parenthesized_expression
+  (field_expression value: (_) @on field: (field_identifier) @call)))
 (macro_invocation macro: (identifier) @call)
 (macro_invocation macro: (scoped_identifier path: (_) @on name: (identifier) @call))
 ; The arguments of a macro are tokens: a name before parentheses is a call.
@@ -190,9 +192,11 @@ _QUERIES = r"""
 (tuple_struct_pattern type: (_) (identifier) @bind)
 (match_pattern (identifier) @bind)
 (field_declaration name: (field_identifier) @bind type: (_) @type)
-(const_item name: (identifier) @bind type: (_) @type)
-(static_item name: (identifier) @bind type: (_) @type)
+(const_item name: (identifier) @bind type: (_) @type value: (_) @value)
+(static_item name: (identifier) @bind type: (_) @type value: (_) @value)
 (type_item name: (type_identifier) @bind type: (_) @type)
+(struct_expression name: (_) @of body: (field_initializer_list
+  (field_initializer field: (field_identifier) @member value: [(identifier) (scoped_identifier)] @value)))
 (type_parameter name: (type_identifier) @generic bounds: (_) @type)
 (where_predicate left: (type_identifier) @generic bounds: (_) @type)
 """  # noqa: E501

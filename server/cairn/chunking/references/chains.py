@@ -29,6 +29,10 @@ _ALIAS = re.compile(r"(?:\w+\.)*[A-Z_]\w*\[[\"']?(?:\w+\.)*[A-Z][\w\s,.|\[\]\"']
 _CHAIN = re.compile(r"[\w$@]+(?:\(\)|\[\])*(?:\.[\w$@]+(?:\(\)|\[\])*)*")
 
 
+_WRAPPED = re.compile(r"(?:functools\.)?partial\(\s*([\w.]+)\s*[,)].*|method\(:(\w+[?!]?)\)", re.DOTALL)
+"""Code for a function that calls another: `partial(moor, 1)` of Python, `method(:moor)` of Ruby."""
+
+
 @lru_cache(20_000)
 def chain(code: str) -> str:
     """Return the expression for code; UNKNOWN if it contains more than names, calls and elements."""
@@ -43,6 +47,8 @@ def chain(code: str) -> str:
         return type_expression(code) or UNKNOWN
     if cast := _CAST.fullmatch(code):
         return type_expression(cast[2]) or UNKNOWN
+    if "(" in code and (wrapped := _WRAPPED.fullmatch(code)):
+        return wrapped[1] or wrapped[2]
     code = _PREFIX.sub("", code, count=1) if _PREFIX.match(code) else code
     code = _hollow(code)
     if code.startswith("()"):

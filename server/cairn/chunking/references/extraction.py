@@ -89,6 +89,10 @@ class _Extraction:
     """The byte offsets of the beginning and the end of each import."""
     _closures: list[tuple[int, int, int]] = field(factory=list, init=False)
     """The byte offsets of the beginning and the end, and the last row, of each function without a name."""
+    _aliases: set[str] = field(factory=set, init=False)
+    """The names of variables that may hold a function."""
+    _exported: list[Import] = field(factory=list, init=False)
+    """The names under which the file exports definitions of other names."""
     _rows: list[bytes] | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -114,6 +118,7 @@ class _Extraction:
             Import(DEFAULT, None, self._text(node))
             for node in sorted(captures.get("default", ()), key=lambda node: node.start_byte)
         ]
+        names += self._exported
         names += [name for node in imports for name in self._imported(self._text(node))]
         references = self._refer(uses, self._receivers(captures.get("on", ())))
         if texts := captures.get("text"):
@@ -127,7 +132,11 @@ class _Extraction:
             self.language,
             tuple(scope.definition for scope in self._scopes),
             tuple(references),
-            tuple(each for each in variables if each.name.strip("<>") in wanted or not self._is_local(each)),
+            tuple(
+                each
+                for each in variables
+                if "." in each.name or each.name.strip("<>") in wanted or not self._is_local(each)
+            ),
             tuple(names),
             self._namespace(),
         )
@@ -163,6 +172,7 @@ class _Extraction:
         open_scopes: list[Scope] = []
         seen: set[tuple[int, str]] = set()
         in_function = False
+        holder: Scope | None = None
         for node in nodes[:_MOST]:
             start, end = node.start_byte, node.end_byte
             while open_scopes and open_scopes[-1].end <= start:
@@ -181,6 +191,9 @@ class _Extraction:
             seen.add((place, named.name))
             parent = open_scopes[-1] if open_scopes else None
             kind, owner = "function" if named.kind == PROTOTYPE else named.kind, named.owner
+            if kind == "method" and holder is not None and _is_member(node, holder):
+                parent = holder
+                owner = owner or holder.definition.name
             if self.language != "c" and parent is not None and parent.definition.kind in CONTAINERS:
                 owner = owner or parent.definition.name
                 if parent.definition.kind in TYPES:
@@ -203,6 +216,8 @@ class _Extraction:
             self._scopes.append(scope)
             self._starts.append(start)
             self._names.add(place)
+            if kind in VALUES and kind == named.kind:
+                holder = scope
             if kind in _SCOPES:
                 open_scopes.append(scope)
                 in_function = in_function or kind in CALLABLE
@@ -246,7 +261,6 @@ class _Extraction:
             for capture in ("bind", "field")
             for node in match.get(capture, ())
         )
-        declared = [each for _, match in matches for each in self._declared(match, skipped)]
         for bound, is_field, expression in found:
             node = declared_name(bound)
             if node is None or self._is_imported(node.start_byte):
@@ -270,10 +284,13 @@ class _Extraction:
                     scope = self._parent(scope)
             number = scope.number if scope is not None else TOP_LEVEL
             end = EVERYWHERE if is_field else self._end_of_closure(start, scope)
+            if _FUNCTION.fullmatch(expression) and expression != name:
+                self._aliases.add(name)
             key = (number, name, expression, end)
             if key not in variables:
                 variables[key] = Variable(number, name, node.start_point[0], expression, end)
-        return [*declared, *variables.values()]
+        declared = [each for _, match in matches for each in self._declared(match, skipped)]
+        return [*dict.fromkeys(declared), *variables.values()]
 
     def _declared(self, match: Mapping[str, Sequence[Node]], skipped: set[int]) -> Iterator[Variable]:
         """Yield the type parameters and the namespaces of a match."""
@@ -292,9 +309,33 @@ class _Extraction:
             number = scope.number if scope is not None else TOP_LEVEL
             type_ = type_expression(self._text(extended))
             yield Variable(number, RECEIVER, extended.start_point[0], type_)
+        if (member := first(match, "member")) is not None:
+            yield from self._filled(match, member)
         if (name := first(match, "namespace")) is not None and (body := first(match, "body")) is not None:
             for part in _NAME.findall(self._text(name)):
                 yield Variable(TOP_LEVEL, namespace(part), body.start_point[0], "", last_row(body))
+
+    def _filled(self, match: Mapping[str, Sequence[Node]], member: Node) -> Iterator[Variable]:
+        """Yield a member of a literal or a variable, if it can be a function."""
+        expression = chain(self._text(first(match, "value") or member).removeprefix("&"))
+        scope = self._enclosing(member.start_byte)
+        while scope is not None and scope.definition.kind in VALUES:
+            scope = self._parent(scope)
+        number = scope.number if scope is not None else TOP_LEVEL
+        is_local = scope is not None and expression.partition(".")[0] in scope.bound - self._aliases
+        if is_local or expression == UNKNOWN or expression.startswith(":") or "(" in expression:
+            return
+        name, row = self._text(member), member.start_point[0]
+        if "exports" in match:
+            self._exported.append(Import(name, None, expression))
+            return
+        if (node := first(match, "holder")) is not None and (holder := declared_name(node)) is not None:
+            yield Variable(number, f"{self._text(holder)}.{name}", row, expression)
+        if (written := first(match, "of")) is not None:
+            type_ = type_expression(self._text(written)).rpartition(".")[2].removeprefix(":")
+            yield Variable(number, f":{type_}.{name}", row, expression)
+        elif node is None:
+            yield Variable(number, f":.{name}", row, expression)
 
     def _end_of_closure(self, start: int, scope: Scope | None) -> int:
         """Return the last row of the innermost unnamed function around a byte offset, or EVERYWHERE."""
@@ -337,8 +378,11 @@ class _Extraction:
                 imported = next(spans, nowhere)
             if imported[0] <= start:
                 kind, on = ReferenceKind.IMPORT, None
-            elif on is None and name in scopes.local:
-                continue
+            elif on is None and name in scopes.local:  # noqa: SIM102
+                if kind is not ReferenceKind.CALL or name not in self._aliases:
+                    continue
+            if kind is ReferenceKind.INHERIT and self._is_in_function(scopes.number):
+                kind = ReferenceKind.READ  # The type of a local object.
             receiver = "" if on is None else chain(self._text(on))
             while line_end < start:
                 line, line_start = line + 1, line_end + 1
@@ -348,6 +392,9 @@ class _Extraction:
                 character = self._character(line, character)
             references.append(Reference(name, kind, line, character, scopes.number, receiver))
         return references
+
+    def _is_in_function(self, number: int) -> bool:
+        return number >= 0 and self._scopes[number].definition.kind in CALLABLE
 
     def _calls_in(self, node: Node) -> Iterator[Reference]:
         scope = self._enclosing(node.start_byte)
@@ -364,7 +411,8 @@ class _Extraction:
 
     def _expression(self, found: Mapping[str, Sequence[Node]]) -> str:
         """Return the type of a bound name, as an expression of `chains`; "" if unknown."""
-        if (written := first(found, "type")) is not None:
+        written, value = first(found, "type"), first(found, "value")
+        if written is not None and not (value is not None and _FUNCTION_TYPE.match(self._text(written))):
             return type_expression(self._text(written))
         if (written := first(found, "item_type")) is not None:
             expression = type_expression(self._text(written))
@@ -410,6 +458,21 @@ class _Extraction:
         return column if before.isascii() else len(before.decode("utf-8", "replace").encode("utf-16-le")) // 2
 
 
+_FUNCTION_TYPE = re.compile(r"(?:unsafe\s+)?(?:extern\s+(?:\"\w+\"\s+)?)?fn\b")
+_FUNCTION = re.compile(r"[^\W\d][\w$]*(?:\.[\w$]+)*(?:\.bind\(\))?")
+"""The expression of what may be a function."""
+
+
+def _is_member(method: Node, holder: Scope) -> bool:
+    """Whether a method belongs to the object literal that is a variable's value."""
+    around = method.parent if method.start_byte < holder.end and method.type in _MEMBERS else None
+    while around is not None and around.type in _LITERALS:
+        around = around.parent
+    return around is not None and around.start_byte == holder.start and around.type == "variable_declarator"
+
+
+_MEMBERS = frozenset({"method_definition", "pair"})
+_LITERALS = frozenset({"object", "as_expression", "satisfies_expression", "parenthesized_expression"})
 _CALL = re.compile(rb"(?<![\w.>#])([A-Za-z_]\w*)[ \t]*\(")
 _NOT_CALLED = frozenset(
     "if while for switch return sizeof defined do else case typeof alignof _Static_assert".split()

@@ -22,9 +22,14 @@ from cairn.chunking.references.symbol_table import (
 from cairn.languages.imports import Import, Module
 
 _LEVEL = 4
+_PLAIN = re.compile(r"[\w$@][\w$@.]*(?:\.bind\(\))?")
 _WORD = re.compile(r"[\w$]+")
 _MOST_BYTES = 1 << 30
 """The size limit of an unpacked table, which no file of a size that is indexed reaches."""
+
+
+FILLED = "$="
+"""The mark of a word that is the name of a field which a literal fills."""
 
 
 def names_of(table: SymbolTable) -> str:
@@ -32,6 +37,8 @@ def names_of(table: SymbolTable) -> str:
     used = {each.name for each in table.references}.union(each.member for each in table.imports)
     defined = {each.name for each in table.definitions}
     words = set(words_of(" ".join(used))).union(f"={word}" for word in words_of(" ".join(defined)))
+    fields = (each.name.rpartition(".")[2] for each in table.variables if each.name.startswith(":"))
+    words.update(f"{FILLED}{each}" for each in fields)
     return " ".join(sorted(words))
 
 
@@ -237,6 +244,45 @@ class PackedTable:
         for number in self._where(self._variables[1], name):
             scope, _, line, type_, end = self._variables[:, number].tolist()
             found.append(Variable(scope, name, line, self._strings[type_], end))
+        return found
+
+    def filled(self, member: str) -> list[Variable]:
+        """Return the members of that name that literals fill, whatever object or type they belong to."""
+        return [each for name in self._members.get(member, ()) for each in self.variables(name)]
+
+    def holding(self, name: str) -> list[Variable]:
+        """Return the variables whose value is the name, alone or as a member."""
+        found = []
+        for type_ in self._values.get(name, ()):
+            for number in self._where(self._variables[3], type_):
+                scope, shown, line, _, end = self._variables[:, number].tolist()
+                found.append(Variable(scope, self._strings[shown], line, type_, end))
+        return found
+
+    @cached_property
+    def _members(self) -> dict[str, list[str]]:
+        """The names of variables that are members, by the member."""
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for number in np.unique(self._variables[1]).tolist():
+            holder, dot, member = self._strings[number].rpartition(".")
+            if dot and holder:
+                found[member].append(self._strings[number])
+        return found
+
+    @cached_property
+    def holders(self) -> frozenset[str]:
+        """The names of the variables with known members."""
+        names = (name.partition(".")[0] for each in self._members.values() for name in each)
+        methods = (self.definition(each) for each in range(self.count) if self.kind(each) == "method")
+        return frozenset(names).union(each.owner for each in methods if each.parent >= 0)
+
+    @cached_property
+    def _values(self) -> dict[str, list[str]]:
+        """The expressions that are names alone or members, by the last name."""
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for number in np.unique(self._variables[3]).tolist():
+            if _PLAIN.fullmatch(text := self._strings[number]):
+                found[text.removesuffix(".bind()").rpartition(".")[2]].append(text)
         return found
 
     def namespaces(self, line: int) -> set[str]:

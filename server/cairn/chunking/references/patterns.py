@@ -10,6 +10,8 @@ which patterns that bind a name follow the line `; Bindings`. A query captures a
   of its elements (`@item_type`);
 - `@generic` for a type parameter, together with its bound (`@type`), and `@namespace` for a namespace,
   together with the code in it (`@body`); `@receiver` for the type that an extension method extends;
+- `@member` for a member of a literal or a variable, together with its value (`@value`; without one, the
+  variable of the same name), and the variable (`@holder`) or the type (`@of`) that it is a member of;
 - `@skip` if it has no meaning elsewhere, `@default` if it is the module's only export.
 
 A query also captures code without a syntax tree (`@text`), functions without a name (`@closure`), a

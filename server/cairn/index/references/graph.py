@@ -27,7 +27,7 @@ from cairn.index.references.edges import (
 from cairn.index.references.implicit_interfaces import is_by_chance
 from cairn.index.references.known_symbols import LIKELY, SURE, TYPES, Meaning, Symbol, SymbolTables
 from cairn.index.references.modules import names_elsewhere
-from cairn.index.references.resolution import Resolver
+from cairn.index.references.resolution import CALLING, Resolver
 from cairn.languages.imports import DEFAULT
 from cairn.workspace.collections import FileKind, file_kind
 
@@ -339,6 +339,9 @@ class ReferenceGraph:
         """Return the edge from a reference to the definition that it means, if it is in the workspace."""
         meanings = self._resolver.resolve(file, reference)
         defined = [each for each in meanings if not each.symbol.definition.is_declaration]
+        if reference.kind in CALLS and defined and defined[0].symbol.kind in VALUES:
+            functions = [each for each in defined if each.symbol.kind in CALLABLE]
+            defined = [each for each in functions if each.confidence > MAYBE] or defined
         for best in (defined or meanings)[:1]:
             return _edge(file, reference, place_of(best.symbol), best.confidence, best.via)
         return _edge(file, reference, None, 0.0, "not defined in the workspace")
@@ -375,7 +378,20 @@ class ReferenceGraph:
                     if reference.kind in kinds or (kinds is CALLS and reference.kind in _VALUES):
                         edge = self._edge_to(wanted, file, reference, kinds)
                         found += [edge] if edge is not None else []
+            found += self._by_aliases(wanted, kinds)
         return best_first(found, limit, self._tables.complete)
+
+    def _by_aliases(
+        self, wanted: Mapping[Symbol, _Wanted], kinds: Collection[ReferenceKind]
+    ) -> Iterable[Edge]:
+        """Yield the references by the names of variables that hold a wanted function."""
+        functions = [each for each in wanted if each.kind in CALLABLE]
+        places = {place for each in functions for place in self._resolver.functions.aliases(each)}
+        for path, name in sorted(places):
+            file = self._tables.top(path)
+            for reference in _calls_of(file.table, name) if file is not None else ():
+                if file is not None and (edge := self._edge_to(wanted, file, reference, kinds)):
+                    yield edge
 
     def _edge_to(
         self,
@@ -454,10 +470,19 @@ def _references_by(table: PackedTable, name: str) -> Iterable[Reference]:
         yield from table.references_to(alias)
 
 
+def _calls_of(table: PackedTable, name: str) -> Iterable[Reference]:
+    """Yield the calls of a variable, also as in `name.call()`."""
+    yield from (each for each in table.references_to(name) if each.kind in CALLS)
+    for method in CALLING:
+        yield from (each for each in table.references_to(method) if each.receiver.endswith(name))
+
+
 def _edge(file: Symbol, reference: Reference, target: Place | None, confidence: float, via: str) -> Edge:
+    around = file.at(reference.enclosing)
+    is_object = reference.kind is ReferenceKind.INHERIT and reference.enclosing >= 0 and around.kind in VALUES
     return Edge(
         file.path, reference.line, reference.character, reference.name, reference.kind,
-        _shown_scope(file.at(reference.enclosing)), target, confidence, via,
+        place_of(around) if is_object else _shown_scope(around), target, confidence, via,
     )  # fmt: skip
 
 

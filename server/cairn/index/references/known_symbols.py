@@ -11,7 +11,7 @@ from functools import cached_property
 from attrs import define, field, frozen
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS
-from cairn.chunking.references.packed_table import PackedTable, words_of
+from cairn.chunking.references.packed_table import FILLED, PackedTable, words_of
 from cairn.chunking.references.symbol_table import TOP_LEVEL, Definition
 from cairn.index.queries.relations import import_resolver, importers_of
 from cairn.index.reader.index_reader import IndexReader
@@ -105,6 +105,12 @@ class SymbolTables:
     def files_mentioning(self, name: str) -> list[str]:
         """Return the files that may mention the name. Some of them only mention a similar name."""
         return self._matching(name, "")
+
+    def files_filling(self, name: str, most: int) -> list[str]:
+        """Return the files in which literals give a field of that name a value; none if there are more than
+        `most`."""
+        found = self._matching(name, FILLED)
+        return found if len(found) <= most else []
 
     def definitions(self, name: str) -> tuple[Symbol, ...]:
         """Return every definition of that name, by path and line."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from attrs import define, field
 
+from cairn.chunking.outline import VALUES
 from cairn.chunking.references.symbol_table import Reference, ReferenceKind
 from cairn.index.references.extensions import Extensions
+from cairn.index.references.function_values import THROUGH, FunctionValues
 from cairn.index.references.known_symbols import (
     LIKELY,
     SURE,
@@ -24,6 +26,9 @@ from cairn.index.references.values import Values
 from cairn.index.references.visible_names import Names, Types
 from cairn.languages.registry import facts_of
 
+CALLING = frozenset({"call", "apply", "invoke"})
+"""Methods of functions that call them."""
+
 
 @define(eq=False)
 class Resolver:
@@ -35,6 +40,7 @@ class Resolver:
     names: Names = field(init=False)
     values: Values = field(init=False)
     extensions: Extensions = field(init=False)
+    functions: FunctionValues = field(init=False)
     _guesses: dict[tuple[str, str, bool], list[Meaning]] = field(factory=dict, init=False)
     _named: dict[tuple[str, str, bool], list[Symbol]] = field(factory=dict, init=False)
 
@@ -45,6 +51,7 @@ class Resolver:
         self.names = Names(self.tables, self.modules, self.types)
         self.extensions = Extensions(self.tables, self.types)
         self.values = Values(self.tables, self.modules, self.types, self.names, self.extensions)
+        self.functions = FunctionValues(self.tables, self.values)
 
     def resolve(self, file: Symbol, reference: Reference) -> list[Meaning]:
         """Return the meanings of a reference in the file of a symbol, likeliest first; empty for a target
@@ -56,9 +63,11 @@ class Resolver:
                 found = self.names.bare(scope, reference.name)
         elif reference.receiver:
             found = self._member(scope, reference)
+        elif self.values.is_local(scope, reference.line, reference.name):
+            found = []
         else:
             found = self.names.bare(scope, reference.name)
-        return distinct(found)
+        return distinct([*found, *self.functions.meant(scope, reference, found)])
 
     def _member(self, scope: Symbol, reference: Reference) -> list[Meaning]:
         name = reference.name
@@ -73,8 +82,13 @@ class Resolver:
         if value.kind is ValueKind.MODULE:
             found = self.modules.known(value.paths, name)
             return meanings(found, SURE, f"member of the module `{reference.receiver}`")
+        if value.kind is ValueKind.FUNCTION and name in CALLING:
+            is_itself = reference.receiver.endswith(value.symbols[0].name)
+            return meanings(value.symbols, LIKELY if is_itself else THROUGH, f"calls `{reference.receiver}`")
         if value.kind in (ValueKind.INSTANCE, ValueKind.TYPE):
-            return self._of_types(value, name, reference.receiver) or self._added(scope, value, name)
+            members = self._of_types(value, name, reference.receiver) or self._added(scope, value, name)
+            if members or any(each.kind not in VALUES for each in value.symbols):
+                return members
         return self._guessed(scope, reference)
 
     def _beside(self, scope: Symbol, name: str) -> list[Symbol]:
@@ -93,7 +107,8 @@ class Resolver:
         found: list[Meaning] = []
         for owner in value.symbols:
             if members := self.types.members(owner, name):
-                found += meanings(members, value.confidence, f"`{receiver}` is of type `{owner.name}`")
+                via = "has it" if owner.kind in VALUES else f"is of type `{owner.name}`"
+                found += meanings(members, value.confidence, f"`{receiver}` {via}")
         if not found:
             for owner in value.symbols:
                 below = self.types.overriding(owner, name)

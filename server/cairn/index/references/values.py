@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from attrs import define, evolve, field
 
-from cairn.chunking.outline import CALLABLE
+from cairn.chunking.outline import CALLABLE, VALUES
 from cairn.chunking.references.chains import UNKNOWN
 from cairn.chunking.references.symbol_table import EVERYWHERE, TOP_LEVEL, Variable, type_parameter
 from cairn.index.references.extensions import Extensions
@@ -117,8 +117,14 @@ class Values:
         if name.startswith("@"):
             owner = self.types.around(scope)
             return (self._field(owner, name, depth) if owner is not None else UNKNOWN_VALUE), 1
-        if (value := self._variable(scope, line, name, depth)) is not None:
-            return self._suffixed(value, suffix, depth), 1
+        if not suffix and len(parts) > 1:  # A member that the file gives a variable.
+            member, after = _suffix(parts[1])
+            value = self._variable(scope, line, f"{name}.{member}", depth)
+            if value is not None and value.kind is not ValueKind.UNKNOWN:
+                return self._suffixed(value, after, depth), 2
+        if (value := self._variable(scope, line, name, depth)) is not None:  # noqa: SIM102
+            if value.kind is not ValueKind.UNKNOWN or name not in table.holders:
+                return self._suffixed(value, suffix, depth), 1
         for length in range(len(parts), 1, -1):  # for `import a.b`
             dotted = ".".join(parts[:length])
             if table.language == "elixir" and (modules := self.tables.definitions(dotted)):
@@ -155,6 +161,8 @@ class Values:
                 below = self.modules.below(value.paths, name)
                 return Value(ValueKind.MODULE, paths=below) if below else UNKNOWN_VALUE
             return self._suffixed(self._of_symbols(symbols, SURE, depth), suffix, depth)
+        if value.kind is ValueKind.FUNCTION and name == "bind":  # `moor.bind(this)`
+            return value
         if value.is_collection or value.kind is ValueKind.FUNCTION:
             return UNKNOWN_VALUE
         for owner in value.symbols:
@@ -225,8 +233,10 @@ class Values:
             if definition.type:
                 return self.value(scope, definition.line, definition.type, depth + 1)
             value = self._variable(scope, _END_OF_FILE, each.name, depth + 1)
-            if value is not None:
+            if value is not None and value.kind is not ValueKind.UNKNOWN:
                 return value
+            if each.name in each.table.holders:
+                return Value(ValueKind.INSTANCE, (each,), confidence=confidence)
         return UNKNOWN_VALUE
 
     def _of_type(self, scope: Symbol, names: str) -> Value:
@@ -304,6 +314,14 @@ class Values:
         finally:
             self._evaluating.discard(key)
 
+    def is_local(self, scope: Symbol, line: int, name: str) -> bool:
+        """Whether a function around the place binds the name."""
+        known = self._known(scope, name)
+        return any(
+            number in known and scope.table.kind(number) in CALLABLE and _known_at(line, known[number])
+            for number in scope.scopes()
+        )
+
     def _known(self, scope: Symbol, name: str) -> dict[int, list[Variable]]:
         key = (scope.path, name)
         if key not in self._variables:
@@ -314,6 +332,9 @@ class Values:
         return self._variables[key]
 
     def _field(self, owner: Symbol, name: str, depth: int) -> Value:
+        if owner.kind in VALUES:
+            value = self._variable(owner.at(owner.parent), _END_OF_FILE, f"{owner.name}.{name}", depth)
+            return value or UNKNOWN_VALUE
         for each in (*self.types.parts(owner), *self.types.ancestors(owner)):
             for variable in self._known(each, name).get(each.number, ()):
                 if variable.type:

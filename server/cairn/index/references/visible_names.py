@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from attrs import define, field
 
-from cairn.chunking.outline import CALLABLE, CONTAINERS
+from cairn.chunking.outline import CALLABLE, CONTAINERS, VALUES
 from cairn.chunking.references.symbol_table import TOP_LEVEL, Reference
 from cairn.index.references.implicit_interfaces import interfaces_of, satisfying
 from cairn.index.references.known_symbols import (
@@ -126,7 +126,7 @@ class Types:
 
     def of_member(self, member: Symbol) -> Symbol | None:
         for each in map(member.at, member.at(member.parent).scopes()):
-            if each.kind in TYPES:
+            if each.kind in TYPES or each.kind in VALUES:
                 return each
         if owner := member.definition.owner:
             return next(iter(self.named(member, owner)), None)
