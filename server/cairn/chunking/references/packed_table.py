@@ -12,6 +12,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from cairn.chunking.outline import VALUES
 from cairn.chunking.references.symbol_table import (
     Definition,
     Reference,
@@ -259,6 +260,10 @@ class PackedTable:
                 found.append(Variable(scope, self._strings[shown], line, type_, end))
         return found
 
+    def has_member(self, name: str) -> bool:
+        """Whether the file gives a variable or a type a member of that name."""
+        return name in self._members
+
     @cached_property
     def _members(self) -> dict[str, list[str]]:
         """The names of variables that are members, by the member."""
@@ -273,8 +278,14 @@ class PackedTable:
     def holders(self) -> frozenset[str]:
         """The names of the variables with known members."""
         names = (name.partition(".")[0] for each in self._members.values() for name in each)
-        methods = (self.definition(each) for each in range(self.count) if self.kind(each) == "method")
-        return frozenset(names).union(each.owner for each in methods if each.parent >= 0)
+        kinds = {number for number, text in enumerate(self._strings) if text in VALUES}
+        around = {parent for parent in self._columns[2] if parent >= 0}
+        return frozenset(names).union(self.name(each) for each in around if self._columns[1][each] in kinds)
+
+    @cached_property
+    def type_parameters(self) -> frozenset[str]:
+        """The names of the variables for type parameters."""
+        return frozenset(text for text in self._strings if text.startswith("<") and text.endswith(">"))
 
     @cached_property
     def _values(self) -> dict[str, list[str]]:

@@ -37,7 +37,8 @@ class Extensions:
     def members(self, scope: Symbol, name: str, types: Sequence[str]) -> list[Meaning]:
         """Return the extension methods of that name for a receiver of one of the types, which are names as in
         `chains`; without names, for a receiver of an unknown type outside the workspace."""
-        every = self._of_name(scope.table.language, name)
+        extends = scope.facts.scoping.extends_types
+        every = self._of_name(scope.table.language, name) if extends else []
         if not every:
             return []
         own = set(self._with_bases(scope, types))
@@ -76,11 +77,9 @@ def _extended(method: Symbol) -> list[str]:
         if variable.scope in (method.number, method.parent):
             return variable.type.removeprefix(":").split("|")[:1]
     if around is not None and around.kind in ("impl", "extension", "trait"):
-        return [around.name] if method.facts.scoping.extends_types else []
+        return [around.name]
     owner = method.definition.owner
-    if not method.facts.scoping.extends_types or not owner or (around is not None and owner == around.name):
-        return []
-    return [owner]
+    return [owner] if owner and (around is None or owner != around.name) else []
 
 
 def _plain(name: str) -> str:

@@ -79,14 +79,14 @@ class FunctionValues:
         return value.symbols if value.kind is ValueKind.FUNCTION else ()
 
     def aliases(self, function: Symbol) -> Iterator[tuple[str, str]]:
-        """Yield the files that may call the function by another name, each with that name."""
+        """Yield the files that may call the function as a value, each with the name of the value."""
         for path in self.tables.files_mentioning(function.name):
             file = self.tables.top(path)
             if file is None or file.family != function.family:
                 continue
             for variable in file.table.holding(function.name):
                 holder, _, name = variable.name.rpartition(".")
-                if name != function.name and function in self._functions(file, variable):
+                if function in self._functions(file, variable):
                     yield from ((each, name) for each in self._users(file, variable, holder, name))
 
     def _users(self, file: Symbol, variable: Variable, holder: str, name: str) -> Sequence[str]:

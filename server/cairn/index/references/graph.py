@@ -370,28 +370,23 @@ class ReferenceGraph:
             families = {each.family for each in wanted}
             elsewhere = {known for each in wanted for known in names_elsewhere(self._tables, each)}
             here = [(path, name) for path in self._tables.files_mentioning(name)]
+            functions = (each for each in wanted if each.kind in CALLABLE)
+            values = {place for each in functions for place in self._resolver.functions.aliases(each)}
+            is_value = any(known == name for _, known in values)
             for path, known in (*here, *sorted(elsewhere)):
                 file = self._tables.top(path)
                 if file is None or file.family not in families:
                     continue
                 for reference in _references_by(file.table, known):
                     if reference.kind in kinds or (kinds is CALLS and reference.kind in _VALUES):
-                        edge = self._edge_to(wanted, file, reference, kinds)
+                        edge = self._edge_to(wanted, file, reference, kinds, through_values=is_value)
                         found += [edge] if edge is not None else []
-            found += self._by_aliases(wanted, kinds)
+            for path, known in sorted(values - set(here)):
+                file = self._tables.top(path)
+                for reference in _calls_of(file.table, known) if file is not None else ():
+                    if file is not None and (edge := self._edge_to(wanted, file, reference, kinds)):
+                        found.append(edge)
         return best_first(found, limit, self._tables.complete)
-
-    def _by_aliases(
-        self, wanted: Mapping[Symbol, _Wanted], kinds: Collection[ReferenceKind]
-    ) -> Iterable[Edge]:
-        """Yield the references by the names of variables that hold a wanted function."""
-        functions = [each for each in wanted if each.kind in CALLABLE]
-        places = {place for each in functions for place in self._resolver.functions.aliases(each)}
-        for path, name in sorted(places):
-            file = self._tables.top(path)
-            for reference in _calls_of(file.table, name) if file is not None else ():
-                if file is not None and (edge := self._edge_to(wanted, file, reference, kinds)):
-                    yield edge
 
     def _edge_to(
         self,
@@ -399,8 +394,10 @@ class ReferenceGraph:
         file: Symbol,
         reference: Reference,
         kinds: Collection[ReferenceKind],
+        *,
+        through_values: bool = True,
     ) -> Edge | None:
-        meanings = self._resolver.resolve(file, reference)
+        meanings = self._resolver.resolve(file, reference, through_values=through_values)
         meaning = next((each for each in meanings if each.symbol in wanted), None)
         if meaning is None:
             return None

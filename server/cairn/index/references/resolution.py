@@ -53,9 +53,10 @@ class Resolver:
         self.values = Values(self.tables, self.modules, self.types, self.names, self.extensions)
         self.functions = FunctionValues(self.tables, self.values)
 
-    def resolve(self, file: Symbol, reference: Reference) -> list[Meaning]:
+    def resolve(self, file: Symbol, reference: Reference, *, through_values: bool = True) -> list[Meaning]:
         """Return the meanings of a reference in the file of a symbol, likeliest first; empty for a target
-        outside the workspace."""
+        outside the workspace. With `through_values`, these include the functions that variables have as
+        their values."""
         scope = file.at(reference.enclosing)
         if reference.kind is ReferenceKind.IMPORT:
             found = self.modules.imported(scope, reference.name)
@@ -67,7 +68,9 @@ class Resolver:
             found = []
         else:
             found = self.names.bare(scope, reference.name)
-        return distinct([*found, *self.functions.meant(scope, reference, found)])
+        if through_values:
+            found = [*found, *self.functions.meant(scope, reference, found)]
+        return distinct(found)
 
     def _member(self, scope: Symbol, reference: Reference) -> list[Meaning]:
         name = reference.name

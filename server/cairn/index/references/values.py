@@ -119,7 +119,8 @@ class Values:
             return (self._field(owner, name, depth) if owner is not None else UNKNOWN_VALUE), 1
         if not suffix and len(parts) > 1:  # A member that the file gives a variable.
             member, after = _suffix(parts[1])
-            value = self._variable(scope, line, f"{name}.{member}", depth)
+            is_member = table.has_member(member)
+            value = self._variable(scope, line, f"{name}.{member}", depth) if is_member else None
             if value is not None and value.kind is not ValueKind.UNKNOWN:
                 return self._suffixed(value, after, depth), 2
         if (value := self._variable(scope, line, name, depth)) is not None:  # noqa: SIM102
@@ -260,8 +261,10 @@ class Values:
 
     def _bound(self, scope: Symbol, name: str) -> Value | None:
         """Return an instance of the bounds of a type parameter; None if no type parameter has the name."""
-        known = self._known(scope, type_parameter(name))
         key = (scope, type_parameter(name))
+        if key[1] not in scope.table.type_parameters:
+            return None
+        known = self._known(scope, key[1])
         number = next((each for each in (*scope.scopes(), TOP_LEVEL) if each in known), None)
         if number is None or key in self._evaluating:
             return None
