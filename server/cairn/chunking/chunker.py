@@ -39,7 +39,7 @@ def chunk_file(path: str, text: str) -> tuple[list[Chunk], SymbolTable | None]:
         return (cells if cells is not None else plain_chunks(path, "json", lines)), None
     if category(language) is Category.PROSE:
         return section_chunks(path, language, lines, markup_elements(language, lines)), None
-    code = parse_code(language, lines)
+    code = parse_code(path, language, lines)
     if code is None:
         return plain_chunks(path, language, lines), None
     return code_chunks(path, code, lines), _symbols(path, code)

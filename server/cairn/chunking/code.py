@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import PurePosixPath
 
 from attrs import evolve, frozen
-from tree_sitter import Node, Range, Tree
+from tree_sitter import Node, Tree
 
 from cairn.chunking.classify import file_type
 from cairn.chunking.comments import comment_text, shortened
 from cairn.chunking.grammars import parse
+from cairn.chunking.islands import Embedded, embedded
 from cairn.chunking.lines import Lines
 from cairn.chunking.model import Chunk
 from cairn.chunking.outline import CALLABLE, CONTAINERS, VALUES, Definition, Mark, outline, pack
+from cairn.chunking.references.embedded_table import embedded_table
 from cairn.chunking.references.extraction import symbol_table
 from cairn.chunking.references.symbol_table import SymbolTable
 from cairn.languages.registry import facts_of, syntax_of
-from cairn.languages.syntax import COMMENTS, Syntax, find, text_of
+from cairn.languages.syntax import COMMENTS, Syntax, text_of
 
 _DOC_COMMENT = re.compile(rb"^([ \t]*)/\*\*(?!/)", re.MULTILINE)
 # The maximum average number of characters per line. A file with more was written by a program, and is not cut
@@ -42,26 +44,21 @@ _HEADER_NODES = 40
 _BEFORE_HEADERS = frozenset(
     {"hash_bang_line", "php_tag", "package_clause", "package_declaration", "package_header"}
 )
-# Languages whose files embed scripts.
-_HOSTS = frozenset({"astro", "html", "svelte", "vue"})
-_SCRIPTS = frozenset({"script_element", "frontmatter"})
-# The number of levels of elements to search for a script (<html><body><div>…). Scripts nested more deeply
-# define little.
-_DEPTH = 5
-_TYPESCRIPT = ('lang="ts', "lang='ts", 'lang="tsx', "text/typescript")
 
 
 @frozen
 class Code:
-    """A source file with its syntax tree."""
+    """A source file with its syntax tree, and the code that it embeds."""
 
     language: str
-    tree: Tree
+    tree: Tree | None
+    """The syntax tree; None for a language of templates without a grammar."""
     source: bytes
     """The UTF-8 text that was parsed, with every line end as `\n`."""
+    embedded: Embedded | None = None
 
 
-def parse_code(language: str, lines: Lines) -> Code | None:
+def parse_code(path: str, language: str, lines: Lines) -> Code | None:
     """Return the parsed source file, or None if it is minified or cannot be parsed."""
     if not language or not facts_of(language).is_parsed:
         return None  # Headings, sections and keys are read line by line.
@@ -73,15 +70,19 @@ def parse_code(language: str, lines: Lines) -> Code | None:
         # After some doc comments, the grammar takes the rest of the file for the comment's text.
         source = _DOC_COMMENT.sub(rb"\1/* ", source)
     tree = parse(language, source)
-    return None if tree is None else Code(language, tree, source)
+    inner = embedded(language, path, source)
+    if tree is None and (inner is None or not inner.parts):
+        return None
+    return Code(language, tree, source, inner)
 
 
 def code_chunks(path: str, code: Code, lines: Lines) -> list[Chunk]:
-    language, root, source = code.language, code.tree.root_node, code.source
+    language, source = code.language, code.source
+    root = code.tree.root_node if code.tree is not None else None
     syntax = syntax_of(language)
-    marks = outline(root, syntax, lines, source)
-    if language in _HOSTS:
-        marks = _with_scripts(marks, root, language, lines, source)
+    marks = outline(root, syntax, lines, source) if root is not None else [Mark(0, 0, ())]
+    if code.embedded is not None:
+        marks, source = _with_scripts(marks, code.embedded, lines, source)
     chunk_type = file_type(path, language, lines.text(0, len(lines)))
     stem = PurePosixPath(path).stem
     chunks: list[Chunk] = []
@@ -89,7 +90,7 @@ def code_chunks(path: str, code: Code, lines: Lines) -> list[Chunk]:
         text = lines.text(piece.line, piece.end)
         make = partial(Chunk, position, piece.line, piece.end, text, chunk_type, language, title=stem)
         chunk = _described(make, position == 0, piece, syntax, source)
-        if position == 0 and not chunk.comment:
+        if position == 0 and root is not None and not chunk.comment:
             chunk = evolve(chunk, comment=_header_comment(root, syntax))
         chunks.append(chunk)
     return chunks
@@ -97,45 +98,39 @@ def code_chunks(path: str, code: Code, lines: Lines) -> list[Chunk]:
 
 def symbols_of(code: Code) -> SymbolTable | None:
     """Return the symbol table of a source file, or None for a language without queries for references."""
-    if code.language in _HOSTS:
-        scripts = (
-            symbol_table(language, tree, code.source)
-            for _, language, tree in _parsed_scripts(code.tree.root_node, code.language, code.source)
-        )
-        return next((each for each in scripts if each is not None and each.definitions), None)
-    return symbol_table(code.language, code.tree, code.source)
+    own = symbol_table(code.language, code.tree, code.source) if code.tree is not None else None
+    return embedded_table(own, code.embedded, code.source) if code.embedded is not None else own
 
 
-def _with_scripts(marks: list[Mark], root: Node, language: str, lines: Lines, source: bytes) -> list[Mark]:
-    """Return `marks` of a host file, with marks of TypeScript in place of those inside its scripts."""
-    for script, _, tree in _parsed_scripts(root, language, source):
-        syntax = syntax_of("typescript")
-        first, last = script.start_point[0], script.end_point[0]
-        inside = [
-            mark for mark in outline(tree.root_node, syntax, lines, source) if first < mark.line <= last
+def _with_scripts(
+    marks: list[Mark], embedded: Embedded, lines: Lines, source: bytes
+) -> tuple[list[Mark], bytes]:
+    """Return `marks` of a host file, with those of its scripts in place of those inside the scripts, and the
+    text in which the positions of their nodes are."""
+    text = source
+    for part in embedded.parts:
+        if not part.is_script:
+            continue
+        spans = list(part.rows(source))
+        marks = [mark for mark in marks if not any(first < mark.line <= last for first, last in spans)]
+        marks += [
+            mark
+            for mark in outline(part.tree.root_node, syntax_of(part.language), lines, part.source)
+            if mark.definitions or any(first < mark.line <= last for first, last in spans)
         ]
-        marks = [mark for mark in marks if not first < mark.line <= last] + inside
-    return sorted(marks, key=lambda mark: mark.line)
+        text = part.source if part.opening else text
+    return _distinct(marks), text
 
 
-def _parsed_scripts(root: Node, host: str, source: bytes) -> Iterator[tuple[Node, str, Tree]]:
-    """Yield the scripts of a host file, each with its language and its tree."""
-    for script in _scripts(root):
-        code = find(script, "raw_text frontmatter_js_block") or script
-        is_typescript = host == "astro" or any(mark in text_of(script, "start_tag") for mark in _TYPESCRIPT)
-        language = "typescript" if is_typescript else "javascript"
-        place = Range(code.start_point, code.end_point, code.start_byte, code.end_byte)
-        if (tree := parse(language, source, [place])) is not None:
-            yield script, language, tree
-
-
-def _scripts(root: Node) -> list[Node]:
-    found: list[Node] = []
-    level = [root]
-    for _ in range(_DEPTH):
-        level = [child for node in level for child in node.named_children]
-        found.extend(node for node in level if node.type in _SCRIPTS)
-    return found
+def _distinct(marks: list[Mark]) -> list[Mark]:
+    """Return the marks in the order of their lines, one for each line."""
+    found: dict[int, Mark] = {}
+    for mark in sorted(marks, key=lambda mark: mark.line):
+        before = found.setdefault(mark.line, mark)
+        if before is not mark:
+            mark.definitions[:0] = before.definitions
+            found[mark.line] = mark
+    return list(found.values())
 
 
 def _described(
@@ -264,7 +259,7 @@ _BEFORE_HEAD = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _LISP_HEAD = re.compile(r"\([^\[(]*(?:\[[^\]]*\]|\([^()]*\))")
-_SIGNATURE_END = re.compile(r"(?:,\s*do:.*|\s+do|[\s{:;=]+)$")
+_SIGNATURE_END = re.compile(r"(?:,\s*do:.*|\s+do|\s*-?%\}.*|[\s{:;=]+)$")
 
 
 def signature_of(definition: Definition, source: bytes) -> str:
@@ -289,7 +284,9 @@ def signature_of(definition: Definition, source: bytes) -> str:
     head = source[start:end].decode("utf-8", "replace")
     if before := _BEFORE_HEAD.match(head):
         head = head[before.end() :]
-    if not has_body and (definition.kind in CONTAINERS or definition.kind in CALLABLE):
+    if definition.kind == "block":  # The block of a template has no body in its syntax tree.
+        head = _first_line(head)
+    elif not has_body and (definition.kind in CONTAINERS or definition.kind in CALLABLE):
         head = _first_line(head.partition("{")[0] if definition.kind in CONTAINERS else head)
     head = " ".join(head.split())
     return shortened(_SIGNATURE_END.sub("", head), _SIGNATURE_LIMIT)

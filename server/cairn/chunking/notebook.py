@@ -213,7 +213,7 @@ def _code(path: str, language: str, source: Lines) -> list[Chunk]:
         # The commands are replaced by spaces of equal length, so that positions stay the same.
         text = _COMMAND.sub(lambda command: " " * len(command.group()), text)
     lines = Lines(text)
-    code = parse_code(language, lines) if text.strip() else None
+    code = parse_code(path, language, lines) if text.strip() else None
     return code_chunks(path, code, lines) if code is not None else plain_chunks(path, language, source)
 
 

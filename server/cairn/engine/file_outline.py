@@ -62,7 +62,8 @@ def indexed_outline(reader: IndexReader, path: str) -> tuple[OutlineEntry, ...]:
         return headings
     for source, _sign, ids in reader.by_source([number for number, _ in reader.symbols_at([path])]):
         for table in source.symbol_tables(ids).values():
-            return _definitions([table.definition(number) for number in range(table.count)])
+            if table.count:  # A template may only refer to names.
+                return _definitions([table.definition(number) for number in range(table.count)])
     return _of_chunks([stored.chunk for stored in page])
 
 
@@ -71,7 +72,7 @@ def outline_of_text(path: str, text: str) -> tuple[OutlineEntry, ...]:
     if headings := _headings(language_of(path, text), text):
         return headings
     chunks, table = chunk_file(path, text)
-    return _definitions(table.definitions) if table is not None else _of_chunks(chunks)
+    return _definitions(table.definitions) if table and table.definitions else _of_chunks(chunks)
 
 
 def innermost(outline: Iterable[OutlineEntry], line: int) -> OutlineEntry | None:

@@ -47,7 +47,7 @@ def _names(statement: str) -> Iterator[Import]:
 
 
 _IMPORTS = imports_of_types(
-    "cs", _STATEMENT, _names, namespace=r"[ \t]*namespace[ \t]+([\w.]+)", foreign="System"
+    "cs", _STATEMENT, _names, namespace=r"[ \t]*@?namespace[ \t]+([\w.]+)", foreign="System"
 )
 
 _QUERIES = r"""

@@ -172,13 +172,3 @@ SCSS = Language(
 LESS = Language("less", endings="less", imports=_STYLE_IMPORTS)
 SASS = Language("sass", endings="sass", imports=_STYLE_IMPORTS)
 STYLUS = Language("stylus", endings="styl", imports=_STYLE_IMPORTS)
-
-_TEMPLATES = Imports(
-    pattern(
-        "file", r"\{%-?[ \t]*(?:extends|include|import|from|embed)[ \t]+[\"']([^\"'\n]+)", by_lines=False
-    ),
-    resolvers=FILES,
-)
-
-JINJA2 = Language("jinja2", endings="j2 jinja jinja2 njk", aliases="jinja", imports=_TEMPLATES)
-TWIG = Language("twig", endings="twig", imports=_TEMPLATES)

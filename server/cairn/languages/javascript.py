@@ -10,6 +10,7 @@ from functools import partial
 from cairn.languages.imports import DEFAULT, Import, Imports, Module, Places, compiled, statements
 from cairn.languages.language import Language, Scoping, unless_xml
 from cairn.languages.syntax import NamedNode, Node, Rule, Syntax, find, named, text_of, type_of
+from cairn.languages.web_islands import angular_template
 
 _FUNCTIONS = frozenset({"arrow_function", "function_expression", "generator_function", "function"})
 _TEST_CALLS = frozenset({"describe", "context", "suite", "it", "test", "specify"})
@@ -115,7 +116,8 @@ _TYPESCRIPT = Syntax(
 
 _STATEMENT = r"[ \t]*(?:import|export)\b(?:[^'\"`;=()]{0,1500}?\bfrom)?[ \t]*[\"'][^\"'\n]+[\"']"
 _CALLS = tuple(rf"{word}\([ \t]*[\"'`][^\"'`\n$]+[\"'`]" for word in ("require", "import"))
-_MODULE = r"(?:\bfrom|\bimport|\brequire\(|\bimport\()\s*[\"'`]([^\"'`\n]+)[\"'`]"
+_TEMPLATE = r"\btemplateUrl[ \t]*:[ \t]*[\"'`][^\"'`\n$]+[\"'`]"
+_MODULE = r"(?:\bfrom|\bimport|\brequire\(|\bimport\(|\btemplateUrl\s*:)\s*[\"'`]([^\"'`\n]+)[\"'`]"
 _NAMED = r"\{([^{}]*)\}"
 _AS = r"(?:\btype\s+)?([\w$]+)\s*(?:(?:\bas\b|:)\s*([\w$]+))?"
 _STAR = r"\*(?:\s*as\s+([\w$]+))?"
@@ -154,7 +156,7 @@ def _names(statement: str) -> Iterator[Import]:
 
 def _modules(text: str) -> Iterator[Module]:
     found = list(statements(_STATEMENT, text))
-    for pattern in _CALLS:
+    for pattern in (*_CALLS, _TEMPLATE):
         for call in compiled(pattern).finditer(text):
             line = text[text.rfind("\n", 0, call.start()) + 1 : call.start()].lstrip()
             if not line.startswith(("//", "*", "/*")):
@@ -201,6 +203,8 @@ def _resolve(places: Places, folder: str, module: Module) -> Iterable[str | None
         return (next((each for start in starts if (each := _script(places, package, start))), None),)
     if name.startswith(("@/", "~/", "#/")):  # Bundlers map these to the source folder.
         return (places.absolute(folder, name[2:], _FILES),)
+    if name.startswith("$lib/"):  # Svelte maps this to the folder `lib` of the source folder.
+        return (places.absolute(folder, name[1:], _FILES),)
     return (places.absolute(folder, name, _FILES),) if name.startswith(("src/", "app/")) else ()
 
 
@@ -382,10 +386,12 @@ _TYPESCRIPT_QUERIES = r"""
 (type_alias_declaration name: (type_identifier) @bind value: (_) @type)
 """
 
-_IMPORTS = Imports(_modules, _names, resolvers={"js": _resolve}, manifests={"package.json": _package_json})
+SCRIPT_IMPORTS = Imports(
+    _modules, _names, resolvers={"js": _resolve}, manifests={"package.json": _package_json}
+)
 _scripted = partial(
     Language,
-    imports=_IMPORTS,
+    imports=SCRIPT_IMPORTS,
     scoping=Scoping(constructors="constructor", guess=0.45, override=0.5),
     family="script",
 )
@@ -405,6 +411,7 @@ TYPESCRIPT = _scripted(
     by_text=unless_xml("typescript"),
     syntax=_TYPESCRIPT,
     queries=(_COMMON_QUERIES, _TYPESCRIPT_QUERIES),
+    islands=angular_template,
 )
 TSX = _scripted(
     "tsx",
@@ -413,8 +420,4 @@ TSX = _scripted(
     syntax=_TYPESCRIPT,
     queries=(_COMMON_QUERIES, _JSX_QUERIES, _TYPESCRIPT_QUERIES),
 )
-# Files with scripts inside.
-ASTRO = Language("astro", endings="astro", imports=_IMPORTS)
-SVELTE = Language("svelte", endings="svelte", imports=_IMPORTS)
-VUE = Language("vue", endings="vue", imports=_IMPORTS)
-COFFEESCRIPT = Language("coffeescript", endings="coffee", imports=_IMPORTS)
+COFFEESCRIPT = Language("coffeescript", endings="coffee", imports=SCRIPT_IMPORTS)

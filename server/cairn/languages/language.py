@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from attrs import field, frozen
 
 from cairn.languages.imports import NO_IMPORTS, Imports
+from cairn.languages.islands import Finder
 from cairn.languages.syntax import Syntax
 
 
@@ -111,6 +112,8 @@ class Language:
     """The family, whose languages can call each other; by default the language alone."""
     sigil: str = ""
     """A mark before variables that is not part of their names."""
+    islands: Finder = lambda _path, _source: None
+    """A function from a path and a text to the code of other languages that the file embeds."""
 
     @family.default
     def _own_family(self) -> str:

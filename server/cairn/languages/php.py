@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from cairn.languages.imports import Import, Module, by_line, compiled, imports_of_types, slashed
 from cairn.languages.language import Language, Scoping, Visibility
 from cairn.languages.syntax import Syntax, named
+from cairn.languages.templates import blade
 
 _SYNTAX = Syntax(
     {
@@ -124,4 +125,5 @@ PHP = Language(
         Visibility.NAMESPACE, selves="this self static", supers="parent", constructors="__construct"
     ),
     sigil="$",
+    islands=blade,
 )

@@ -14,6 +14,10 @@ EVERYWHERE = -1
 """The `end_line` of a variable that is known in its whole scope."""
 
 
+TEMPLATE = ":template"
+"""The receiver of a name that a template uses by itself: the component or the functions of the template."""
+
+
 class ReferenceKind(IntEnum):
     """The purpose of a name in the text."""
 

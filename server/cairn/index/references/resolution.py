@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from attrs import define, field
+from attrs import define, evolve, field
 
-from cairn.chunking.outline import VALUES
-from cairn.chunking.references.symbol_table import Reference, ReferenceKind
+from cairn.chunking.outline import CALLABLE, VALUES
+from cairn.chunking.references.symbol_table import TEMPLATE, Reference, ReferenceKind
 from cairn.index.references.extensions import Extensions
 from cairn.index.references.function_values import THROUGH, FunctionValues
 from cairn.index.references.known_symbols import (
@@ -62,6 +62,8 @@ class Resolver:
             found = self.modules.imported(scope, reference.name)
             if scope.table.language == "cpp":  # `using` imports no file.
                 found = self.names.bare(scope, reference.name)
+        elif reference.receiver == TEMPLATE:
+            found = self._in_template(scope, reference.name)
         elif reference.receiver:
             found = self._member(scope, reference)
         elif self.values.is_local(scope, reference.line, reference.name):
@@ -71,6 +73,41 @@ class Resolver:
         if through_values:
             found = [*found, *self.functions.meant(scope, reference, found)]
         return distinct(found)
+
+    def _in_template(self, scope: Symbol, name: str) -> list[Meaning]:
+        """Return the meanings of a name that a template uses by itself: a member of its component, a name of
+        its file, or a helper of the workspace."""
+        owner = self.types.around(scope)
+        owners = [owner] if owner is not None else self._classes_with_template(scope.path)
+        members = [each for owner in owners for each in self.types.members(owner, name)]
+        found = meanings(members, SURE, "member of the component") or self._components(scope, name)
+        found = found or self.names.bare(scope, name)
+        if not found:  # Options of a component, such as `methods`, are objects with functions.
+            found = meanings(
+                (each for each in scope.here(name) if each.kind in CALLABLE), LIKELY, "of the component"
+            )
+        if not found and scope.family == "ruby":
+            every = self.tables.definitions_in("ruby", name)
+            found = ambiguous([each for each in every if _is_helper(each)], LIKELY, "the helper of this name")
+        return [evolve(each, via=f"used by the template; {each.via}") for each in found]
+
+    def _components(self, scope: Symbol, name: str) -> list[Meaning]:
+        """Return the components of Razor of that name, which templates use without an import."""
+        if scope.family != "csharp":
+            return []
+        every = self.tables.definitions_in("csharp", name)
+        found = [
+            each for each in every if each.path.rpartition("/")[2] == f"{name}.razor" and each.kind == "class"
+        ]
+        return ambiguous(nearest(scope.path, found), LIKELY, "the component of this name")
+
+    def _classes_with_template(self, path: str) -> list[Symbol]:
+        """Return the classes in the files that import the template, as `templateUrl` of Angular does."""
+        if not path.endswith(".html"):
+            return []
+        files = filter(None, map(self.tables.top, self.tables.importers(path)))
+        every = (file.at(number) for file in files for number in range(file.table.count))
+        return [each for each in every if each.kind == "class"]
 
     def _member(self, scope: Symbol, reference: Reference) -> list[Meaning]:
         name = reference.name
@@ -148,3 +185,8 @@ class Resolver:
                 if (each.definition.owner or not is_called) and each.kind not in ("module", "impl")
             ]
         return self._named[key]
+
+
+def _is_helper(symbol: Symbol) -> bool:
+    """Whether Rails includes the method in all templates."""
+    return symbol.definition.owner.endswith("Helper") and symbol.kind == "method"

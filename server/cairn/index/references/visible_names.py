@@ -65,7 +65,7 @@ class Types:
             return (owner,)
         if owner not in self._parts:
             others = self.tables.definitions_in(owner.table.language, owner.name)
-            same = [each for each in others if each != owner and _identity(each) == _identity(owner)]
+            same = [each for each in others if each != owner and _is_part(each, owner)]
             self._parts[owner] = (owner, *same)
         return self._parts[owner]
 
@@ -267,6 +267,13 @@ def _namespaces(symbol: Symbol) -> set[str]:
         return set()
     owner = {definition.owner} - {""}
     return table.namespaces(definition.line).union(table.namespace.split("/"), owner)
+
+
+def _is_part(one: Symbol, other: Symbol) -> bool:
+    """Whether two definitions of a name form one type. A component of Razor has no namespace in its file, and
+    its code may be in the file beside: `List.razor` and `List.razor.cs`."""
+    code, component = sorted((one.path, other.path), key=len, reverse=True)
+    return _identity(one) == _identity(other) or code == f"{component}.cs"
 
 
 def _identity(symbol: Symbol) -> tuple[str, str, str, str]:
