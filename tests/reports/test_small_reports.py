@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from cairn.agents.tools import tool_named
+from cairn.discovery.layout import MARK
 from cairn.engine.engine import Engine
 from cairn.operations.why import why
 from tests.engine.engines import PATIENT, indexed
@@ -103,11 +104,11 @@ def places_in(text: str) -> Iterator[str]:
             yield from (f"{found}:{each}" for each in range(int(first), int(last or first) + 1))
         if also := re.search(r"also at (.*)", line):
             yield from (f"{path}:{each}" for each in re.findall(r"\b(\d+)\b", also[1]))
-        if heading := re.fullmatch(r"#* ?([\w./+-]*\.\w+)", line):
+        if heading := re.fullmatch(rf"(?:{re.escape(MARK)}|#+ )?([\w./+-]*\.\w+)", line):
             path = heading[1]
         if numbered := re.match(r" *(\d+) ", line):
             number = int(numbered[1])
             yield f"{path}:{number}"
-        elif line.startswith(" "):
+        elif not line or line.startswith(" "):
             number += 1
             yield f"{path}:{number}"

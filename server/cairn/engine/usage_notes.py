@@ -127,8 +127,8 @@ def _requests(searched: Searched, place: Place, point: EntryPoint) -> Iterator[E
     stored = searched.reader.chunks({each.chunk for each in found})
     for each in found:
         path = stored[each.chunk].path
-        if (path, each.line) == (point.path, point.line):
-            continue
+        if path == point.path and point.line <= each.line <= max(point.line, place.line):
+            continue  # This is the route itself.
         yield Edge(
             path, each.line, each.character, each.text, ReferenceKind.REQUEST,
             searched.graph.around(path, each.line), place, each.confidence, f"requests {route}",
