@@ -43,6 +43,7 @@ _RUNS = re.compile(
     f"([{_LETTERS}{_COMPATIBLE}][{_LETTERS}{_COMPATIBLE}{_MARKS}]*)|[\uff10-\uff19\uff21-\uff3a\uff3f\uff41-\uff5a]+"
 )
 """Matches a run of these letters, or a run of full-width letters and digits, which stand for ASCII ones."""
+_UNCERTAIN = re.compile(rf"\A[{_MARKS}]+|[{_COMPATIBLE}][{_MARKS}]*\Z")
 _LETTER = re.compile(f"[{_LETTERS}{_COMPATIBLE}]")
 IN_WORD = rf"[^\W{_LETTERS}{_COMPATIBLE}]"
 """A pattern of a character that joins others to a word with spaces around it."""
@@ -57,6 +58,12 @@ def spread(text: str) -> str:
     """Return a text with the pairs of each run, apart from each other and from other letters, in its place.
     Full-width letters become those of ASCII. Line ends stay, and a text without such runs is unchanged."""
     return text if text.isascii() else _RUNS.sub(_spread_run, text)
+
+
+def certain_part(text: str) -> str:
+    """Return a text without marks at its beginning and without a letter at its end that a further mark would
+    change. All pairs of the rest are also those of each longer text that contains it."""
+    return _UNCERTAIN.sub("", text)
 
 
 def _spread_run(match: re.Match[str]) -> str:
@@ -96,6 +103,4 @@ def _letter(unit: str) -> str:
     """Return a letter in its usual form and without its marks."""
     if not _UNUSUAL.search(unit):
         return unit
-    return "".join(
-        each for each in unicodedata.normalize("NFKC", unit) if unicodedata.category(each)[0] in "LN"
-    )
+    return unicodedata.normalize("NFKC", unit)[0]

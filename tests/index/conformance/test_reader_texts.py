@@ -43,6 +43,8 @@ def found(subject: Subject, literal: Literal | str, **how: object) -> set[str]:
         ("50% off, under_score, [brackets]", {"docs/guide.md"}),
         ("%q", {"fleet/ship/ship.go"}),
         ("東京", {"src/harbour/accents.py"}),
+        ("渡し船", {"src/harbour/accents.py"}),
+        ("港", {"src/harbour/accents.py"}),
         ("Москва", {"src/harbour/accents.py"}),
         ("naïve déjà-vu", {"src/harbour/accents.py"}),
         ("Gezeitenho\u0308he", {"src/harbour/accents.py", "docs/guide.md"}),

@@ -75,6 +75,16 @@ def test_phrases_match_in_compound_names_but_not_in_separated_words(
     assert subject.paths(found.ids) == paths
 
 
+@pytest.mark.parametrize(
+    ("word", "count"), [("東京港", 1), ("渡し船", 1), ("京港", 1), ("東港", 0), ("渡し東京", 0)]
+)
+def test_words_are_found_inside_runs_without_spaces(subject: Subject, word: str, count: int) -> None:
+    (found,) = subject.reader.postings({word: 0}).values()
+    assert len(found.ids) == count
+    assert subject.reader.word_counts([word], EVERY).matching == {word: count}
+    assert subject.reader.absent([word]) == [word] * (not count)
+
+
 def test_postings_count_texts_and_names_separately(subject: Subject) -> None:
     found = subject.reader.postings({"overload": 0, "nowhere": 0, "crane": 0})
     overload = found["overload"]

@@ -150,7 +150,7 @@ def größe_des_schiffs(länge, breite):
 
 
 def café_du_port(heure):
-    """Le café du port ouvre à huit heures; Ἀθῆναι, Москва, 東京."""
+    """Le café du port ouvre à huit heures; Ἀθῆναι, Москва, 東京港の渡し船."""
     return heure >= 8
 
 

@@ -20,6 +20,7 @@ from cairn.chunking.model import Chunk, content_key
 from cairn.errors import OutOfTimeError, QueryCancelledError
 from cairn.index.overlay.overlay import UnsavedReader
 from cairn.index.reader.exact import ExactMatches, Literal
+from cairn.index.reader.exact import look as look_at
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
@@ -306,6 +307,30 @@ def test_whole_words_are_found_like_by_a_regex(drawn: tuple[list[str], str], sto
     wanted = re.compile(before + re.escape(literal) + after, re.IGNORECASE)
     having = {n for n, text in enumerate(texts) if wanted.search(text)} if literal.strip() else set()
     assert {hit.chunk_id - 1 for hit in look(reader, literal, word=True).hits} == having
+    writer.db.close(True)
+
+
+_UNSPACED = st.lists(
+    st.sampled_from(
+        "停 靠 规则 船 ﾌ ﾌﾟﾗ プ ー 객 ᄋ\u1175 여 เรื อ ข้า ខ្ម 港 々 a 1 _ . é , \u200b \u2003".split(" ")
+    ),
+    min_size=1,
+    max_size=9,
+).map("".join)
+
+
+@settings(max_examples=400)
+@given(st.lists(_UNSPACED, min_size=1, max_size=4), st.data(), st.booleans(), st.booleans())
+def test_every_part_of_a_text_without_spaces_is_found(
+    texts: list[str], data: st.DataObject, stored: bool, word: bool
+) -> None:
+    begin = data.draw(st.integers(0, len(texts[0])))
+    literal = texts[0][begin : data.draw(st.integers(begin, len(texts[0])))]
+    writer, reader = reader_of(texts, stored)
+    found = {hit.chunk_id - 1 for hit in look(reader, literal, word=word).hits}
+    wanted = Literal(literal, word=word)
+    having = {n for n, text in enumerate(texts) if literal.strip() and look_at(wanted, text, 0, 0)}
+    assert found == having
     writer.db.close(True)
 
 

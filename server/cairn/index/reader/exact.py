@@ -20,13 +20,13 @@ from operator import itemgetter
 from typing import ClassVar, NamedTuple
 
 import apsw
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from cairn.errors import OutOfTimeError
 from cairn.index.reader.word_list import WordList
 from cairn.index.store.deadline import Deadline
 from cairn.index.store.keyword_columns import operator_words
-from cairn.text.unspaced import is_unspaced, spread
+from cairn.text.unspaced import certain_part, is_unspaced, spread
 
 EXACT, OTHER_CASE, INSIDE, INSIDE_OTHER_CASE = 1.0, 0.9, 0.8, 0.7
 """The scores of an occurrence: as a whole word, as a whole word in another case, inside a longer word, and
@@ -214,6 +214,11 @@ def _untried(proposed: Iterable[int], tried: set[int]) -> Iterator[int]:
 
 def _proposals(db: apsw.Connection, proposer: Proposer, literal: Literal) -> Iterator[Iterable[int]]:
     """Yield ids of chunks that may contain the literal, first by its whole words. Ids may repeat."""
+    if literal.text != (certain := certain_part(literal.text)):
+        yield from (
+            _proposals(db, proposer, evolve(literal, text=certain)) if certain.strip() else [proposer.every()]
+        )
+        return
     data = spread(literal.text.replace("\0", " ")).encode("utf-8", "surrogatepass")
     tokenize = db.fts5_tokenizer("unicode61", ["remove_diacritics", "2", "tokenchars", "_"])
     words = [Word(*word) for word in tokenize(data, apsw.FTS5_TOKENIZE_QUERY, None)]
