@@ -245,6 +245,10 @@ def test_callers_and_callees_are_shown_with_their_code(indexed_harbour: Path, tm
     assert "    sorted  not in the workspace" in here
     (tmp_path / "other").mkdir()
     folders = ("-C", folder, "-C", str(tmp_path / "other"))
+    uses = run_cairn_json("callers", "Berth.moor_ship", "--uses", "-C", folder)
+    assert uses == {**run_cairn_json("uses", "Berth.moor_ship", "-C", folder), "timings": uses["timings"]}
+    tests = run_cairn_json("callers", "Berth.moor_ship", "--no-tests", "-C", folder)
+    assert all(not each["path"].startswith("tests/") for each in tests["references"])
     several = run_cairn_json("callers", f"{indexed_harbour / schedule}:6:5", *folders)
     assert [place["symbol"] for place in several["definitions"]] == ["assign_berths"]
     shown_wrong = seen("callers", "asign_berths", "-C", folder)

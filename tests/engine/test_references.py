@@ -164,6 +164,45 @@ def test_implementations_and_tests_are_found(engine: Engine) -> None:
     assert {each.path for each in tests} == {"tests/test_berths.py"}
 
 
+def test_references_are_limited_to_tests_or_to_other_code(engine: Engine) -> None:
+    paths = {each.path for each in references(engine, "Berth.moor_ship").references}
+    of_tests = {each.path for each in references(engine, "Berth.moor_ship", tests=True).references}
+    others = {each.path for each in references(engine, "Berth.moor_ship", tests=False).references}
+    assert of_tests == {path for path in paths if path.startswith("tests/")}
+    assert others == paths - of_tests
+    assert of_tests
+    assert others
+
+
+def test_a_function_that_nothing_names_is_called_unused_or_public(tmp_path: Path) -> None:
+    text = "def _moor():\n    pass\n\n\ndef land():\n    pass\n"
+    (tmp_path / "ferry.py").write_text(text, encoding="utf-8")
+    with indexed(tmp_path) as engine:
+        kinds = {
+            name: [each.kind.value for each in references(engine, name).notes] for name in ("_moor", "land")
+        }
+    assert kinds == {"_moor": ["unused"], "land": ["public"]}
+
+
+def test_lines_that_are_not_resolved_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "ferry.py").write_text("class Ferry:\n    def get(self):\n        pass\n", encoding="utf-8")
+    use = "def run(ferries):\n    for each in ferries:\n        each.boat.get()\n        print('get')\n"
+    (tmp_path / "use.py").write_text(use, encoding="utf-8")
+    with indexed(tmp_path) as engine:
+        first = references(engine, "Ferry.get").notes[0]
+    assert first.kind.value == "unresolved"
+    assert first.text.startswith("1 further line contains the name, unresolved")
+    assert (first.path, first.range and first.range.start.line) == ("use.py", 3)
+
+
+def test_a_constant_has_its_uses_as_callers(tmp_path: Path) -> None:
+    text = "MOST = 4\n\n\ndef full(count):\n    return count >= MOST\n"
+    (tmp_path / "limits.py").write_text(text, encoding="utf-8")
+    with indexed(tmp_path) as engine:
+        found = references(engine, "MOST").references
+    assert [(each.range.start.line, each.kind) for each in found] == [(4, "read")]
+
+
 def test_unsaved_text_counts(engine: Engine, harbour: Path) -> None:
     port = harbour / PORT_PATH
     engine.document_opened(port)
