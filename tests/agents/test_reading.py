@@ -13,6 +13,7 @@ from cairn.engine.engine import Engine
 from cairn.errors import InvalidRequestError
 from tests.agents.asking import MORE, SECRET, Ask, asking
 from tests.agents.conftest import DOCKS
+from tests.engine.engines import indexed
 
 BERTHS = "src/harbour/berths.py"
 LOADING = "src/harbour/loading.py"
@@ -215,6 +216,28 @@ def test_a_definition_comes_with_its_comment_and_decorators(own_engine: Engine, 
         "def flood_gate(level):",
         "    return level > 3",
     ]
+
+
+def test_a_definition_is_shown_without_a_comment_that_is_too_long(
+    workspace: Path, bare_data_dir: Path
+) -> None:
+    block = "/*\n" + "Tie up weigh_anchor by hand.\n" * 10 + "*/\n"
+    for name, comment in (("weigh_anchor", "/* The anchor. */\n" * 2_000), ("sound_depth", block)):
+        text = f"{comment}int {name}(int n)\n{{\n    return n;\n}}\n"
+        (workspace / f"src/{name}.c").write_text(text)
+    (workspace / "src/luff.sh").write_text("# How to luff_up.\n" * 100 + "luff_up() {\n    echo 1\n}\n")
+    with indexed(workspace) as engine:
+        ask = asking(engine)
+        for name, lines in (
+            ("weigh_anchor", "src/weigh_anchor.c:2001-2004"),
+            ("luff_up", "src/luff.sh:101-103"),
+            ("sound_depth", "src/sound_depth.c:1-16"),  # The comment is short enough.
+        ):
+            found = [line for line in ask("search", query=name).split("\n") if "defines it" in line]
+            assert len(found) == 1
+            assert found[0].startswith(f"{lines}  {name} (function)")
+            assert ask("read", path=name).startswith(f"{MARK}{lines} of")
+        assert "; its comment: 1-2000\n" in ask("read", path="weigh_anchor")
 
 
 def test_a_name_means_its_longest_definition_or_one_in_a_shown_file(

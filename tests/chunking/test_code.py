@@ -4,6 +4,7 @@ import pytest
 from tests.chunking.samples import CLASSES, LargeClass, Sample, read_samples
 
 from cairn.chunking.chunker import chunk_text
+from cairn.chunking.definition_place import definition_lines
 from cairn.chunking.model import Chunk
 from cairn.chunking.outline import MAXIMUM, MINIMUM
 from cairn.protocol.search_messages import ChunkType
@@ -74,6 +75,48 @@ def test_long_comment_becomes_a_chunk_named_as_its_definition() -> None:
     assert doc.text.endswith("about ships.\n")
     assert function.text.startswith("pub fn sail()")
     assert function.comment.startswith("Line 0 of what")
+
+
+_BELOW_COMMENTS = {
+    "function.c": ("/*", " * ", " */", "int moor(int n)\n{\n    return n;\n}"),
+    "line.c": ("//", "// ", "//", "int moor(int n) { return n; }"),
+    "constant.c": ("/*", " * ", " */", "static const int moor = 4;"),
+    "macro.c": ("/*", " * ", " */", "#define moor(n) ((n) + 1)"),
+    "Method.java": ("    /**", "     * ", "     */", "    @Override\n    public int moor() {\n    }"),
+    "Field.java": ("    /**", "     * ", "     */", "    public static final int moor = 3;"),
+    "decorated.py": ("#", "# ", "#", "@cache\n@once(1)\ndef moor(n):\n    return n"),
+    "constant.py": ("#", "# ", "#", "moor = {1: 2}"),
+    "type.py": ("#", "# ", "#", "class moor:\n    x = 1"),
+    "function.rs": ("///", "/// ", "///", "#[inline]\npub fn moor(n: i32) -> i32 {\n    n\n}"),
+    "constant.rs": ("///", "/// ", "///", "pub const moor: i32 = 3;"),
+    "function.go": ("//", "// ", "//", "func moor(n int) int {\n\treturn n\n}"),
+    "function.js": ("/**", " * ", " */", "export function moor(n) {\n  return n;\n}"),
+    "type.ts": ("/**", " * ", " */", "export type moor = string | number;"),
+    "function.php": ("/**", " * ", " */", "function moor($n) {\n    return $n;\n}"),
+    "function.kt": ("/**", " * ", " */", "fun moor(n: Int) = n"),
+    "function.sh": ("#", "# ", "#", "moor() {\n    echo 1\n}"),
+    "function.lua": ("--", "-- ", "--", "function moor(n)\n  return n\nend"),
+    "mixin.scss": ("//", "// ", "//", "@mixin moor($n) {\n  color: red;\n}"),
+}
+_BEFORE = {".java": "class Quay {\n    int k;\n\n", ".php": "<?php\n\n"}
+
+
+@pytest.mark.parametrize("length", [30, 100, 500])
+@pytest.mark.parametrize("path", _BELOW_COMMENTS)
+def test_a_long_comment_does_not_define_what_is_below_it(path: str, length: int) -> None:
+    opens, mark, closes, definition = _BELOW_COMMENTS[path]
+    comment = "".join(
+        f"{mark}Line {line} of what there is to say of how to moor.\n" for line in range(length)
+    )
+    above = f"{_BEFORE.get(path[path.index('.') :], '')}{opens}\n{comment}{closes}\n"
+    chunks = chunk_text(path, f"{above}{definition}\n")
+    (defining,) = [chunk for chunk in chunks if "moor" in chunk.defines]
+    assert definition in defining.text
+    assert definition_lines(defining, "moor")[0] >= above.count("\n")
+    assert all(chunk.symbol != "moor" and not chunk.signature.count("moor") for chunk in chunks[:-1])
+    if length > 30:
+        assert defining.text.startswith(definition)
+        assert chunks[-2].title.endswith("moor")
 
 
 def test_nested_functions_of_a_long_function_are_found() -> None:

@@ -11,7 +11,7 @@ from cairn import protocol
 from cairn.agents.index_state import NO_MATCH
 from cairn.agents.place_text import Place, lines_text, numbers_text, place_named
 from cairn.agents.tool_call import ToolCall
-from cairn.engine.file_outline import OutlineEntry, with_lead
+from cairn.engine.file_outline import OutlineEntry, with_lead, with_short_lead
 from cairn.engine.file_page import outline_of_page
 from cairn.engine.scope import NAME_IN_FILE, files_ending, files_named
 from cairn.errors import InvalidRequestError
@@ -218,9 +218,9 @@ class PlaceFinder:
         found = []
         for number, each in enumerate(alike):
             page = self._page(each.path, each.folder)
-            begin = with_lead(lines_of(page.text), each.range.start.line)
-            place = Place(each.path, begin + 1, each.range.end.line)
-            name = _titled(each.symbol, each.kind, () if number else more) + self._implementations(each)
+            place, comment = _with_lead(page, each.range.start.line, each.range.end.line)
+            name = _titled(each.symbol, each.kind, () if number else more) + comment
+            name += self._implementations(each)
             found.append(Found(page, place, name))
         return found
 
@@ -272,9 +272,17 @@ def _whole(
     page and `others`."""
     first, *further = defined
     more = [numbers_text(each.start_line + 1, each.end_line) for each in further]
-    begin = with_lead(lines_of(page.text), first.start_line)
-    place = Place(page.path, begin + 1, first.end_line)
-    return Found(page, place, _titled(name or first.qualified, first.kind, [*more, *others]))
+    place, comment = _with_lead(page, first.start_line, first.end_line)
+    return Found(page, place, _titled(name or first.qualified, first.kind, [*more, *others]) + comment)
+
+
+def _with_lead(page: protocol.PageAnswer, start: int, end: int) -> tuple[Place, str]:
+    """Return the place of a definition on the lines `[start, end)`, with its decorators and comment, and a
+    note on a comment that is too long for that."""
+    lines = lines_of(page.text)
+    begin, first = with_short_lead(lines, start), with_lead(lines, start)
+    note = f"; its comment: {numbers_text(first + 1, begin)}" if first < begin else ""
+    return Place(page.path, begin + 1, end), note
 
 
 def _length(definition: protocol.SymbolPlace) -> int:

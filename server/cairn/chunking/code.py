@@ -151,18 +151,24 @@ def _described(
     )
     if about is None:
         return described()
+    if main is None and piece.commented is not None:
+        return described(title=_title(about, syntax), parent=about.name)
     if about.kind == "test":
         return described(title=about.name)
-    # Enclosing tests are named by sentences.
-    path = (name for name in about.path if " " not in name)
     return described(
-        title=syntax.separator.join((*path, about.name)),
+        title=_title(about, syntax),
         symbol=about.name,
         symbol_kind=about.kind,
         parent=about.owner,
         # The later parts of a long definition do not contain the definition's signature.
         signature=signature_of(main, source) if main is not None else "",
     )
+
+
+def _title(definition: Definition, syntax: Syntax) -> str:
+    # Enclosing tests are named by sentences.
+    path = (name for name in definition.path if " " not in name)
+    return syntax.separator.join((*path, definition.name))
 
 
 def _comment(definition: Definition, syntax: Syntax) -> str:

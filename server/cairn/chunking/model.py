@@ -36,9 +36,11 @@ class Chunk:
     header_path: str = ""
     """The headings or enclosing definitions, outermost first, joined by " > "."""
     symbol: str = ""
-    """The name of the main definition. Without a main definition, its name, kind and parent are ""."""
+    """The name of the main definition. Without a main definition, its name and kind are ""."""
     symbol_kind: str = ""
     parent: str = ""
+    """The name of what contains the main definition, or of the definition below, if the chunk is a part of
+    the comment on it; else ""."""
     defines: tuple[str, ...] = ()
     signature: str = ""
     """The head of the main definition as in the text, with whitespace collapsed."""

@@ -54,10 +54,24 @@ class Definition:
     end_row: int
 
     @property
+    def first_row(self) -> int:
+        """The first row, including leading nodes."""
+        return self.leading[0].start_point[0] if self.leading else self.start_row
+
+    @property
+    def own_row(self) -> int:
+        """The first row below the comments, including attributes and similar nodes."""
+        row = self.start_row
+        for node in reversed(self.leading):
+            if node.type in COMMENTS:
+                break
+            row = node.start_point[0]
+        return row
+
+    @property
     def rows(self) -> int:
         """The number of rows, including those of leading nodes."""
-        first_row = self.leading[0].start_point[0] if self.leading else self.start_row
-        return self.end_row - first_row + 1
+        return self.end_row - self.first_row + 1
 
 
 @define(eq=False)
@@ -73,6 +87,13 @@ class Mark:
     """Whether the mark is the head of an opened node."""
     end: int = 0
     """The line before which the piece ends, set when the marks are packed."""
+
+    @property
+    def commented(self) -> Definition | None:
+        """The definition that begins below the piece, which is a part of its comment; None if there is none.
+        The piece may also have lines above the comment."""
+        about = self.scope[-1] if self.scope else None
+        return about if about is not None and about.own_row >= self.end else None
 
 
 @define(eq=False)
@@ -162,7 +183,7 @@ class _Walk:
             end_row,
             bool(leading) or self._is_first_on_row(start_row, start_column),
         )
-        is_long = not frame.quiet and end_row > start_row and self._is_long(span.first_row, end_row)
+        is_long = not frame.quiet and end_row > span.first_row and self._is_long(span.first_row, end_row)
         found = self._find(node, node_type)
         if found is not None and frame.in_function and (found.kind in VALUES or end_row == start_row):
             found = None
@@ -179,7 +200,7 @@ class _Walk:
             self._leading = leading
             quiet = frame.quiet or not is_long
             self._stack.append(_Frame(node, frame.depth, frame.scope, quiet, frame.in_function, first))
-        elif is_long:
+        elif is_long and end_row > start_row:
             if not _BODY.search(node_type):
                 self._mark(span.first_row, span, frame, opens=True)
             self._stack.append(_Frame(node, frame.depth + 1, frame.scope, in_function=True, first=True))
@@ -193,13 +214,14 @@ class _Walk:
             return
         definition = _definition(found, frame.scope, leading, span)
         line = span.first_row
-        if is_long and line < span.start_row:
-            comment = self._lines.size(line, span.start_row)
-            fits_alone = not self._is_long(span.start_row, span.end_row)
+        own_row = definition.own_row
+        if is_long and line < own_row:
+            comment = self._lines.size(line, own_row)
+            fits_alone = not self._is_long(own_row, span.end_row)
             if comment >= _LONG_COMMENT or (fits_alone and comment >= _SHORT_COMMENT):
                 # The comment becomes one piece, and the definition becomes the next.
                 self._mark(line, span, frame, opens=True).scope += (definition,)
-                line = span.start_row
+                line = own_row
             is_long = not fits_alone
         self._mark(line, span, frame, opens=is_long).definitions.append(definition)
         inside = (*frame.scope, definition)
@@ -318,6 +340,8 @@ def _blocks(marks: Sequence[Mark], lines: Lines) -> list[Mark]:
 
 def _joins(piece: Mark, block: Mark, lines: Lines, is_first: bool) -> bool:
     """Return whether `block`, which follows `piece`, goes into the same chunk."""
+    if _ends_cut_comment(piece, block):
+        return False
     size, more = lines.size(piece.line, piece.end), lines.size(block.line, block.end)
     if size < _LINE and size + more <= MAXIMUM + _SCRAP:
         return True
@@ -334,6 +358,12 @@ def _joins(piece: Mark, block: Mark, lines: Lines, is_first: bool) -> bool:
     # A type's head may be joined with its first members, and members with each other, but not with text after
     # the type's end.
     return block.scope[: len(piece.scope)] == piece.scope
+
+
+def _ends_cut_comment(piece: Mark, block: Mark) -> bool:
+    """Return whether the piece is the last of several of a comment, and the definition begins below it."""
+    about = piece.commented
+    return about is not None and piece.line > about.first_row and about in block.definitions
 
 
 def _is_preamble(piece: Mark) -> bool:
@@ -353,6 +383,8 @@ def _join_scrap(pieces: list[Mark], lines: Lines) -> None:
 
 
 def _is_scrap(before: Mark, last: Mark, lines: Lines, are_first: bool) -> bool:
+    if _ends_cut_comment(before, last):
+        return False
     size = lines.size(last.line, last.end)
     is_inside = last.scope[: len(before.scope)] == before.scope
     is_tail = before.scope[: len(last.scope)] == last.scope and (not last.definitions or size < _LINE)

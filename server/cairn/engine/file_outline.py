@@ -17,7 +17,8 @@ from cairn.chunking.references.symbol_table import TOP_LEVEL, Definition
 from cairn.index.reader.index_reader import IndexReader
 from cairn.languages.registry import language_of
 from cairn.retrieval.evidence_lines import import_lines
-from cairn.retrieval.place_ranking import leads
+from cairn.retrieval.place_ranking import with_lead as with_lead
+from cairn.retrieval.place_ranking import with_short_lead as with_short_lead
 from cairn.text.verbatim import lines_with_ends
 
 if TYPE_CHECKING:
@@ -79,13 +80,6 @@ def innermost(outline: Iterable[OutlineEntry], line: int) -> OutlineEntry | None
     """Return the deepest entry that contains the line, the last of several; None if there is none."""
     around = [entry for entry in outline if entry.start_line <= line < entry.end_line]
     return max(around, key=lambda entry: (entry.depth, entry.start_line), default=None)
-
-
-def with_lead(lines: Sequence[str], start: int) -> int:
-    """Return the 0-based line at which the comments and decorators above the line `start` begin."""
-    while start > 0 and leads(lines[start - 1]):
-        start -= 1
-    return start
 
 
 def opening(lines: Sequence[str], most: int) -> int:
@@ -180,7 +174,8 @@ def _of_chunks(chunks: Sequence[Chunk]) -> tuple[OutlineEntry, ...]:
     main: tuple[str, int] | None = None
     """The name of the last chunk's definition, and its index in `entries`."""
     for chunk in chunks:
-        headings = tuple(filter(None, chunk.header_path.split(" > "))) if not chunk.symbol else above
+        is_named = chunk.symbol or chunk.parent
+        headings = above if is_named else tuple(filter(None, chunk.header_path.split(" > ")))
         for depth, title in enumerate(headings):
             if headings[: depth + 1] != above[: depth + 1]:
                 entries.append(

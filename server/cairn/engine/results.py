@@ -10,9 +10,11 @@ from cairn.engine.folders import Folder
 from cairn.engine.request import Request
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.place_choice import Shown
+from cairn.retrieval.query import Query
 from cairn.retrieval.query_words import QueryWords
 from cairn.retrieval.ranking import neighbours
 from cairn.retrieval.scores import Ranked
+from cairn.retrieval.signals import DEFINES
 from cairn.retrieval.verdict import matched_terms
 from cairn.retrieval.window_ranking import NO_PASSAGES, FurtherPassage, Passages
 from cairn.text.unicode import utf16_length
@@ -49,6 +51,7 @@ def search_results(
             explain=explain,
             best=_matched_line(row, words),
             passages=of_row,
+            reasons=_reasons(row, words.query),
         )
         for row, near, of_row in zip(rows, around, passages or [NO_PASSAGES] * len(rows), strict=True)
     )
@@ -63,6 +66,7 @@ def search_result(
     explain: bool = True,
     best: protocol.MatchedLine | None = None,
     passages: Passages = NO_PASSAGES,
+    reasons: Sequence[str] | None = None,
 ) -> protocol.SearchResult:
     ranked = row.ranked
     line = row.first if row.line is None else row.line
@@ -87,7 +91,7 @@ def search_result(
         score=round(ranked.score, 4),
         source=ranked.source,
         matched_terms=matched,
-        reasons=ranked.positive_signals()[:_REASONS],
+        reasons=tuple(ranked.positive_signals() if reasons is None else reasons)[:_REASONS],
         snippet=row.text,
         context=context,
         content_hash=stored.content_hash,
@@ -97,6 +101,18 @@ def search_result(
         passages=tuple(map(_passage, passages.further)),
         best_lines=passages.best and protocol.whole_lines(*passages.best),
     )
+
+
+def _reasons(row: Shown, query: Query) -> list[str]:
+    """Return why the row's file was found, strongest first. Another part of the file may define the name."""
+    names = set(map(_bare, query.names))
+    own = (row.place.name,) if row.place.is_definition else ()
+    defines = not names.isdisjoint(map(_bare, (*own, *row.ranked.stored.chunk.defines)))
+    return [reason for reason in row.ranked.positive_signals() if defines or reason != DEFINES]
+
+
+def _bare(name: str) -> str:
+    return name.lower().lstrip("$@_#")
 
 
 def _matched_line(row: Shown, words: QueryWords) -> protocol.MatchedLine | None:

@@ -33,7 +33,7 @@ Rule = Callable[[Node], NamedNode | None]
 COMMENTS = frozenset(
     """
     comment comments line_comment block_comment multiline_comment doc_comment documentation_comment haddock
-    html_comment js_comment shebang
+    html_comment js_comment single_line_comment shebang
     """.split()
 )
 

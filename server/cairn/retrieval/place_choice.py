@@ -12,7 +12,7 @@ from cairn.chunking.model import Chunk
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.languages.registry import CONFIG_LANGUAGES
-from cairn.retrieval.place_ranking import Candidate, Candidates, leads
+from cairn.retrieval.place_ranking import Candidate, Candidates, with_short_lead
 from cairn.retrieval.places import TOP, Place, outlines_of_folders
 from cairn.retrieval.query_words import QueryWords
 from cairn.retrieval.ranking import Ranking
@@ -37,8 +37,6 @@ _LEAST_WINDOW = 0.7
 """The least score of a place's best window, as a share of the best window of all, if no place is certain.
 With these four, a judge wanted 0.73 of the rows that are left, and 0.53 of all. Of 80 right rows, 4 are left
 out (98 queries)."""
-_LONGEST_ABOVE = 30
-"""The maximum number of lines of a comment above a definition that are shown with it."""
 
 
 @frozen
@@ -237,11 +235,7 @@ def shown(ranked: Ranked, stored: StoredChunk, place: Place, named_in: StoredChu
     if first >= last:  # the file as a whole, or an outline of a later version of the text
         first, last = chunk.start_line, chunk.end_line
     else:
-        lines = lines_of(chunk.text)
-        while first > max(chunk.start_line, place.start - _LONGEST_ABOVE) and leads(
-            lines[first - 1 - chunk.start_line]
-        ):
-            first -= 1
+        first = chunk.start_line + with_short_lead(lines_of(chunk.text), first - chunk.start_line)
     head = ""
     line = place.line
     if line is not None and line < first and named_in is not None and _has(named_in, line):

@@ -40,6 +40,8 @@ _PER_FURTHER_WORD = 0.3
 _LONG = 4.0
 """The logarithm of the number of lines from which a definition counts as long."""
 _DECLARING = (".h", ".d.ts", ".pyi")
+_LONGEST_LEAD = 30
+"""The maximum number of lines above a definition that are shown with it."""
 
 
 @define(eq=False)
@@ -250,6 +252,30 @@ def _owners(outline: Outline, first: int, lines: Sequence[str]) -> list[int]:
     return owners[:-1]
 
 
+def with_lead(lines: Sequence[str], start: int) -> int:
+    """Return the index of the line at which the comments and decorators above the line `start` begin."""
+    while start > 0 and leads(lines[start - 1]):
+        start -= 1
+        if lines[start].rstrip().endswith("*/"):
+            # Within a block comment, lines need no marks.
+            start = next((n for n in range(start, -1, -1) if "/*" in lines[n]), start)
+    return start
+
+
+def with_short_lead(lines: Sequence[str], start: int) -> int:
+    """Return the same, but only the decorators count if there are over `_LONGEST_LEAD` lines."""
+    begin = with_lead(lines, start)
+    if start - begin <= _LONGEST_LEAD:
+        return begin
+    while start > 0 and is_decorator(lines[start - 1]):
+        start -= 1
+    return start
+
+
+def is_decorator(line: str) -> bool:
+    return line.lstrip().startswith(("@", "#["))
+
+
 def leads(line: str) -> bool:
     """Return whether the line belongs to a definition that begins below it."""
-    return is_comment(line) or line.lstrip().startswith(("@", "#["))
+    return is_comment(line) or is_decorator(line)

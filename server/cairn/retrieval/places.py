@@ -264,7 +264,8 @@ def _of_chunk(chunk: Chunk) -> Sequence[Place]:
     starts = [*(line for line, *_ in begins), end]
     separator = "." if chunk.defines else " > "
     first = starts[0]
-    unnamed = [Place(chunk.title, "", above, start, first)] if first > start else []
+    # What is above the first definition is a comment on it, or belongs to no place that the chunk names.
+    unnamed = [Place(chunk.title, "", above, start, first)] if first > start and not chunk.defines else []
     return unnamed + [
         Place(name, kind, above, line, max(line + 1, last), line, separator=separator)
         for (line, name, kind), last in zip(begins, starts[1:], strict=True)

@@ -74,6 +74,9 @@ _ANOTHER_KIND = -0.3
 """The bonus of a definition of another kind than the query names."""
 
 
+DEFINES = "defines the symbol"
+
+
 def _definition(inputs: SignalInputs) -> Floats:
     return inputs.candidates.best(definitions(inputs.query, inputs.candidates))
 
@@ -264,7 +267,7 @@ SIGNALS: tuple[FileSignal, ...] = (
     Signal("joined_name", "file name as one word", 1.0, _joined_name, KEYWORD, relative=False, in_reports=0.0),  # noqa: E501
     Signal("abbreviated_name", "file name abbreviated", 1.0, _abbreviated_name, KEYWORD, relative=False, in_reports=0.0),  # noqa: E501
     Signal("folder_names", "folder names", 2.8, _folder_name, KEYWORD, relative=False, in_reports=5.5),
-    Signal("definition", "defines the symbol", 5.0, _definition, KEYWORD, relative=False, always=False),
+    Signal("definition", DEFINES, 5.0, _definition, KEYWORD, relative=False, always=False),
     Signal("reexport", "re-exports the symbol", 3.0, best("reexport"), KEYWORD, relative=False, always=False),
     Signal("literal", "contains the literal text", 4.0, best("exact"), KEYWORD, relative=False, always=False, in_reports=1.9),  # noqa: E501
     Signal("whole_question", "contains the whole question", 8.0, _whole_question, KEYWORD, relative=False, always=False),  # noqa: E501

@@ -56,7 +56,7 @@ class Outline(NamedTuple):
     @property
     def is_preamble(self) -> bool:
         """Whether the chunk is code that defines nothing, such as a licence or imports."""
-        return self.type == ChunkType.CODE and not self.symbol and self.names == "[]"
+        return self.type == ChunkType.CODE and self.names == "[]" and not (self.symbol or self.parent)
 
 
 def outline(stored: StoredChunk) -> Outline:
