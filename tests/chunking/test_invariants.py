@@ -17,6 +17,7 @@ _PATHS = """
     a.sh A.hs a.dart a.zig a.m a.pl a.R a.jl a.ml a.erl a.clj a.nix a.sql a.proto a.graphql a.tf a.css
     a.scss a.html a.vue a.svelte a.astro a.ps1 a.f90 Makefile CMakeLists.txt a.sol a.vim a.md a.rst a.adoc
     a.org a.tex a.typ a.txt a.json a.yaml a.toml a.ini a.xml a.csv Dockerfile a.nim a.unknown README
+    a.razor a.cshtml a.erb a.j2 a.blade.php
 """.split()
 """One file name for each way of cutting and for the grammars with the largest tables."""
 _FRAGMENTS = (
@@ -26,6 +27,7 @@ _FRAGMENTS = (
     "<script>\n", "</script>\n", "def f(a):\n", "    return 1\n", "class A {\n", "class B:\n", "@decorated\n",
     "function f() {\n", "fn a() {}\n", "impl A for B {\n", "}\n", "end\n", "x = 1;\n", "const y = () => {\n",
     "/* c\n", "*/\n", "// c\n", "-- c\n", '"""', "'", '"', "(", "[", "{", "#ifdef A\n", "#endif\n",
+    "@code {\n", "{% block a %}\n", "{% macro a(b) %}", "{% endblock %}", "<% def a %>", "{{ a(", "@a(1)\n",
     "defmodule A do\n", "a:\n  b: 1\n", "[s]\n", "word " * 60, "x" * 3000,
 )  # fmt: skip
 _TEXTS = st.one_of(

@@ -165,6 +165,8 @@ def _find_within(islands: Islands, source: bytes, at: int, end: int) -> Iterator
         first, last = match.span(group)
         if kind.extent is Extent.NESTED:
             at = _closing(source, match.end(), end)
+            if at == end and kind.role is not Role.SCRIPT:
+                return  # The rest of the text is not code.
             first, last = (first, min(at + 1, end)) if group else (match.end(), at)
         elif kind.extent is Extent.CHAIN:
             at = last = _end_of_chain(source, last, end)

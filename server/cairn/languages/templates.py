@@ -106,42 +106,42 @@ _RUBY = _embedded("ruby")
 
 _MEMBERS = Part("csharp", opening="partial class {0}{{", closing="}")
 _CSHARP = Part("csharp")
+_ELEMENTS = Part("csharp", opening="_=new[]{{0", closing="};")
 _DIRECTIVES = (
     r"(?!(?:page|using|inject|model|inherits|implements|attribute|namespace|layout|typeparam|section|media|"
-    r"addTagHelper|removeTagHelper|rendermode|keyframes|else)\b)"
+    r"addTagHelper|removeTagHelper|rendermode|keyframes|else)\b|\w{1,60}[:=])"
 )
+
+
+def _razor_value(regex: str, role: Role = Role.EXPRESSION, extent: Extent = Extent.GROUP) -> Island:
+    """Return an island of a value, which becomes an element of an array. Few expressions are statements."""
+    return Island(regex, role, _ELEMENTS, extent, before=b",", after=b"")
+
+
 _RAZOR_KINDS = (
     Island(r"@\*(?:[^*]++|\*(?!@))*+", Role.SKIPPED),
     COMMENT,
     STYLE,
     Island(r"<script\b[^>]{0,500}+>(?:[^<]++|<(?!/script))*+", Role.SKIPPED),
     Island(r"@(?:code|functions)\s{0,9}+\{", Role.SCRIPT, _MEMBERS, Extent.NESTED, before=b"", after=b""),
-    Island(r"@inject\s(?P<code>[\w.<>,]{1,200}+\s\w{1,100}+)", Role.SCRIPT, _MEMBERS, before=b""),
     Island(r"@(?P<code>using\s[\w.= ]{1,200}+)", Role.IMPORT),
-    Island(rf"\s@(?:on|bind)[\w:.-]{{1,60}}+{QUOTED}", Role.HANDLER, _CSHARP, before=b";_="),
-    Island(
-        r"\s[A-Z]\w{0,60}+=(?P<quote>[\"'])@?(?P<code>[A-Za-z_]\w{0,60}+)(?P=quote)",
-        Role.HANDLER,
-        _CSHARP,
-        before=b";_=",
-    ),
+    _razor_value(rf"\s@(?:on|bind)[\w:.-]{{1,60}}+{QUOTED}", Role.HANDLER),
+    _razor_value(r"\s[A-Z]\w{0,60}+=(?P<quote>[\"'])@?(?P<code>[A-Za-z_]\w{0,60}+)(?P=quote)", Role.HANDLER),
     Island(
         r"(?:(?<![\w@])@|\belse\s)(?P<code>(?:if|foreach|for|while|switch|lock)\s?\()",
         Role.EXPRESSION,
         _CSHARP,
         Extent.NESTED,
     ),
-    Island(r"(?<![\w@])@\(", Role.EXPRESSION, _CSHARP, Extent.NESTED, before=b"_="),
     Island(r"(?<![\w@])@\{", Role.EXPRESSION, _CSHARP, Extent.NESTED),
-    Island(
-        rf"(?<![\w@])@(?:await\s)?{_DIRECTIVES}(?P<code>[A-Za-z_]\w{{0,100}}+)",
-        Role.EXPRESSION,
-        _CSHARP,
-        Extent.CHAIN,
+    _razor_value(r"(?<![\w@])@(?P<code>\()", extent=Extent.NESTED),
+    _razor_value(
+        rf"(?<![\w@])@(?:await\s)?{_DIRECTIVES}(?P<code>[A-Za-z_]\w{{0,100}}+)", extent=Extent.CHAIN
     ),
     Island(r"<(?P<code>[A-Z]\w{0,80}+)", Role.COMPONENT),
 )
-_BLAZOR = Islands("csharp", _RAZOR_KINDS, is_component=True, imports="csharp")
+_INJECT = Island(r"@inject\s(?P<code>[\w.<>,]{1,200}+\s\w{1,100}+)", Role.SCRIPT, _MEMBERS, before=b"")
+_BLAZOR = Islands("csharp", (_INJECT, *_RAZOR_KINDS), is_component=True, imports="csharp")
 _RAZOR = Islands("csharp", _RAZOR_KINDS, imports="csharp")
 
 _PHP = Part("php", "php_only")

@@ -99,8 +99,9 @@ def _moved(table: SymbolTable, opening: int) -> SymbolTable:
             for each in table.definitions
         ),
         references=tuple(
-            each if each.line else each._replace(character=max(0, each.character - opening))
+            each if each.line else each._replace(character=each.character - opening)
             for each in table.references
+            if each.line or each.character >= opening
         ),
     )
 
@@ -114,7 +115,8 @@ def _in_template(table: SymbolTable, part: ParsedPart, places: _Places, source: 
             continue  # This is a name of `before`, of which the file has no text.
         kind = ReferenceKind.CALL if _place(each) in called else each.kind
         enclosing = _HERE if each.enclosing == TOP_LEVEL else each.enclosing
-        references.append(each._replace(kind=kind, enclosing=enclosing, receiver=each.receiver or TEMPLATE))
+        receiver = each.receiver or TEMPLATE
+        references.append(Reference(each.name, kind, each.line, each.character, enclosing, receiver))
     return evolve(table, references=tuple(references), imports=(), namespace="")
 
 
@@ -131,11 +133,7 @@ def _elements(embedded: Embedded, table: SymbolTable, places: _Places, source: b
     is_free = table.language == "csharp"
     for each in embedded.elements():
         tag = each.text(source)
-        name = (
-            tag
-            if tag in known or is_free
-            else "".join(part[:1].upper() + part[1:] for part in tag.split("-"))
-        )
+        name = tag if tag in known or is_free else component_name(tag)
         if name in known or is_free:
             yield Reference(name, ReferenceKind.CALL, *places.place(each.start), _HERE, TEMPLATE)
 
@@ -186,26 +184,42 @@ def _with_enclosing(table: SymbolTable, enclosing: Callable[[int], int]) -> Symb
 
 def _joined(tables: Sequence[SymbolTable]) -> SymbolTable:
     """Return the names of all tables in one table, in the order in which they are in the file."""
-    every = [(table, n) for table in tables for n in range(len(table.definitions))]
-    every.sort(key=lambda each: _lines(each[0].definitions[each[1]]))
-    number = {(id(table), n): place for place, (table, n) in enumerate(every)}
-
-    def moved(table: SymbolTable, n: int) -> int:
-        return number[id(table), n] if n >= 0 else n
-
-    definitions = ((table, table.definitions[n]) for table, n in every)
-    references = [
-        each._replace(enclosing=moved(table, each.enclosing)) for table in tables for each in table.references
-    ]
+    are_several = sum(bool(table.definitions) for table in tables) > 1
+    tables = _renumbered(tables) if are_several else tables
+    definitions = [each for table in tables for each in table.definitions]
+    references = (each for table in tables for each in table.references)
     return SymbolTable(
-        definitions=tuple(evolve(each, parent=moved(table, each.parent)) for table, each in definitions),
+        definitions=tuple(sorted(definitions, key=_lines) if are_several else definitions),
         references=tuple(sorted(references, key=_place)),
-        variables=tuple(
-            evolve(each, scope=moved(table, each.scope)) for table in tables for each in table.variables
-        ),
+        variables=tuple(each for table in tables for each in table.variables),
         imports=tuple(each for table in tables for each in table.imports),
         namespace=next((table.namespace for table in tables if table.namespace), ""),
     )
+
+
+def _renumbered(tables: Sequence[SymbolTable]) -> list[SymbolTable]:
+    """Return the tables with the numbers that their definitions have in the order of `_lines`."""
+    every = [
+        (_lines(each), place, n)
+        for place, table in enumerate(tables)
+        for n, each in enumerate(table.definitions)
+    ]
+    numbers = [[TOP_LEVEL] * len(table.definitions) for table in tables]
+    for number, (_, place, n) in enumerate(sorted(every)):
+        numbers[place][n] = number
+
+    def moved(table: SymbolTable, number: list[int]) -> SymbolTable:
+        def of(n: int) -> int:
+            return number[n] if n >= 0 else n
+
+        return evolve(
+            table,
+            definitions=tuple(evolve(each, parent=of(each.parent)) for each in table.definitions),
+            references=tuple(each._replace(enclosing=of(each.enclosing)) for each in table.references),
+            variables=tuple(evolve(each, scope=of(each.scope)) for each in table.variables),
+        )
+
+    return [moved(table, number) for table, number in zip(tables, numbers, strict=True)]
 
 
 def _lines(definition: Definition) -> tuple[int, int]:

@@ -75,9 +75,10 @@ class ReferenceGraph:
         found = [each for each in self._tables.definitions(name) if not owner or _belongs(each, owner)]
         found = [each for each in found if each.kind not in ("impl", "extension")] or found
 
-        def rank(symbol: Symbol) -> tuple[bool, bool, int, str, int]:
+        def rank(symbol: Symbol) -> tuple[bool, bool, bool, int, str, int]:
             path, is_source = symbol.path, file_kind(symbol.path) == FileKind.SOURCE
-            return symbol.definition.is_declaration, not is_source, path.count("/"), path, symbol.number
+            last = symbol.definition.is_declaration, not is_source, symbol.kind == "module"
+            return *last, path.count("/"), path, symbol.number
 
         return [place_of(each) for each in sorted(found, key=rank)[:_MOST_NAMED]]
 
