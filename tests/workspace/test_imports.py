@@ -60,6 +60,11 @@ def degrees(files: dict[str, str]) -> dict[str, int]:
         ("a.sol", 'import "./b.sol";\nimport {\n  C as D\n} from "../c.sol";\nimport * as E from "e/f.sol";\n', ["file:./b.sol", "file:../c.sol", "file:e/f.sol"]),  # noqa: E501
         ("go.mod", "module example.org/m\n\ngo 1.22\n", ["=go:example.org/m"]),
         ("p/package.json", '{\n  "name": "@s/p",\n  "author": {\n    "name": "Ada"\n  }\n}\n', ["=js:@s/p"]),
+        (
+            "tsconfig.json",
+            '{\n  // Names\n  "compilerOptions": {\n    "baseUrl": ".", /* here */\n    "paths": {"@a/*": ["./a/src/*"], "b": ["c"],},\n  },\n}\n',  # noqa: E501
+            ["=alias:@a/*=a/src/*", "=alias:b=c"],
+        ),
         ("Cargo.toml", '[workspace]\n[package]\nversion = "1"\nname = "a-b"\n[dependencies.c]\nname = "d"\n', ["=rs:a_b"]),  # noqa: E501
         ("a.swift", "import Foundation\n", []),
         ("a.md", "import x\n", []),
@@ -138,6 +143,17 @@ GRAPHS: dict[str, tuple[dict[str, str], dict[str, int]]] = {
             "z/y.py": "import common",
         },
         {"one/common.py": 1},
+    ),
+    "javascript imports resolve names that settings give to folders": (
+        {
+            "tsconfig.json": '{"compilerOptions": {"paths": {"@agent/*": ["./apps/agent/src/*"], "port": ["./lib/port"]}}}',  # noqa: E501
+            "apps/agent/src/sync/run.ts": "import '@agent/sync/tie'\nimport 'port'\nimport '@agent/missing'",
+            "apps/agent/src/sync/tie.ts": "",
+            "apps/agent/tsconfig.json": '{"compilerOptions": {"paths": {"@own/*": ["./src/*"]}}}',
+            "apps/agent/src/main.ts": "import '@own/sync/run'",
+            "lib/port.ts": "import '@own/sync/run'",
+        },
+        {"apps/agent/src/sync/tie.ts": 1, "apps/agent/src/sync/run.ts": 1, "lib/port.ts": 1},
     ),
     "javascript imports resolve files packages and aliases": (
         {

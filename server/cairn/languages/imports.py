@@ -208,6 +208,8 @@ class Places:
         self.in_folder: dict[str, list[str]] = defaultdict(list)
         self.entries: dict[str, list[str]] = defaultdict(list)
         """The files that the manifest in a folder names as entries of its package, by folder."""
+        self.aliases: dict[str, list[str]] = defaultdict(list)
+        """The names that settings in a folder give to other folders, by folder, as `@app/*=src/*`."""
         self.types = cache(self._types)
         self.crate_root = cache(self._crate_root)
         self._ending_with = cache(self._find_ending_with)
@@ -222,6 +224,8 @@ class Places:
             for spec in specs:
                 if spec.startswith("=entry:"):
                     self.entries[rest].append(spec.removeprefix("=entry:"))
+                elif spec.startswith("=alias:"):
+                    self.aliases[rest].append(spec.removeprefix("=alias:"))
                 elif spec.startswith("="):
                     self.declared[spec[1:]].append(path)
 

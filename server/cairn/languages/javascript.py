@@ -7,6 +7,7 @@ import posixpath
 from collections.abc import Iterable, Iterator
 from functools import partial
 
+from cairn.languages import path_aliases
 from cairn.languages.imports import DEFAULT, Import, Imports, Module, Places, compiled, statements
 from cairn.languages.language import Language, Scoping, unless_xml
 from cairn.languages.syntax import NamedNode, Node, Rule, Syntax, find, named, text_of, type_of
@@ -195,6 +196,9 @@ def _resolve(places: Places, folder: str, module: Module) -> Iterable[str | None
     if name.startswith("."):
         found = _script(places, folder, name)
         return (found,) if found else _entries(places, posixpath.normpath(f"{folder}/{name}"))
+    for target in path_aliases.targets(places, folder, name):
+        if found := _script(places, "", target):
+            return (found,)
     if declared := places.folder_of("js", name, folder):
         package, rest = declared
         starts = (rest, f"src/{rest}", f"lib/{rest}") if rest else _ENTRIES
@@ -386,9 +390,8 @@ _TYPESCRIPT_QUERIES = r"""
 (type_alias_declaration name: (type_identifier) @bind value: (_) @type)
 """
 
-SCRIPT_IMPORTS = Imports(
-    _modules, _names, resolvers={"js": _resolve}, manifests={"package.json": _package_json}
-)
+_MANIFESTS = {"package.json": _package_json, **dict.fromkeys(path_aliases.FILES, path_aliases.read)}
+SCRIPT_IMPORTS = Imports(_modules, _names, resolvers={"js": _resolve}, manifests=_MANIFESTS)
 _scripted = partial(
     Language,
     imports=SCRIPT_IMPORTS,
