@@ -289,7 +289,8 @@ class _Extraction:
             key = (number, name, expression, end)
             if key not in variables:
                 variables[key] = Variable(number, name, node.start_point[0], expression, end)
-        declared = [each for _, match in matches for each in self._declared(match, skipped)]
+        others = (match for _, match in matches if "bind" not in match and "field" not in match)
+        declared = [each for match in others for each in self._declared(match, skipped)]
         return [*dict.fromkeys(declared), *variables.values()]
 
     def _declared(self, match: Mapping[str, Sequence[Node]], skipped: set[int]) -> Iterator[Variable]:
