@@ -3,32 +3,16 @@ routes; and requests of clients fit the pattern of a route."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
 from attrs import frozen
-from tests.retrieval.indexed_folder import IndexedFolder
+from tests.index.references.workspaces import Open
 
 from cairn.index.references.entry_points import EntryPoints
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.references.requests import PART, WHOLE, fit, requests, segments
 from cairn.languages.frameworks import EntryKind, conventional, handed_to, marked, routed
-
-Open = Callable[[Mapping[str, str]], IndexedFolder]
-
-
-@pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Open]:
-    folders: list[IndexedFolder] = []
-
-    def opening(files: Mapping[str, str]) -> IndexedFolder:
-        folders.append(IndexedFolder(tmp_path, files))
-        return folders[-1]
-
-    yield opening
-    for folder in folders:
-        folder.close()
 
 
 @frozen

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from tests.index.references.test_callers import Open, callers, graph, opened
-
-__all__ = ["opened"]
+from tests.index.references.workspaces import Open, callers, graph
 
 _VUE = """<script lang="ts">
 export function shared() { return 1 }

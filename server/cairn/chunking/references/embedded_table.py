@@ -11,7 +11,7 @@ from operator import attrgetter
 
 from attrs import evolve, frozen
 
-from cairn.chunking.islands import Embedded, ParsedPart, handled
+from cairn.chunking.islands import Embedded, ParsedPart, component_name, handled
 from cairn.chunking.references.extraction import symbol_table
 from cairn.chunking.references.symbol_table import (
     TEMPLATE,
