@@ -111,13 +111,10 @@ def _with_scripts(
     for part in embedded.parts:
         if not part.is_script:
             continue
-        spans = list(part.rows(source))
-        marks = [mark for mark in marks if not any(first < mark.line <= last for first, last in spans)]
-        marks += [
-            mark
-            for mark in outline(part.tree.root_node, syntax_of(part.language), lines, part.source)
-            if mark.definitions or any(first < mark.line <= last for first, last in spans)
-        ]
+        inside = {row for first, last in part.rows(source) for row in range(first + 1, last + 1)}
+        inner = outline(part.tree.root_node, syntax_of(part.language), lines, part.source)
+        marks = [mark for mark in marks if mark.line not in inside]
+        marks += [mark for mark in inner if mark.definitions or mark.line in inside]
         text = part.source if part.opening else text
     return _distinct(marks), text
 
