@@ -90,8 +90,8 @@ def _traced(
     is_test = _is_test(definitions[0])
     starts = [each for each in definitions if is_test or not _is_test(each)]
     for searched, place in starts[:_MOST_STARTS]:
-        start = searched.graph.constructor(place)
         tracer = Tracer(searched.graph, searched.reader, params.limit, params.depth)
+        start = tracer.flow.constructor(place)
         here = [end for other, end in ends if other is searched]
         trace = tracer.ways(start, here) if here else Trace() if ends else tracer.trace(start)
         message = message or trace.message

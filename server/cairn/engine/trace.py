@@ -20,6 +20,7 @@ from cairn.chunking.branches import branches, parsed
 from cairn.chunking.references.symbol_table import ReferenceKind
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.references.edges import CALLS, Edge, Place
+from cairn.index.references.flow import Flow
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import check_end
 from cairn.languages.registry import language_of
@@ -147,7 +148,11 @@ class Tracer:
     depth: int | None
     _flows: dict[Place, tuple[Edge, ...]] = field(factory=dict, init=False)
     _start: Place | None = field(default=None, init=False)
+    flow: Flow = field(init=False)
     _trees: dict[str, tuple[Tree | None, Sequence[str]]] = field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.flow = Flow(self.graph)
 
     def trace(self, start: Place) -> Trace:
         """Return what runs when `start` runs, at most `limit` calls."""
@@ -183,7 +188,7 @@ class Tracer:
     def ways(self, start: Place, ends: Sequence[Place]) -> Trace:
         """Return the shortest ways of calls from `start` to one of `ends`."""
         self._start = start
-        wanted = ({self.graph.constructor(each) for each in ends} | set(ends)) - {start}
+        wanted = ({self.flow.constructor(each) for each in ends} | set(ends)) - {start}
         search = _Search(self._near(ends))
         search.run(start, wanted, self._flow, self.depth or _DEEPEST)
         if search.is_narrow and not wanted & search.levels.keys():  # The callers did not lead there.
@@ -262,7 +267,7 @@ class Tracer:
         if place not in self._flows:
             is_test = file_kind(place.path) == FileKind.TESTS
             kept: list[Edge] = []
-            found = self.graph.flow(place, whole=place == self._start)
+            found = self.flow.of(place, whole=place == self._start)
             overrides = [each for each in found if each.kind is ReferenceKind.INHERIT]
             for edge in found if len(overrides) <= _MOST_OVERRIDES else ():
                 is_override = edge.kind is ReferenceKind.INHERIT

@@ -25,7 +25,7 @@ from cairn.index.references.edges import (
     through_another,
 )
 from cairn.index.references.implicit_interfaces import is_by_chance
-from cairn.index.references.known_symbols import LIKELY, SURE, TYPES, Meaning, Symbol, SymbolTables
+from cairn.index.references.known_symbols import LIKELY, Symbol, SymbolTables
 from cairn.index.references.modules import names_elsewhere
 from cairn.index.references.resolution import CALLING, Resolver
 from cairn.languages.imports import DEFAULT
@@ -33,8 +33,6 @@ from cairn.workspace.collections import FileKind, file_kind
 
 _VALUES = frozenset({ReferenceKind.READ, ReferenceKind.WRITE})
 _EVERY = frozenset(ReferenceKind)
-_RUNS_TYPES_ONCE = frozenset({"python", "ruby"})
-"""Languages in which the body of a type runs when the type is defined, and not for each instance."""
 _MOST_NAMED = 50
 _MOST_MACROS = 50
 """The maximum number of macros to follow from a function to their users."""
@@ -59,20 +57,19 @@ class ReferenceGraph:
     _reader: IndexReader
     _most_files: int | None = None
     """The argument `most_files` of `SymbolTables`."""
-    _tables: SymbolTables = field(init=False)
-    _resolver: Resolver = field(init=False)
-    _runnable: dict[tuple[str, str], bool] = field(factory=dict, init=False)
+    tables: SymbolTables = field(init=False)
+    resolver: Resolver = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._tables = SymbolTables(self._reader, self._most_files)
-        self._resolver = Resolver(self._tables)
+        self.tables = SymbolTables(self._reader, self._most_files)
+        self.resolver = Resolver(self.tables)
 
     # --- definitions --------------------------------------------------------------------------------
 
     def named(self, symbol: str) -> list[Place]:
         """Return the definitions of `name` or `Owner.name`, those with a body and outside of tests first."""
         owner, name = _owner_and_name(symbol)
-        found = [each for each in self._tables.definitions(name) if not owner or _belongs(each, owner)]
+        found = [each for each in self.tables.definitions(name) if not owner or _belongs(each, owner)]
         found = [each for each in found if each.kind not in ("impl", "extension")] or found
 
         def rank(symbol: Symbol) -> tuple[bool, bool, bool, int, str, int]:
@@ -85,18 +82,18 @@ class ReferenceGraph:
     def named_in(self, path: str, symbol: str) -> list[Place]:
         """Return the definitions of `name` or `Owner.name` in a file."""
         owner, name = _owner_and_name(symbol)
-        file = self._tables.top(path)
+        file = self.tables.top(path)
         numbers = range(file.table.count) if file is not None else ()
         every = [file.at(number) for number in numbers if file and file.table.name(number) == name]
         return [place_of(each) for each in every if not owner or _belongs(each, owner)]
 
     def reads(self, path: str) -> bool:
         """Return whether the references of a file were read: those of some languages are not."""
-        return self._tables.table(path) is not None
+        return self.tables.table(path) is not None
 
     def at(self, path: str, line: int, character: int) -> list[Place]:
         """Return the definitions that the name at a position means, the likeliest first."""
-        file = self._tables.top(path)
+        file = self.tables.top(path)
         if file is None:
             return []
         for symbol in map(file.at, file.table.around(line)):
@@ -106,12 +103,12 @@ class ReferenceGraph:
                 return [place_of(symbol)]
         for reference in file.table.references_on(line, line + 1):
             if reference.character <= character <= reference.character + len(reference.name):
-                return [place_of(each.symbol) for each in self._resolver.resolve(file, reference)]
+                return [place_of(each.symbol) for each in self.resolver.resolve(file, reference)]
         return []
 
     def around(self, path: str, line: int) -> Place | None:
         """Return the innermost function or type around a line; None at the top level."""
-        file = self._tables.top(path)
+        file = self.tables.top(path)
         numbers = file.table.around(line) if file is not None else []
         return _shown_scope(file.at(numbers[-1])) if file is not None and numbers else None
 
@@ -138,7 +135,7 @@ class ReferenceGraph:
             if macro is None or macro in seen or len(seen) > _MOST_MACROS:
                 continue
             seen.add(macro)
-            if len(self._tables.files_mentioning(macro.name)) >= _MOST_FILES:
+            if len(self.tables.files_mentioning(macro.name)) >= _MOST_FILES:
                 complete = False
                 continue
             calls = self._to([macro], limit, CALLS)
@@ -163,13 +160,13 @@ class ReferenceGraph:
     def base_elsewhere(self, place: Place) -> str:
         """Return the name of a type outside the workspace that a method's owner extends, "" if there is
         none. That type may call the method."""
-        symbol = self._symbol(place)
-        owner = self._resolver.types.of_member(symbol) if symbol and symbol.kind in CALLABLE else None
+        symbol = self.symbol(place)
+        owner = self.resolver.types.of_member(symbol) if symbol and symbol.kind in CALLABLE else None
         if owner is None:
             return ""
-        for each in (owner, *self._resolver.types.ancestors(owner)):
+        for each in (owner, *self.resolver.types.ancestors(owner)):
             for reference in each.table.inherited(each.number):
-                if not self._resolver.resolve(each.at(TOP_LEVEL), reference):
+                if not self.resolver.resolve(each.at(TOP_LEVEL), reference):
                     return reference.name
         return ""
 
@@ -190,7 +187,7 @@ class ReferenceGraph:
             if each.enclosing and not _is_test(each.path) and each.confidence >= 0.5
         }
         complete = direct.complete
-        rare = [each for each in between if len(self._tables.files_mentioning(each.name)) <= most_files]
+        rare = [each for each in between if len(self.tables.files_mentioning(each.name)) <= most_files]
         complete = complete and len(rare) == len(between)
         for place in sorted(rare, key=lambda each: (each.path, each.line))[:20]:
             over = self._to([place], limit, CALLS)
@@ -200,145 +197,39 @@ class ReferenceGraph:
 
     def callees(self, source: Place, limit: int) -> Edges:
         """Return the calls in a function, in textual order."""
-        file = self._tables.top(source.path)
+        file = self.tables.top(source.path)
         if file is None:
             return Edges()
         calls = [each for each in file.table.references_within(source.number) if each.kind in CALLS]
-        found = tuple(self._edge_from(file, each) for each in calls[:limit])
-        return Edges(found, self._tables.complete and len(calls) <= limit)
-
-    def flow(self, source: Place, *, whole: bool = False) -> tuple[Edge, ...]:
-        """Return what runs when the definition runs, in textual order: its calls, the functions that it hands
-        over, and the values at the top level that contain functions. A function without any of these may be
-        abstract, and its overrides follow instead, as references of the kind INHERIT.
-
-        A function inside it counts only if nothing in the definition mentions it, and those of a type only if
-        `whole`: an instance runs no more than the initial values of its fields. Calls of types lead to their
-        constructor.
-        """
-        symbol = self._symbol(source)
-        if symbol is None:
-            return ()
-        file, is_value = symbol.at(TOP_LEVEL), symbol.kind in VALUES
-        found = []
-        for reference in self._run_directly(symbol, whole=whole):
-            is_call = reference.kind in CALLS
-            if is_call and is_value:  # It ran when the file was loaded.
-                continue
-            if is_call or (reference.kind is ReferenceKind.READ and self._may_run(file, reference.name)):
-                edge = self._edge_from(file, reference)
-                target = edge.target
-                if target is None or (is_value and target.kind in VALUES):  # Values may name each other.
-                    continue
-                if is_call or self._runs_later(file, reference, target):
-                    found.append(evolve(edge, target=self.constructor(target), kind=self._run_kind(edge)))
-        return tuple(found) or tuple(self._overrides(symbol, source))
+        found = tuple(self.edge_from(file, each) for each in calls[:limit])
+        return Edges(found, self.tables.complete and len(calls) <= limit)
 
     def candidates(self, call: Edge) -> list[Place]:
         """Return the definitions that a call may mean, the likeliest first."""
-        file = self._tables.top(call.path)
+        file = self.tables.top(call.path)
         if file is None:
             return []
         here = (each for each in file.table.references_on(call.line, call.line + 1))
         found = next(
             (each for each in here if (each.character, each.name) == (call.character, call.name)), None
         )
-        return [place_of(each.symbol) for each in self._resolver.resolve(file, found)] if found else []
-
-    def _run_directly(self, symbol: Symbol, *, whole: bool) -> list[Reference]:
-        """Return the references in a definition, without those in inner functions that it mentions, or that
-        are members of it."""
-        table = symbol.table
-        every = table.references_within(symbol.number)
-        is_type = symbol.kind in CONTAINERS
-        if symbol.kind in VALUES or (is_type and whole):
-            return every
-        if is_type and table.language in _RUNS_TYPES_ONCE:
-            return []
-        names = {each.name for each in every}
-        inner: dict[int, bool] = {}
-
-        def is_inside(number: int) -> bool:
-            if number not in inner:
-                scopes = itertools.takewhile(lambda scope: scope != symbol.number, table.scopes(number))
-                inner[number] = not any(
-                    table.kind(scope) in CALLABLE and (is_type or table.name(scope) in names)
-                    for scope in scopes
-                )
-            return inner[number]
-
-        return [each for each in every if is_inside(each.enclosing)]
-
-    def _may_run(self, file: Symbol, name: str) -> bool:
-        key = (file.table.language, name)
-        if key not in self._runnable:
-            self._runnable[key] = any(
-                each.kind in CALLABLE or (each.kind in VALUES and each.parent == TOP_LEVEL)
-                for each in self._tables.definitions_in(*key)
-            )
-        return self._runnable[key]
-
-    def _runs_later(self, file: Symbol, reference: Reference, target: Place) -> bool:
-        """Whether a function runs because code mentions it, at once or later, or a function in a value."""
-        symbol = self._symbol(target)
-        if symbol is None:
-            return False
-        if symbol.kind in VALUES:
-            return symbol.parent == TOP_LEVEL and bool(self.flow(target))
-        receiver, language = reference.receiver.rpartition(".")[2], symbol.table.language
-        if language == "rust" and not receiver[:1].isupper():
-            return not symbol.definition.owner  # Without a type, only fields are read.
-        if language == "kotlin" and symbol.name[:1].isupper():
-            return False  # The type of that name is meant.
-        owner = self._resolver.types.of_member(symbol) if receiver else None
-        if owner is not None:  # A field may have the same name, as in Rust.
-            fields = owner.table.variables(symbol.name)
-            if any(each.scope == owner.number for each in fields):
-                return False
-        return as_caller(Meaning(symbol, SURE, ""), reference, is_itself=True)[0] > 0
-
-    def _run_kind(self, edge: Edge) -> ReferenceKind:
-        """Return the kind of an edge. Reading a member with an accessor calls that."""
-        symbol = self._symbol(edge.target) if edge.target is not None else None
-        is_accessor = symbol is not None and symbol.definition.is_accessor
-        return ReferenceKind.CALL if is_accessor else edge.kind
-
-    def constructor(self, target: Place) -> Place:
-        """Return the constructor of a type if it has one, else the definition itself."""
-        symbol = self._symbol(target)
-        if symbol is None or symbol.kind not in TYPES:
-            return target
-        names = symbol.facts.scoping.constructors
-        for each in map(symbol.at, symbol.table.within(symbol.number)):
-            if each.parent == symbol.number and (each.kind == "constructor" or each.name in names):
-                return place_of(each)
-        return target
-
-    def _overrides(self, symbol: Symbol, source: Place) -> Iterable[Edge]:
-        owner = self._resolver.types.of_member(symbol) if symbol.kind in CALLABLE else None
-        if owner is None:
-            return
-        found = self._resolver.types.overriding(owner, symbol.name)
-        for each in found:
-            place = place_of(each)
-            edge = defining_edge(each, source, f"overrides `{source.qualified}`", SURE / len(found))
-            yield evolve(edge, target=place)
+        return [place_of(each.symbol) for each in self.resolver.resolve(file, found)] if found else []
 
     def meant(self, path: str, first: int, last: int, limit: int) -> Edges:
         """Return the references on the lines `[first, last)` of a file, in textual order. Of those in one
         definition with the same name and receiver, only the first is returned."""
-        file = self._tables.top(path)
+        file = self.tables.top(path)
         if file is None:
             return Edges()
         here: dict[tuple[int, str, str], Reference] = {}
         for each in file.table.references_on(first, last):
             here.setdefault((each.enclosing, each.receiver, each.name), each)
-        found = tuple(self._edge_from(file, each) for each in itertools.islice(here.values(), limit))
-        return Edges(found, self._tables.complete and len(here) <= limit)
+        found = tuple(self.edge_from(file, each) for each in itertools.islice(here.values(), limit))
+        return Edges(found, self.tables.complete and len(here) <= limit)
 
-    def _edge_from(self, file: Symbol, reference: Reference) -> Edge:
+    def edge_from(self, file: Symbol, reference: Reference) -> Edge:
         """Return the edge from a reference to the definition that it means, if it is in the workspace."""
-        meanings = self._resolver.resolve(file, reference)
+        meanings = self.resolver.resolve(file, reference)
         defined = [each for each in meanings if not each.symbol.definition.is_declaration]
         if reference.kind in CALLS and defined and defined[0].symbol.kind in VALUES:
             functions = [each for each in defined if each.symbol.kind in CALLABLE]
@@ -351,31 +242,31 @@ class ReferenceGraph:
         """Return the types that extend or implement a target, and the members that override a target."""
         found: list[Edge] = []
         for place in targets:
-            symbol = self._symbol(place)
+            symbol = self.symbol(place)
             if symbol is None:
                 continue
-            owner = self._resolver.types.of_member(symbol) if symbol.kind in CALLABLE else None
+            owner = self.resolver.types.of_member(symbol) if symbol.kind in CALLABLE else None
             if owner is not None:
-                for each in self._resolver.types.overriding(owner, symbol.name):
+                for each in self.resolver.types.overriding(owner, symbol.name):
                     found.append(defining_edge(each, place, f"overrides `{place.qualified}`"))
                 continue
             for edge in self._to([place], limit, frozenset({ReferenceKind.INHERIT})).found:
-                heir = self._symbol(edge.enclosing) if edge.enclosing is not None else None
+                heir = self.symbol(edge.enclosing) if edge.enclosing is not None else None
                 if heir is not None:
                     found.append(defining_edge(heir, place, f"extends `{place.qualified}`", edge.confidence))
-        return best_first(found, limit, self._tables.complete)
+        return best_first(found, limit, self.tables.complete)
 
     def _to(self, targets: Sequence[Place], limit: int, kinds: Collection[ReferenceKind]) -> Edges:
         found: list[Edge] = []
         for name, wanted in self._wanted(targets).items():
             families = {each.family for each in wanted}
-            elsewhere = {known for each in wanted for known in names_elsewhere(self._tables, each)}
-            here = [(path, name) for path in self._tables.files_mentioning(name)]
+            elsewhere = {known for each in wanted for known in names_elsewhere(self.tables, each)}
+            here = [(path, name) for path in self.tables.files_mentioning(name)]
             functions = (each for each in wanted if each.kind in CALLABLE)
-            values = {place for each in functions for place in self._resolver.functions.aliases(each)}
+            values = {place for each in functions for place in self.resolver.functions.aliases(each)}
             is_value = any(known == name for _, known in values)
             for path, known in (*here, *sorted(elsewhere)):
-                file = self._tables.top(path)
+                file = self.tables.top(path)
                 if file is None or file.family not in families:
                     continue
                 for reference in _references_by(file.table, known):
@@ -383,11 +274,11 @@ class ReferenceGraph:
                         edge = self._edge_to(wanted, file, reference, kinds, through_values=is_value)
                         found += [edge] if edge is not None else []
             for path, known in sorted(values - set(here)):
-                file = self._tables.top(path)
+                file = self.tables.top(path)
                 for reference in _calls_of(file.table, known) if file is not None else ():
                     if file is not None and (edge := self._edge_to(wanted, file, reference, kinds)):
                         found.append(edge)
-        return best_first(found, limit, self._tables.complete)
+        return best_first(found, limit, self.tables.complete)
 
     def _edge_to(
         self,
@@ -398,7 +289,7 @@ class ReferenceGraph:
         *,
         through_values: bool = True,
     ) -> Edge | None:
-        meanings = self._resolver.resolve(file, reference, through_values=through_values)
+        meanings = self.resolver.resolve(file, reference, through_values=through_values)
         meaning = next((each for each in meanings if each.symbol in wanted), None)
         if meaning is None:
             return None
@@ -415,7 +306,7 @@ class ReferenceGraph:
     def _wanted(self, targets: Sequence[Place]) -> dict[str, dict[Symbol, _Wanted]]:
         """Return, by name, the definitions whose references count: the targets, the types that they
         construct, and the methods that they override."""
-        found = filter(None, map(self._symbol, targets))
+        found = filter(None, map(self.symbol, targets))
         symbols = {each for symbol in found for each in self._same(symbol)}
         wanted: defaultdict[str, dict[Symbol, _Wanted]] = defaultdict(dict)
         for each in symbols:
@@ -426,10 +317,10 @@ class ReferenceGraph:
                     wanted[alias.name][each] = _Wanted(place)
             constructors = (*each.facts.scoping.constructors, each.definition.owner)
             makes = each.kind == "constructor" or each.name in constructors
-            owner = self._resolver.types.of_member(each) if makes else None
+            owner = self.resolver.types.of_member(each) if makes else None
             if owner is not None and owner not in symbols:
                 wanted[owner.name][owner] = _Wanted(place, is_itself=False)
-            for base in self._resolver.types.overridden(each) if each.kind in CALLABLE and not makes else ():
+            for base in self.resolver.types.overridden(each) if each.kind in CALLABLE and not makes else ():
                 if base not in symbols:
                     wanted[each.name][base] = _Wanted(place, is_itself=False, is_overridden=True)
         return wanted
@@ -439,7 +330,7 @@ class ReferenceGraph:
         definition = symbol.definition
         alike = [
             each
-            for each in self._tables.definitions_in(symbol.table.language, definition.name)
+            for each in self.tables.definitions_in(symbol.table.language, definition.name)
             if each.definition.owner == definition.owner
             and each.is_known_in(symbol.path)
             and symbol.is_known_in(each.path)
@@ -452,8 +343,8 @@ class ReferenceGraph:
 
     # --- places -------------------------------------------------------------------------------------
 
-    def _symbol(self, place: Place) -> Symbol | None:
-        file = self._tables.top(place.path)
+    def symbol(self, place: Place) -> Symbol | None:
+        file = self.tables.top(place.path)
         if file is None or place.number >= file.table.count or file.table.name(place.number) != place.name:
             return None
         return file.at(place.number)
