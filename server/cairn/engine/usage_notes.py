@@ -68,7 +68,7 @@ class UsageNotes:
             files = counted(len({each.path for each in imports}), "file")
             text = f"imported, or exported again, in {files}"
             self._add(searched, UsageKind.IMPORTED, text, imports[0].path, imports[0].line)
-        mentions, is_all = _mentions(searched, first.name, known)
+        mentions, is_all = _mentions(searched, first.name, known, _family(first.path))
         if mentions:
             self._add_mentions(searched, mentions, "further line", is_all=is_all)
         elif (base := searched.graph.base_elsewhere(first)) and not self.notes:
@@ -107,9 +107,9 @@ class UsageNotes:
             return
         uri, folder = searched.folder.uri_of(path), searched.folder.uri
         place = protocol.whole_lines(line, line + 1)
-        self.notes.append(
-            protocol.UsageNote(kind, text, path, uri, folder, place, code.strip()[:_LONGEST_LINE])
-        )
+        note = protocol.UsageNote(kind, text, path, uri, folder, place, code.strip()[:_LONGEST_LINE])
+        if note not in self.notes:  # A table may mean each of several definitions.
+            self.notes.append(note)
 
 
 def _said(point: EntryPoint) -> str:
@@ -142,15 +142,22 @@ class _Mention:
     text: str
     is_code: bool
     is_call: bool
+    is_own_language: bool
 
     @property
-    def order(self) -> tuple[bool, bool, str, int]:
-        return not self.is_code, not self.is_call, self.path, self.line
+    def order(self) -> tuple[bool, bool, bool, str, int]:
+        return not self.is_code, not self.is_own_language, not self.is_call, self.path, self.line
 
 
-def _mentions(searched: Searched, name: str, known: set[tuple[str, int]]) -> tuple[list[_Mention], bool]:
-    """Return the lines that contain the name as a word, without `known` ones, calls in code first; and
-    whether these are all."""
+def _family(path: str) -> str:
+    return facts_of(detect_language(path)).family
+
+
+def _mentions(
+    searched: Searched, name: str, known: set[tuple[str, int]], family: str = ""
+) -> tuple[list[_Mention], bool]:
+    """Return the lines that contain the name as a word, without `known` ones, calls in code of the family
+    first; and whether these are all."""
     reader = searched.reader
     word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])(\s*\()?")
     ids = reader.proposed([Literal(name, case=True, word=True)], ChunkFilter()).tolist()
@@ -161,7 +168,9 @@ def _mentions(searched: Searched, name: str, known: set[tuple[str, int]]) -> tup
             match = word.search(line) if name in line else None
             place = stored.path, stored.chunk.start_line + row
             if match is not None and place not in known:
-                found.append(_Mention(*place, line, is_of_program(stored.path, symbol, line), bool(match[1])))
+                is_code = is_of_program(stored.path, symbol, line)
+                is_own = _family(stored.path) == family
+                found.append(_Mention(*place, line, is_code, bool(match[1]), is_own))
     return sorted(set(found), key=attrgetter("order")), len(ids) <= _MOST_CHUNKS
 
 

@@ -83,7 +83,7 @@ class EntryPoints:
         if not every and (entry := conventional(place.path, place.name)) is not None:
             every.append(EntryPoint(entry, place.path, place.line, ""))
         known = [each for each in every if each.entry.kind is not EntryKind.REGISTERED]
-        return list({each.entry: each for each in reversed(known or every)}.values())[::-1]
+        return list({(each.entry, each.path): each for each in reversed(known or every)}.values())[::-1]
 
     # --- marks ------------------------------------------------------------------------------------------
 
@@ -191,9 +191,10 @@ class EntryPoints:
             rf"\bresources?\b.*(?::{table}s?\b|[\"']{table}s?[\"']|\b{owner}\b)|\bapiResource\(.*\b{owner}\b"
         )
         nested = re.compile(rf"\s*(?:get|post|put|patch|delete)\s*\(?\s*[:\"']/?{place.name}\b")
-        texts = (f"{table}#{place.name}", owner, f":{table}", place.name)
-        literals = [Literal(each, word=True) for each in texts]
-        ids = self._reader.proposed(literals, ChunkFilter()).tolist()[:_MOST_CHUNKS]
+        ids: set[int] = set()
+        for text in (f"{table}#{place.name}", owner, f":{table}", place.name):
+            proposed = self._reader.proposed([Literal(text, word=True)], ChunkFilter()).tolist()
+            ids.update(proposed if len(proposed) <= _MOST_CHUNKS else ())  # Others are common words.
         found = [
             (chunk, start + row, line)
             for chunk, start, text in self._reader.chunk_texts(ids)

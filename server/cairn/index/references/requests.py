@@ -17,7 +17,7 @@ from cairn.text.verbatim import starts_with_mark
 WHOLE, PART = 0.6, 0.4
 """The confidence of a request whose whole path fits the pattern, and of one whose end fits. The prefix may be
 written where the route is mounted, or in the settings of the client."""
-_MOST_CHUNKS = 300
+_MOST_CHUNKS = 1_500
 _LITERAL = re.compile(
     r"(?P<quote>[\"'`])(?P<text>(?:\$\{[^}]*\}|#\{[^}]*\}|(?!(?P=quote)).){1,300})(?P=quote)"
 )
@@ -28,10 +28,11 @@ _REQUEST = re.compile(
     r"|\b(?:url|uri|URL|href|action|hx-\w+|endpoint)\s*[:=]"
     r"|\.(?:get|post|put|patch|delete|head|[gG]etForObject|postForObject|uri|(?:Get|Post|Put|Patch|Delete)\w*)"
     r"\s*(?:<[^>]*>)?\s*\("
+    r"|\b(?:get|post|put|patch|delete|del)\s*(?:<[^>]*>)?\(\s*\Z"
 )
 """Code that requests a path, or gives it to what does."""
 _VERB = re.compile(
-    r"\.(get|post|put|patch|delete|head)\b(?!Item)|\.(?:get|post|put|patch|delete|head)ForObject"
+    r"\b(get|post|put|patch|delete|head)\s*(?:<[^>]*>)?\s*\((?=\s*[\"'`])|\.(get|post|put|patch|delete|head)\b(?!Item)|\.(?:get|post|put|patch|delete|head)ForObject"
     r"|\.(Get|Post|Put|Patch|Delete)(?:Async|AsJsonAsync|FromJsonAsync|StringAsync)?\b"
     r"|\b(?:method|type)\s*[:=]\s*[\"'](\w+)|[\"'](GET|POST|PUT|PATCH|DELETE)[\"']|\bHttpMethod\.(\w+)"
 )
@@ -63,7 +64,7 @@ def requests(reader: IndexReader, route: Entry) -> list[Request]:
     proposed = reader.proposed([Literal(word, word=True)], ChunkFilter()).tolist()
     found = []
     for chunk, start, text in islice(reader.chunk_texts(proposed[:_MOST_CHUNKS]), _MOST_CHUNKS):
-        if word.lower() in text.lower():
+        if f"/{word}".lower() in text.lower():
             found += [
                 Request(chunk, start + row, character, fitting, confidence)
                 for row, character, fitting, confidence in _in_text(text, route.method, wanted)
