@@ -58,7 +58,8 @@ class Walk:
             return
         if not definitions and self.params.symbol and self.params.direction in _BACKWARDS:
             name = Typed.of(self.params.symbol).text
-            for searched in self.searched if _NAME.fullmatch(name) else ():
+            is_name = "/" not in self.params.symbol and _NAME.fullmatch(name)
+            for searched in self.searched if is_name else ():
                 self.notes.undefined(searched, name)
         by_folder: dict[Searched, list[Place]] = {}
         for searched, place in definitions:

@@ -194,7 +194,8 @@ def test_a_route_by_its_file_has_the_path_of_the_file() -> None:
     ("path", "pattern", "confidence"),
     [
         ("/berths/${number}", "/berths/:number", WHOLE),
-        ("https://port.example/berths/7?deep=1", "/berths/{number}", WHOLE),
+        ("http://localhost:8000/berths/7?deep=1", "/berths/{number}", WHOLE),
+        ("https://port.example/berths/7", "/berths/{number}", PART),
         ("${base}/berths/7", "/berths/<int:number>", WHOLE),
         ("/api/v1/berths/7", "/berths/{number}", PART),
         ("/berths/7/ships", "/berths/{number}", 0.0),

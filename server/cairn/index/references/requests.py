@@ -37,6 +37,8 @@ _VERB = re.compile(
     r"|\b(?:method|type)\s*[:=]\s*[\"'](\w+)|[\"'](GET|POST|PUT|PATCH|DELETE)[\"']|\bHttpMethod\.(\w+)"
 )
 _HOST = re.compile(r"(?:https?:)?//[^/]+|\A(?:\$\{[^}]*\}|\{[^}]*\}|%s|#\{[^}]*\})(?=/)")
+_ELSEWHERE = re.compile(r"https?://(?!localhost|127\.|0\.0|\[|[$#{%])")
+"""A host that is probably another service."""
 _VARIABLE = re.compile(
     r"\$\{[^}]*\}|#\{[^}]*\}|<[^>]*>|\{[^}]*\}|\[[^\]]*\]|\(\?P?<[^)]*\)|%[sd]|\(:\w+\)|[:*$]\w*|\([^)]*\)|@\w+"
 )
@@ -110,7 +112,7 @@ def fit(path: str, wanted: Sequence[str]) -> float:
     fits = all(one.lower() == other.lower() or _ANY in (one, other) for one, other in zip(*ends, strict=True))
     if not fits or not same:
         return 0.0
-    if len(given) == len(wanted):
+    if len(given) == len(wanted) and not _ELSEWHERE.match(path):
         return WHOLE
     return PART if len(given) > size or size > 1 else 0.0
 
