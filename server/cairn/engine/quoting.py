@@ -38,5 +38,6 @@ def as_quote(request: Request, text: str, verdict: protocol.Verdict, only: Chunk
 
 def _is_specific(text: str) -> bool:
     words = [word.strip(_EDGES) for word in text.lower().split()]
-    content = [word for word in words if word and not is_stopword(word) and word not in LIGHT_WORDS]
+    named = [word for word in words if any(map(str.isalnum, word))]
+    content = [word for word in named if not is_stopword(word) and word not in LIGHT_WORDS]
     return len(content) > 1 or any(not word.isascii() or not is_common(word) for word in content)
