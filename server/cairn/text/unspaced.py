@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Container, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from operator import add
 
@@ -37,41 +37,63 @@ _MARKS = (
     "\u1160-\u11ff\u3099\u309a\uff9e\uff9f\u200b-\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef" + _of_category("M")
 )
 """Marks, the other parts of a decomposed syllable, and invisible characters between or after letters."""
-_UNITS = re.compile(f"[{_LETTERS}{_COMPATIBLE}][{_MARKS}]*")
-_UNUSUAL = re.compile(f"[{_COMPATIBLE}{_MARKS}]")
-_RUNS = re.compile(
-    f"([{_LETTERS}{_COMPATIBLE}][{_LETTERS}{_COMPATIBLE}{_MARKS}]*)|[\uff10-\uff19\uff21-\uff3a\uff3f\uff41-\uff5a]+"
-)
-"""Matches a run of these letters, or a run of full-width letters and digits, which stand for ASCII ones."""
-_UNCERTAIN = re.compile(rf"\A[{_MARKS}]+|[{_COMPATIBLE}][{_MARKS}]*\Z")
-_LETTER = re.compile(f"[{_LETTERS}{_COMPATIBLE}]")
 IN_WORD = rf"[^\W{_LETTERS}{_COMPATIBLE}]"
 """A pattern of a character that joins others to a word with spaces around it."""
 
 
+class _Patterns:
+    """The patterns of runs and letters. Each is compiled at its first use, because that takes 4 ms."""
+
+    @cached_property
+    def units(self) -> re.Pattern[str]:
+        return re.compile(f"[{_LETTERS}{_COMPATIBLE}][{_MARKS}]*")
+
+    @cached_property
+    def unusual(self) -> re.Pattern[str]:
+        return re.compile(f"[{_COMPATIBLE}{_MARKS}]")
+
+    @cached_property
+    def runs(self) -> re.Pattern[str]:
+        """Matches a run of these letters, or a run of full-width letters and digits, which stand for ASCII
+        ones."""
+        run = f"([{_LETTERS}{_COMPATIBLE}][{_LETTERS}{_COMPATIBLE}{_MARKS}]*)"
+        return re.compile(rf"{run}|[\uff10-\uff19\uff21-\uff3a\uff3f\uff41-\uff5a]+")
+
+    @cached_property
+    def uncertain(self) -> re.Pattern[str]:
+        return re.compile(rf"\A[{_MARKS}]+|[{_COMPATIBLE}][{_MARKS}]*\Z")
+
+    @cached_property
+    def letter(self) -> re.Pattern[str]:
+        return re.compile(f"[{_LETTERS}{_COMPATIBLE}]")
+
+
+_PATTERNS = _Patterns()
+
+
 def is_unspaced(text: str) -> bool:
     """Return whether a text has letters of these scripts."""
-    return not text.isascii() and _LETTER.search(text) is not None
+    return not text.isascii() and _PATTERNS.letter.search(text) is not None
 
 
 def spread(text: str) -> str:
     """Return a text with the pairs of each run, apart from each other and from other letters, in its place.
     Full-width letters become those of ASCII. Line ends stay, and a text without such runs is unchanged."""
-    return text if text.isascii() else _RUNS.sub(_spread_run, text)
+    return text if text.isascii() else _PATTERNS.runs.sub(_spread_run, text)
 
 
 def certain_part(text: str) -> str:
     """Return a text without marks at its beginning and without a letter at its end that a further mark would
     change. All pairs of the rest are also those of each longer text that contains it."""
-    return _UNCERTAIN.sub("", text)
+    return _PATTERNS.uncertain.sub("", text)
 
 
 def _spread_run(match: re.Match[str]) -> str:
     run = match[0]
     if match[1] is None:
         return unicodedata.normalize("NFKC", run)
-    if _UNUSUAL.search(run):
-        run = "".join(map(_letter, _UNITS.findall(run)))
+    if _PATTERNS.unusual.search(run):
+        run = "".join(map(_letter, _PATTERNS.units.findall(run)))
     return f" {' '.join(map(add, run, run[1:])) or run} "
 
 
@@ -89,11 +111,11 @@ def places_of(words: Container[str], text: str) -> list[tuple[int, int]]:
 
 def _words(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield the pairs and full-width words of a text in lower case, each with its place `[start, end)`."""
-    for run in _RUNS.finditer(text):
+    for run in _PATTERNS.runs.finditer(text):
         if run[1] is None:
             yield _spread_run(run).lower(), *run.span()
             continue
-        units = list(_UNITS.finditer(text, *run.span()))
+        units = list(_PATTERNS.units.finditer(text, *run.span()))
         for pair in [units] if len(units) == 1 else pairwise(units):
             yield "".join(_letter(unit[0]) for unit in pair), pair[0].start(), pair[-1].end()
 
@@ -101,6 +123,6 @@ def _words(text: str) -> Iterator[tuple[str, int, int]]:
 @lru_cache(maxsize=10_000)
 def _letter(unit: str) -> str:
     """Return a letter in its usual form and without its marks."""
-    if not _UNUSUAL.search(unit):
+    if not _PATTERNS.unusual.search(unit):
         return unit
     return unicodedata.normalize("NFKC", unit)[0]
