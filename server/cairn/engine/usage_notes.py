@@ -18,8 +18,8 @@ from cairn.index.reader.exact import Literal
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.references.edges import Edge, Place
 from cairn.index.references.entry_points import EntryPoint, EntryPoints
+from cairn.index.references.frameworks import EntryKind
 from cairn.index.references.requests import requests
-from cairn.languages.frameworks import EntryKind
 from cairn.languages.registry import detect_language, facts_of
 from cairn.protocol.relation_messages import UsageKind
 from cairn.text.counts import counted

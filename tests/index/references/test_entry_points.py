@@ -10,9 +10,9 @@ from attrs import frozen
 from tests.index.references.workspaces import Open
 
 from cairn.index.references.entry_points import EntryPoints
+from cairn.index.references.frameworks import EntryKind, conventional, handed_to, marked, routed
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.references.requests import PART, WHOLE, fit, requests, segments
-from cairn.languages.frameworks import EntryKind, conventional, handed_to, marked, routed
 
 
 @frozen

@@ -14,7 +14,15 @@ from cairn.index.reader.exact import Literal
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.references.edges import Edge, Place
-from cairn.languages.frameworks import Entry, EntryKind, conventional, handed_to, marked, path_in, routed
+from cairn.index.references.frameworks import (
+    Entry,
+    EntryKind,
+    conventional,
+    handed_to,
+    marked,
+    path_in,
+    routed,
+)
 from cairn.workspace.collections import is_beside
 
 _MOST_ABOVE = 40

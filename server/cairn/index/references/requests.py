@@ -11,7 +11,7 @@ from attrs import frozen
 from cairn.index.reader.exact import Literal
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
-from cairn.languages.frameworks import Entry, routed
+from cairn.index.references.frameworks import Entry, routed
 from cairn.text.verbatim import starts_with_mark
 
 WHOLE, PART = 0.6, 0.4
