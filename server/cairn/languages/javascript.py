@@ -315,7 +315,8 @@ _COMMON_QUERIES = r"""
   right: (ternary_expression alternative: (_) @value))
 """  # noqa: E501
 _JSX_QUERIES = r"""
-; Rendering a component calls it.
+; Rendering a component calls it, once.
+(jsx_closing_element name: (identifier) @skip)
 (jsx_opening_element name: (identifier) @call)
 (jsx_self_closing_element name: (identifier) @call)
 (jsx_opening_element name: (member_expression object: (_) @on property: (property_identifier) @call))

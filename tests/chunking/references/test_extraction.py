@@ -61,6 +61,12 @@ def test_untyped_function_has_the_type_of_its_last_value() -> None:
     assert table.definitions[1].type == "self.ships.first()"
 
 
+def test_the_end_of_an_element_is_not_a_use_of_its_component() -> None:
+    table = table_of("a.tsx", "import { Pier } from './pier'\nexport const A = () => <Pier>x</Pier>\n")
+    uses = [each.kind for each in table.references if each.name == "Pier"]
+    assert uses == [ReferenceKind.IMPORT, ReferenceKind.CALL]
+
+
 def test_local_name_is_not_a_reference() -> None:
     table = table_of("harbour.py", "def moor(rope):\n    knot = rope\n    return knot\n\n\nprint(knot)\n")
     assert [each.line for each in table.references if each.name == "knot"] == [5]
