@@ -195,6 +195,17 @@ def test_lines_that_are_not_resolved_are_counted(tmp_path: Path) -> None:
     assert (first.path, first.range and first.range.start.line) == ("use.py", 3)
 
 
+def test_a_base_outside_of_the_folder_may_call_what_only_keys_and_comments_name(tmp_path: Path) -> None:
+    text = "from elsewhere import Form\n\n\nclass Ferry(Form):\n    def rules(self):\n        return []\n"
+    (tmp_path / "ferry.py").write_text(text, encoding="utf-8")
+    (tmp_path / "words.py").write_text("# the rules\nWORDS = {'rules': 'Regeln'}\n", encoding="utf-8")
+    with indexed(tmp_path) as engine:
+        notes = references(engine, "rules").notes
+    assert [each.kind.value for each in notes] == ["unresolved", "inherited"]
+    assert notes[0].text.startswith("2 further lines contain the name, in comments, texts or documents")
+    assert notes[1].text == "`Ferry` extends `Form`, which is not defined here and may call it"
+
+
 def test_a_constant_has_its_uses_as_callers(tmp_path: Path) -> None:
     text = "MOST = 4\n\n\ndef full(count):\n    return count >= MOST\n"
     (tmp_path / "limits.py").write_text(text, encoding="utf-8")

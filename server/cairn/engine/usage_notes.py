@@ -69,13 +69,16 @@ class UsageNotes:
             text = f"imported, or exported again, in {files}"
             self._add(searched, UsageKind.IMPORTED, text, imports[0].path, imports[0].line)
         mentions, is_all = _mentions(searched, first.name, known, _family(first.path))
+        is_used = any(each.is_code for each in mentions)
+        base = "" if is_used or self.notes else searched.graph.base_elsewhere(first)
         if mentions:
-            self._add_mentions(searched, mentions, "further line", is_all=is_all)
-        elif (base := searched.graph.base_elsewhere(first)) and not self.notes:
+            most = 1 if edges else _MOST_LINES
+            self._add_mentions(searched, mentions, "further line", most, is_all=is_all)
+        if base:
             owner = first.qualified.rpartition(".")[0]
             text = f"`{owner}` extends `{base}`, which is not defined here and may call it"
             self._add(searched, UsageKind.INHERITED, text, first.path, first.line)
-        elif not edges and not self.notes:
+        if not mentions and not edges and not self.notes:
             is_public = _is_public(first, searched)
             text = "no other line of this folder contains the name" + (
                 "; it is public, so code outside may use it" if is_public else ""
@@ -86,16 +89,17 @@ class UsageNotes:
         """Note the lines that contain a name which nothing defines, such as that of a field."""
         mentions, is_all = _mentions(searched, name, set())
         if mentions:
-            self._add_mentions(searched, mentions, "line", is_all=is_all)
+            self._add_mentions(searched, mentions, "line", _MOST_LINES, is_all=is_all)
 
     def _add_mentions(
-        self, searched: Searched, mentions: Sequence[_Mention], noun: str, *, is_all: bool
+        self, searched: Searched, mentions: Sequence[_Mention], noun: str, most: int, *, is_all: bool
     ) -> None:
         count = counted(len(mentions), noun) if is_all else f"more than {len(mentions):,} {noun}s"
         verb = "contains" if len(mentions) == 1 else "contain"
-        what = "unresolved" if mentions[0].is_code else "in comments or documents"
+        what = "unresolved" if mentions[0].is_code else "in comments, texts or documents"
         text = f"{count} {verb} the name, {what}; the first"
-        for each in mentions[:_MOST_LINES]:
+        of_code = [each for each in mentions if each.is_code]
+        for each in of_code[:most] or mentions[:1]:
             self._add(searched, UsageKind.UNRESOLVED, text, each.path, each.line, each.text)
             text = ""
 
@@ -159,7 +163,7 @@ def _mentions(
     """Return the lines that contain the name as a word, without `known` ones, calls in code of the family
     first; and whether these are all."""
     reader = searched.reader
-    word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])(\s*\()?")
+    word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])(\s*\(|[\"']\s*(?:=>|:))?")
     ids = reader.proposed([Literal(name, case=True, word=True)], ChunkFilter()).tolist()
     found = []
     for stored in reader.chunks(ids[:_MOST_CHUNKS]).values():
@@ -168,9 +172,10 @@ def _mentions(
             match = word.search(line) if name in line else None
             place = stored.path, stored.chunk.start_line + row
             if match is not None and place not in known:
-                is_code = is_of_program(stored.path, symbol, line)
+                after = match[1] or ""
+                is_code = is_of_program(stored.path, symbol, line) and after[:1] not in ("'", '"')
                 is_own = _family(stored.path) == family
-                found.append(_Mention(*place, line, is_code, bool(match[1]), is_own))
+                found.append(_Mention(*place, line, is_code, bool(after), is_own))
     return sorted(set(found), key=attrgetter("order")), len(ids) <= _MOST_CHUNKS
 
 

@@ -233,6 +233,7 @@ _CONVENTIONS = tuple(
         (EntryKind.TEST, r"test(?![a-z])\w*|setUp|tearDown", r"(?i:test\w*\.(?:php|rb|swift|java|kt|m))\Z"),
         (EntryKind.COMMAND, r"handle|add_arguments", r"management/commands/\w+\.py\Z"),
         (EntryKind.COMMAND, r"main|_main|wmain|WinMain", ""),
+        (EntryKind.LIFECYCLE, r"upgrade|downgrade|forwards?|backwards?", r"(?:versions|migrations)/.*\.py\Z"),
         (EntryKind.LIFECYCLE, r"init", r"\.go\Z"),
         (EntryKind.LIFECYCLE, r"__\w+__", r"\.pyi?\Z"),
         (EntryKind.LIFECYCLE, r"initialize|method_missing|respond_to_missing\?|included", r"\.rb\Z"),
