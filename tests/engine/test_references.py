@@ -195,7 +195,7 @@ def test_lines_that_are_not_resolved_are_counted(tmp_path: Path) -> None:
     assert (first.path, first.range and first.range.start.line) == ("use.py", 3)
 
 
-def test_a_base_outside_of_the_folder_may_call_what_only_keys_and_comments_name(tmp_path: Path) -> None:
+def test_a_base_outside_of_the_folder_may_call_a_method(tmp_path: Path) -> None:
     text = "from elsewhere import Form\n\n\nclass Ferry(Form):\n    def rules(self):\n        return []\n"
     (tmp_path / "ferry.py").write_text(text, encoding="utf-8")
     (tmp_path / "words.py").write_text("# the rules\nWORDS = {'rules': 'Regeln'}\n", encoding="utf-8")
