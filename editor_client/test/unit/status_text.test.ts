@@ -28,6 +28,7 @@ function status(given: Partial<StatusAnswer> = {}): StatusAnswer {
     secondsLeft: null,
     retrieval: null,
     remaining: [],
+    namedAsText: { count: 0, examples: [] },
     ...given,
   };
 }
