@@ -107,19 +107,19 @@ def test_chip_adds_and_removes_a_filter(opened: Opened) -> None:
     both = "browser session cookie of the page"
     page = opened(search_path(both))
     before = places(page)
-    assert not all(".md:" in place for place in before)
-    page.get_by_role("link", name=re.compile("^Language: markdown")).click()
-    assert query_of(page) == {"q": [both], "language": ["markdown"]}
+    assert not all(".py:" in place for place in before)
+    page.get_by_role("link", name=re.compile("^Language: python")).click()
+    assert query_of(page) == {"q": [both], "language": ["python"]}
     assert places(page)
-    assert all(".md:" in place for place in places(page))
+    assert all(".py:" in place for place in places(page))
     page.locator("#q").press("End")
     type_into_box(page, " signed")
     wait_for_rows(page, f"{both} signed")
     assert places(page)
-    assert all(".md:" in place for place in places(page))
+    assert all(".py:" in place for place in places(page))
     page.locator("#q").fill(both)
     wait_for_rows(page, both)
-    page.get_by_role("link", name="Remove the filter Language: markdown").click()
+    page.get_by_role("link", name="Remove the filter Language: python").click()
     assert query_of(page) == {"q": [both]}
     assert places(page) == before
 
