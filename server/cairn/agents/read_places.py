@@ -168,13 +168,7 @@ class PlaceFinder:
         every, message = self._definitions(name)
         if every:
             return self._likeliest(every), ""
-        owner, _, last = name.replace("::", ".").rpartition(".")
-        for each in self._definitions(owner)[0] if owner else ():
-            # Methods of an object in a variable do not have its name.
-            lines = range(each.range.start.line, each.range.end.line)
-            page = self._page(each.path, each.folder)
-            if inside := [one for one in _defined_in(self.call, page, last) if one.start_line in lines]:
-                return [_whole(page, inside, name)], ""
+        last = name.replace("::", ".").rpartition(".")[2]
         # References are not read in all languages, but names are.
         wanted = protocol.SearchParams(query=name[:1_000], limit=_MOST_NAMESAKES, context=0)
         answer: protocol.SearchAnswer = self.call.request("search", wanted)
@@ -265,15 +259,13 @@ def _defined_in(call: ToolCall, page: protocol.PageAnswer, name: str) -> list[Ou
     return sorted(found, key=lambda each: each.start_line - each.end_line)
 
 
-def _whole(
-    page: protocol.PageAnswer, defined: Sequence[OutlineEntry], name: str = "", others: Sequence[str] = ()
-) -> Found:
+def _whole(page: protocol.PageAnswer, defined: Sequence[OutlineEntry], others: Sequence[str] = ()) -> Found:
     """Return the first of a name's definitions with its decorators and comment, and name the others of the
     page and `others`."""
     first, *further = defined
     more = [numbers_text(each.start_line + 1, each.end_line) for each in further]
     place, comment = _with_lead(page, first.start_line, first.end_line)
-    return Found(page, place, _titled(name or first.qualified, first.kind, [*more, *others]) + comment)
+    return Found(page, place, _titled(first.qualified, first.kind, [*more, *others]) + comment)
 
 
 def _with_lead(page: protocol.PageAnswer, start: int, end: int) -> tuple[Place, str]:
