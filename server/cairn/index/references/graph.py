@@ -38,6 +38,7 @@ _MOST_MACROS = 50
 """The maximum number of macros to follow from a function to their users."""
 _MOST_FILES = 400
 """The maximum number of files to search for one name."""
+_MANY_FILES = 20
 
 
 @frozen
@@ -171,7 +172,9 @@ class ReferenceGraph:
         return ""
 
     def other_uses(self, targets: Sequence[Place], limit: int) -> Edges:
-        """Return the uses of the targets that are no calls."""
+        """Return the uses of the targets that are no calls; none for names in many files, which take long."""
+        if any(len(self.tables.files_mentioning(each.name)) > _MANY_FILES for each in targets):
+            return Edges(complete=False)
         return self._to(targets, limit, _EVERY - CALLS)
 
     def uses(self, targets: Sequence[Place], limit: int) -> Edges:
