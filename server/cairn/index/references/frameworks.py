@@ -179,8 +179,10 @@ _HANDED: dict[EntryKind, re.Pattern[str]] = {
 
 
 def routed(statement: str, name: str = "") -> Entry | None:
-    """Return the route that a statement of a table of routes defines; None if it is no such statement. Of
-    several methods in it, that of the handler `name` counts: `get(list).post(create)`."""
+    """Return the route that a statement defines, as in a table of routes; None if it defines none.
+
+    If the statement has several handlers, as `get(list).post(create)`, the method is that of `name`.
+    """
     own = name and re.search(rf"\b({_VERBS})\s*\(\s*(?:\w+(?:::|\.))*{re.escape(name)}\b", statement)
     for pattern in _ROUTES:
         if match := pattern.search(statement):
