@@ -12,6 +12,17 @@ export type BulletCategory =
 
 export type ChunkType = "prose" | "code" | "api" | "cmd" | "config";
 
+export type ContextSection =
+  | "query"
+  | "callers"
+  | "overrides"
+  | "used"
+  | "tests"
+  | "twins"
+  | "documents"
+  | "together"
+  | "similar";
+
 export type FeedbackAction = "open" | "copy" | "helpful" | "notHelpful";
 
 export type FormatStyle = "markdown" | "plain" | "json";
@@ -596,6 +607,8 @@ export interface ContextParams {
 export interface ContextPassage {
   /** `code`, `documents` or `readme`. */
   readonly group: string;
+  /** The section of a panel in which the passage is shown. */
+  readonly section: ContextSection;
   /** Why the passage is included, the strongest reason first; `result.matchExplain` has the scores. */
   readonly reasons: readonly string[];
   readonly result: SearchResult;
@@ -643,6 +656,8 @@ export interface ContextAnswer {
   readonly index: IndexState;
   /** Milliseconds by step. `cached` is 1 if the passages came from the cache. */
   readonly timings: Readonly<Record<string, number>>;
+  /** Where there are no passages: what was looked for, in one sentence. */
+  readonly message: string;
   readonly retrieval: AnsweredIn;
 }
 

@@ -10,8 +10,19 @@ from attrs import evolve, frozen
 from cairn.context.builder import Item
 from cairn.index.queries.file_queries import readme_rule
 from cairn.index.reader.records import StoredChunk
+from cairn.protocol import ContextSection
 from cairn.protocol.chunk_types import ChunkType
-from cairn.retrieval.related_chunks import DEFINES, SIMILAR, USES, Related, rank_related, reference_of
+from cairn.retrieval.referrals import CALLEE, CALLER, IMPLEMENTATION, TEST
+from cairn.retrieval.related_chunks import (
+    DEFINES,
+    SAME_NAME,
+    SIMILAR,
+    TOGETHER,
+    USES,
+    Related,
+    rank_related,
+    reference_of,
+)
 from cairn.retrieval.scores import Ranked
 from cairn.workspace.collections import FileKind
 
@@ -45,6 +56,7 @@ class Grouped:
     """A passage with its group and the reasons for it, the strongest first."""
 
     group: Group
+    section: ContextSection
     reasons: tuple[str, ...]
     ranked: Ranked
 
@@ -58,7 +70,7 @@ def related_passages(found: Iterable[Related], limit: int, readme_patterns: Sequ
         if group is Group.CODE or _is_close(related):
             groups[group].append(related)
     ranked = [
-        Grouped(group, result.positive_signals(), result)
+        Grouped(group, section_of(result), result.positive_signals(), result)
         for group, members in groups.items()
         for result in rank_related(members, limit)
     ]
@@ -82,16 +94,36 @@ def with_query(
         key = _key(result)
         score = _QUERY_WEIGHT / (_RANK + found[key]) if key in found else 0.0
         reasons: tuple[str, ...] = (FOUND,) if key in found else ()
-        contributions, lines = result.reasons, result.lines
+        contributions, lines, section = result.reasons, result.lines, ContextSection.QUERY
         if key in near:
             place, each = near[key]
             lines = each.ranked.lines
+            section = section if key in found else each.section
             score = max(score, 1 / (_RANK + place))
             reasons += each.reasons
             contributions = contributions if each.ranked is result else (*contributions, *each.ranked.reasons)
         ranked = evolve(result, score=score / best_possible, reasons=contributions, lines=lines)
-        fused.append(Grouped(group_of(result.stored), reasons, ranked))
+        fused.append(Grouped(group_of(result.stored), section, reasons, ranked))
     return sorted(fused, key=_best_first)[:limit]
+
+
+_SECTIONS: Mapping[str, ContextSection] = {
+    CALLER: ContextSection.CALLERS,
+    CALLEE: ContextSection.USED,
+    IMPLEMENTATION: ContextSection.OVERRIDES,
+    TEST: ContextSection.TESTS,
+    DEFINES: ContextSection.USED,
+    USES: ContextSection.CALLERS,
+    SAME_NAME: ContextSection.TWINS,
+    TOGETHER: ContextSection.TOGETHER,
+    SIMILAR: ContextSection.SIMILAR,
+}
+"""The section of each relation; the first that a passage has counts."""
+
+
+def section_of(result: Ranked) -> ContextSection:
+    has = {each.signal for each in result.reasons if each.value > 0}
+    return next((section for name, section in _SECTIONS.items() if name in has), ContextSection.SIMILAR)
 
 
 def passage_item(each: Grouped) -> Item:

@@ -278,7 +278,7 @@ class _Asked:
         related = related_passages(relations.found, limit, request.settings.discovery.readme.readme_patterns)
         ranked = with_lines([each.ranked for each in related], relations, table_for(request, relations))
         return [
-            Grouped(each.group, result.positive_signals(), result)
+            Grouped(each.group, each.section, result.positive_signals(), result)
             for each, result in zip(related, ranked, strict=True)
         ]
 
@@ -352,7 +352,7 @@ class _Asked:
             matched = (*matched_terms(query, each.ranked.stored), *names) if query else names
             terms = tuple(dict.fromkeys(matched))
             result = search_result(self.request.folders, row, terms, protocol.Context())
-            return protocol.ContextPassage(each.group, each.reasons, result)
+            return protocol.ContextPassage(each.group, each.section, each.reasons, result)
 
         return tuple(map(shown, passages, rows))
 

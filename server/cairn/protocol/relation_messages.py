@@ -282,12 +282,37 @@ class ContextParams:
             check_range("range", self.range)
 
 
+class ContextSection(enum.StrEnum):
+    """How a passage belongs to the place."""
+
+    QUERY = "query"
+    """The question about the place found it."""
+    CALLERS = "callers"
+    """It calls or uses what is defined at the place."""
+    OVERRIDES = "overrides"
+    """It implements or overrides what is defined at the place, or the other way round."""
+    USED = "used"
+    """It defines what the place calls or uses or, in a document, shows or names."""
+    TESTS = "tests"
+    """It tests what is defined at the place."""
+    TWINS = "twins"
+    """It is the same thing for another platform, language or version of the API."""
+    DOCUMENTS = "documents"
+    """It explains or shows what is defined at the place."""
+    TOGETHER = "together"
+    """Its file changes in the same commits."""
+    SIMILAR = "similar"
+    """It says or does much the same."""
+
+
 @frozen
 class ContextPassage:
     """A passage of the context, and why it is in it."""
 
     group: str
     """`code`, `documents` or `readme`."""
+    section: ContextSection
+    """The section of a panel in which the passage is shown."""
     reasons: tuple[str, ...]
     """Why the passage is included, the strongest reason first; `result.matchExplain` has the scores."""
     result: SearchResult
@@ -342,6 +367,8 @@ class ContextAnswer:
     index: IndexState
     timings: dict[str, float]
     """Milliseconds by step. `cached` is 1 if the passages came from the cache."""
+    message: str = ""
+    """Where there are no passages: what was looked for, in one sentence."""
     retrieval: AnsweredIn = field(factory=AnsweredIn)
 
 
