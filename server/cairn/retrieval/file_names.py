@@ -20,6 +20,9 @@ _RELEASE_NOTES = re.compile(
     r"(?:^|/)(?:change_?logs?|changes|history|news|release[-_ ]?notes|releases)(?:\.\w+)?\Z"
     r"|(?:^|/)(?:change_?logs?|changes|news(?:fragments)?|releasenotes|whatsnew|\.changeset|changelog\.d)/"
 )
+_FORMER = re.compile(
+    r"versioned[_-]docs|(?:version|ver|release|v)?[-_.]?\d+(?:\.(?:\d+|x))*|legacy|old|archived?|deprecated|previous"
+)
 _VERSION = re.compile(r"v(\d+)")
 _CACHED_NAMES, _CACHED_FOLDERS = 10_000, 5_000
 """The maximum numbers of cached paths of files and of folders. Successive queries compare mostly the same few
@@ -70,6 +73,17 @@ def is_translated_readme(path: str) -> bool:
 @lru_cache(maxsize=_CACHED_NAMES)
 def is_release_notes(path: str) -> bool:
     return bool(_RELEASE_NOTES.search(path.lower()))
+
+
+@lru_cache(maxsize=_CACHED_NAMES)
+def is_former(path: str, beside: str) -> bool:
+    """Return whether the file is in a folder of another version of the code or documents than `beside`, such
+    as `versioned_docs/version-9.x` or `v1`."""
+    return any(_FORMER.fullmatch(folder) for folder in _folders(path) - _folders(beside))
+
+
+def _folders(path: str) -> set[str]:
+    return {folder.lower() for folder in path.split("/")[:-1]}
 
 
 def _folders_like(pattern: re.Pattern[str], path: str) -> Iterator[tuple[str, str]]:

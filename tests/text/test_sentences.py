@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.discovery.statements import split_sentences
+from cairn.text.sentences import split_sentences
 
 DATA = Path(__file__).parents[1] / "data"
 

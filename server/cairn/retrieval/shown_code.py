@@ -1,0 +1,192 @@
+"""Find the code that a document's passage names or shows, and tell namesakes apart.
+
+What precedes a name decides: `gin.Default()` is no method of another package that is called `Default` too. It
+must agree with the definition's owner, file, folder or project. A name that stands alone must be distinctive,
+or marked as code and defined once."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from attrs import define, field, frozen
+
+from cairn.chunking.outline import CALLABLE, CONTAINERS
+from cairn.index.queries.file_queries import file_facts, files_at
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.references.edges import Place
+from cairn.index.references.graph import ReferenceGraph
+from cairn.languages.registry import detect_language, facts_of
+from cairn.retrieval.document_names import DocumentName, DocumentText, Mark
+from cairn.retrieval.file_names import is_former
+from cairn.workspace.collections import FileKind, file_kind
+
+_MOST_NAMES = 80
+_MOST_PATHS = 12
+_MOST_PLACES = 12
+"""The maximum number of definitions of a name. What more of them mean is unclear."""
+_MOST_MEANT = 2
+"""The maximum number of files that define the same thing, such as for two platforms."""
+_PLAIN_FOLDERS = frozenset({"src", "lib", "source", "include", "pkg", "app", "main", "internal"})
+"""Folders that are no part of a name."""
+_NO_WORD = re.compile(r"[\W_]+")
+_PART = re.compile(r"[/.:\\@]+|->")
+
+
+@frozen
+class NamedPlace:
+    """A definition, or a file (without one), that a passage names."""
+
+    path: str
+    place: Place | None
+    line: int
+    """The 0-based line of the definition's name."""
+    strength: float
+    """How likely the passage is about it, 0 to 1."""
+    reason: str
+
+
+@define(eq=False)
+class Meanings:
+    """Tells what the names in documents of one folder mean."""
+
+    reader: IndexReader
+    graph: ReferenceGraph
+    _defined: dict[str, list[Place]] = field(factory=dict, init=False)
+    _projects: dict[str, str] = field(factory=dict, init=False)
+
+    def of(self, each: DocumentName, document: str) -> list[Place]:
+        """Return the definitions that a name in the document means; none if that is unclear."""
+        found = self._definitions(each.name)
+        if each.language:
+            family = facts_of(each.language).family
+            found = [place for place in found if facts_of(detect_language(place.path)).family == family]
+        current = [place for place in found if not is_former(place.path, document)]
+        found = self._agreeing(each, current or found)
+        return found if len({place.path for place in found}) <= _MOST_MEANT else []
+
+    def _definitions(self, name: str) -> list[Place]:
+        if name not in self._defined:
+            files = {each.path for each in self.reader.definitions_of([name])}
+            places = self.graph.named(name) if 0 < len(files) <= _MOST_PLACES else []
+            one = {
+                (place.path, place.qualified): place
+                for place in sorted(places, key=lambda place: place.end_line - place.start_line)
+                if file_kind(place.path) in (FileKind.SOURCE, FileKind.CONFIG) and _is_global(place)
+            }
+            self._defined[name] = [place for place in places if place in set(one.values())]
+        return self._defined[name]
+
+    def _agreeing(self, each: DocumentName, found: Sequence[Place]) -> list[Place]:
+        before = _parts(each.owner) if each.owner else []
+        module = _parts(each.module)
+        if module and not (set(module) & _ANY_MODULE):
+            found = [place for place in found if self._agrees(module, place)]
+            before = before if each.owner.rpartition(".")[2] != each.module else []
+        if before:
+            close = [place for place in found if self._agrees(before[-1:], place)]
+            if close or module:
+                return close or (list(found) if each.is_distinctive else [])
+            # The owner is a variable, or it is defined elsewhere.
+            is_type = each.owner.rpartition(".")[2][:1].isupper()
+            return [] if is_type or not each.is_distinctive else list(found)
+        if module or each.is_distinctive:
+            return list(found)
+        is_marked = each.mark >= Mark.CODE or (each.mark is Mark.WRITTEN and each.is_call)
+        is_type = each.name[:1].isupper()
+        if not (is_marked or (each.is_call and not is_type)):
+            return []
+        outer = [place for place in found if "." not in place.qualified]
+        is_one = len({place.path for place in found}) == 1
+        return outer if is_one and (each.is_call or is_type or each.mark is Mark.HEADING) else []
+
+    def _agrees(self, parts: Iterable[str], place: Place) -> bool:
+        """Whether one of the parts names the definition's owner, file, folder or project."""
+        *folders, name = place.path.split("/")
+        own = {_key(each) for each in (*folders, name.partition(".")[0], *place.qualified.split(".")[:-1])}
+        if all(folder.lower() in _PLAIN_FOLDERS for folder in folders):
+            own.add(_key(self._project(place.path)))
+        return any(_key(part) in own for part in parts)
+
+    def _project(self, path: str) -> str:
+        if path not in self._projects:
+            facts = file_facts(self.reader, path)
+            self._projects[path] = facts.collection.rpartition("-")[0].rpartition("/")[2] if facts else ""
+        return self._projects[path]
+
+
+_ANY_MODULE = frozenset({"", "."})
+
+
+def named_places(
+    reader: IndexReader, graph: ReferenceGraph, path: str, texts: Iterable[DocumentText]
+) -> list[NamedPlace]:
+    """Return the definitions and files that passages of the document at `path` name, the surest first."""
+    found: dict[tuple[str, int], NamedPlace] = {}
+    meanings, every = Meanings(reader, graph), list(texts)
+    by_name: defaultdict[str, list[DocumentName]] = defaultdict(list)
+    for text in every:
+        for each in text.names:
+            by_name[each.name].append(each)
+    for name, mentions in list(by_name.items())[:_MOST_NAMES]:
+        strongest: dict[Place, float] = {}
+        for each in mentions:
+            for place in meanings.of(each, path):
+                strongest[place] = strongest.get(place, 0.0) + _STRENGTHS[each.mark]
+        for place, strength in strongest.items():
+            share = strength / (strength + 1)
+            found[place.path, place.line] = NamedPlace(
+                place.path, place, place.line, share, f"defines `{name}`"
+            )
+    for other in _named_files(reader, path, every):
+        reason = f"the file `{posixpath.basename(other)}`, which it names"
+        found.setdefault((other, -1), NamedPlace(other, None, 0, _FILE_STRENGTH, reason))
+    return sorted(found.values(), key=lambda each: (-each.strength, each.path, each.line))
+
+
+_STRENGTHS = {Mark.IN_BLOCK: 1.0, Mark.WRITTEN: 1.5, Mark.CODE: 2.0, Mark.HEADING: 4.0}
+_FILE_STRENGTH = 0.7
+
+
+def _named_files(reader: IndexReader, path: str, texts: Sequence[DocumentText]) -> Iterator[str]:
+    folder = posixpath.dirname(path)
+    written = dict.fromkeys(each for text in texts for each, _ in text.paths)
+    commands = dict.fromkeys(each for text in texts for each, _ in text.commands)
+    tasks = [f"{each}.*" for each in commands if re.search(r"[.:-]", each)]
+    wanted = [*list(written)[:_MOST_PATHS], *tasks[:_MOST_PATHS]]
+    if not wanted:
+        return
+    exact = {posixpath.normpath(posixpath.join(folder, each)) for each in written}
+    ends = [each.lstrip("./") for each in wanted if len(each.lstrip("./")) > 3 and not each.startswith("..")]
+    by_end: defaultdict[str, list[str]] = defaultdict(list)
+    for other in files_at(reader, [*ends, *exact], 4 * _MOST_PATHS):
+        if other == path or file_kind(other) is FileKind.DOCS:
+            continue
+        if other in exact:
+            yield other
+            continue
+        for end in ends:
+            if f"/{other}".endswith(f"/{end}") or _is_task(other, end):
+                by_end[end].append(other)
+    for others in by_end.values():
+        if len(others) == 1:
+            yield others[0]
+
+
+def _is_task(path: str, end: str) -> bool:
+    return end.endswith(".*") and path.rpartition("/")[2].rpartition(".")[0] == end.removesuffix(".*")
+
+
+def _is_global(place: Place) -> bool:
+    """Whether other files can name the definition: it is no variable of a function."""
+    return place.kind in CALLABLE | CONTAINERS or place.qualified.count(".") < 2
+
+
+def _parts(name: str) -> list[str]:
+    return [each for each in _PART.split(name) if each]
+
+
+def _key(name: str) -> str:
+    return _NO_WORD.sub("", name).lower()
