@@ -593,6 +593,8 @@ export interface ContextParams {
   readonly limit?: number;
   /** A question about the place. The passages that it finds come first. */
   readonly query?: string;
+  /** A section to fill first, also with passages that would otherwise be left out. */
+  readonly section?: ContextSection;
   /** The text of a document that is neither indexed nor open in this server. */
   readonly text?: string;
   /** URIs of open documents, the most recently used first. If absent, the server uses those it knows. */

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.retrieval.indexed_folder import IndexedFolder
 
-from cairn.retrieval.related_chunks import ChunkRange, rank_related, relate
+from cairn.retrieval.related_chunks import ChunkRange, relate
+from cairn.retrieval.related_ranking import rank_related
 from cairn.retrieval.related_lines import with_lines
 from cairn.retrieval.scores import Ranked
 
@@ -13,7 +14,7 @@ def related_to_line(folder: IndexedFolder, path: str, line: int) -> list[Ranked]
     chunks = tuple(folder.reader.between(path, line, line + 1))
     passage = ChunkRange(0, path, chunks, focus=range(line, line + 1))
     relations = relate([folder.reader], passage)
-    return with_lines(rank_related(relations.found, 10), relations, None)
+    return with_lines(rank_related(relations.found, passage, 10), relations, None)
 
 
 def selected(result: Ranked) -> str:

@@ -8,7 +8,8 @@ from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
 from tests.retrieval.related_results import selected
 
 from cairn.index.queries.relations import PassageVector
-from cairn.retrieval.related_chunks import ChunkRange, rank_related, relate
+from cairn.retrieval.related_chunks import ChunkRange, relate
+from cairn.retrieval.related_ranking import rank_related
 from cairn.retrieval.related_lines import with_lines
 from cairn.retrieval.scores import Ranked
 

@@ -49,9 +49,20 @@ _DIRECTIVE = re.compile(
 # header.
 _RAW_LIMIT = 20_000
 _LINE_LIMIT = 1000
+_LICENCE_SHARE = 0.2
 # The maximum number of characters to keep of a comment, about 150 tokens. This is more than is embedded, and
 # enough for evidence and ranking.
 COMMENT_LIMIT = 600
+
+
+def is_licence(text: str) -> bool:
+    """Return whether most of a text is about its licence."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return (
+        bool(lines)
+        and _LICENCE.search(text) is not None
+        and (sum(1 for line in lines if _LICENCE.search(line)) >= _LICENCE_SHARE * len(lines))
+    )
 
 
 def comment_text(raw: str, *, is_header: bool = False) -> str:

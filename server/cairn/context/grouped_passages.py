@@ -1,4 +1,4 @@
-"""Choose the passages for a place: related code, documents and READMEs, each with a share of the results."""
+"""Group the passages for a place by what they are, and merge them with the results of a query."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from cairn.index.queries.file_queries import readme_rule
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol import ContextSection
 from cairn.protocol.chunk_types import ChunkType
-from cairn.retrieval.referrals import CALLEE, CALLER, IMPLEMENTATION, TEST
+from cairn.retrieval.referrals import CALLEE, CALLER, IMPLEMENTATION, TEST, USED
 from cairn.retrieval.related_chunks import (
     DEFINES,
-    SAME_NAME,
+    EXPLAINS,
     SIMILAR,
     TOGETHER,
+    TWIN,
     USES,
+    ChunkRange,
     Related,
-    rank_related,
-    reference_of,
 )
+from cairn.retrieval.related_ranking import rank_related
 from cairn.retrieval.scores import Ranked
 from cairn.workspace.collections import FileKind
 
@@ -37,14 +38,6 @@ class Group(enum.StrEnum):
     README = "readme"
 
 
-_SHARES: Mapping[Group, float] = {Group.DOCUMENTS: 0.3, Group.README: 0.1}
-"""The shares of the passages for documents and READMEs that are related enough; code has the rest. Code has
-more kinds of relations and higher scores, so documents would hardly ever appear without shares."""
-_LEAST_SIMILAR = 0.35
-"""The minimum similarity in meaning of a document, from 0 (chance) to 1. Documents about a place in Flask had
-0.4 to 0.65; changelogs and design notes had up to 0.34."""
-_LEAST_NAMED = 0.2
-"""The minimum similarity of a document that contains the place's name. Many names are ordinary words."""
 _RANK = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke, Büttcher 2009)."""
 _QUERY_WEIGHT = 1.05
@@ -61,20 +54,21 @@ class Grouped:
     ranked: Ranked
 
 
-def related_passages(found: Iterable[Related], limit: int, readme_patterns: Sequence[str]) -> list[Grouped]:
-    """Return the `limit` best related passages, best first, with some of each group."""
-    groups: dict[Group, list[Related]] = {group: [] for group in Group}
+def related_passages(
+    found: Iterable[Related],
+    passage: ChunkRange,
+    limit: int,
+    readme_patterns: Sequence[str],
+    section: ContextSection | None = None,
+) -> list[Grouped]:
+    """Return up to `limit` passages that belong beside the passage, best first; with a section, its passages
+    first, and all of them that there is room for."""
     group_of = _grouping(readme_patterns)
-    for related in found:
-        group = group_of(related.stored)
-        if group is Group.CODE or _is_close(related):
-            groups[group].append(related)
-    ranked = [
-        Grouped(group, section_of(result), result.positive_signals(), result)
-        for group, members in groups.items()
-        for result in rank_related(members, limit)
+    wanted = frozenset(name for name, each in _SECTIONS.items() if each is section)
+    ranked = rank_related(found, passage, limit, wanted)
+    return [
+        Grouped(group_of(each.stored), section_of(each), each.positive_signals(), each) for each in ranked
     ]
-    return _shared_out(ranked, limit)
 
 
 def with_query(
@@ -109,21 +103,22 @@ def with_query(
 
 _SECTIONS: Mapping[str, ContextSection] = {
     CALLER: ContextSection.CALLERS,
+    USES: ContextSection.CALLERS,
     CALLEE: ContextSection.USED,
+    USED: ContextSection.USED,
+    DEFINES: ContextSection.USED,
     IMPLEMENTATION: ContextSection.OVERRIDES,
     TEST: ContextSection.TESTS,
-    DEFINES: ContextSection.USED,
-    USES: ContextSection.CALLERS,
-    SAME_NAME: ContextSection.TWINS,
+    EXPLAINS: ContextSection.DOCUMENTS,
+    TWIN: ContextSection.TWINS,
     TOGETHER: ContextSection.TOGETHER,
     SIMILAR: ContextSection.SIMILAR,
 }
-"""The section of each relation; the first that a passage has counts."""
 
 
 def section_of(result: Ranked) -> ContextSection:
-    has = {each.signal for each in result.reasons if each.value > 0}
-    return next((section for name, section in _SECTIONS.items() if name in has), ContextSection.SIMILAR)
+    """Return the section of the relation for which the result belongs there, its first reason."""
+    return _SECTIONS.get(result.reasons[0].signal, ContextSection.SIMILAR)
 
 
 def passage_item(each: Grouped) -> Item:
@@ -140,20 +135,6 @@ def passage_item(each: Grouped) -> Item:
     )
 
 
-def _shared_out(ranked: Sequence[Grouped], limit: int) -> list[Grouped]:
-    """Return the best passages of each group up to its share, then the best of the others."""
-    ordered = sorted(ranked, key=_best_first)
-    room = {group: max(1, round(share * limit)) for group, share in _SHARES.items()}
-    room[Group.CODE] = limit - sum(room.values())
-    chosen: list[Grouped] = []
-    others: list[Grouped] = []
-    for each in ordered:
-        wanted = room[each.group] > 0
-        room[each.group] -= 1
-        (chosen if wanted else others).append(each)
-    return sorted([*chosen, *others][:limit], key=_best_first)
-
-
 def _grouping(readme_patterns: Sequence[str]) -> Callable[[StoredChunk], Group]:
     is_readme = readme_rule(readme_patterns)
 
@@ -164,16 +145,6 @@ def _grouping(readme_patterns: Sequence[str]) -> Callable[[StoredChunk], Group]:
         return Group.DOCUMENTS if is_document else Group.CODE
 
     return group
-
-
-def _is_close(related: Related) -> bool:
-    values = related.values
-    if reference_of(related):
-        return True
-    named = values.get(DEFINES) or values.get(USES)
-    if SIMILAR not in values:  # There are no vectors.
-        return bool(named)
-    return values[SIMILAR] >= (_LEAST_NAMED if named else _LEAST_SIMILAR)
 
 
 def _key(ranked: Ranked) -> tuple[int, int]:

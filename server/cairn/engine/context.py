@@ -42,6 +42,7 @@ from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import check_end
 from cairn.index.vectors.vector_store import ChunkText, static_vectors
 from cairn.protocol.chunk_types import ChunkType
+from cairn.retrieval.document_names import is_document
 from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.meaning import table_of
 from cairn.retrieval.place_choice import Shown, whole_chunks
@@ -59,6 +60,7 @@ from cairn.workspace.collections import file_kind
 _DOCUMENTS = ChunkFilter(types=(ChunkType.PROSE.value,))
 _OTHER_FIELDS = 500
 """The estimated size of a passage's fields besides its text, such as path and titles, in characters."""
+_MOST_SAID = 3
 _Page = tuple[int, str, list[StoredChunk]]
 """A document's folder number, path in that folder, and chunks."""
 
@@ -96,6 +98,7 @@ def context(
             "total": milliseconds(started),
             **({"cached": 1} if is_cached else {}),
         },
+        message="" if passages else asked.looked_for,
     )
     return Attempt(answer, problem) if params.query else answer
 
@@ -210,7 +213,7 @@ class _Asked:
         # identifies its text while `state`, which covers the index and unsaved text, is unchanged.
         ids = [stored.id or stored.chunk for stored in passage.chunks]
         place = (passage.folder, passage.path, *ids, self.functions)
-        key = ("passages", self.state, place, params.query, params.limit)
+        key = ("passages", self.state, place, params.query, params.limit, params.section)
         cached = self.known.get(key)
         if cached is not None:
             return cached, None, True
@@ -249,6 +252,23 @@ class _Asked:
                 title = symbol = place.name
         return protocol.ContextPlace(passage.path, uri, protocol.whole_lines(*lines), title, header, symbol)
 
+    @property
+    def looked_for(self) -> str:
+        """What was looked for, in one sentence."""
+        passage = self.passage
+        if not passage.chunks:
+            return "The document is empty."
+        if not self.request.readers:
+            return "The index is not ready yet."
+        if any(map(is_document, passage.chunks)):
+            return "This passage names no code of the workspace, and no other document is about the same."
+        if not self.functions:
+            return (
+                "Nothing in the workspace uses, tests or explains what is here. Go to a function or a type."
+            )
+        names = ", ".join(f"`{each.name}`" for each in self.functions[:_MOST_SAID])
+        return f"No callers, overrides, tests or documents of {names} were found, and nothing that it uses."
+
     def _found(self) -> tuple[tuple[Grouped, ...], str | None, bool]:
         """Return the passages, why a part of the search failed, and whether every part ran to its end."""
         request, passage, limit = self.request, self.passage, self.params.limit
@@ -275,7 +295,8 @@ class _Asked:
         request, limit = self.request, self.params.limit
         vector = None if self.is_indexed else self._vector()
         relations = relate(request.readers, self.passage, besides=_DOCUMENTS, vector=vector)
-        related = related_passages(relations.found, limit, request.settings.discovery.readme.readme_patterns)
+        patterns = request.settings.discovery.readme.readme_patterns
+        related = related_passages(relations.found, self.passage, limit, patterns, self.params.section)
         ranked = with_lines([each.ranked for each in related], relations, table_for(request, relations))
         return [
             Grouped(each.group, each.section, result.positive_signals(), result)

@@ -15,8 +15,9 @@ from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.place_choice import whole_chunks
-from cairn.retrieval.related_chunks import ChunkRange, Relations, rank_related, relate
+from cairn.retrieval.related_chunks import ChunkRange, Relations, relate
 from cairn.retrieval.related_lines import with_lines
+from cairn.retrieval.related_ranking import rank_related
 from cairn.retrieval.scores import Ranked
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def related(request: Request, params: protocol.RelatedParams) -> protocol.Relate
     cursor = (start.line, start.character) if len(lines) == 1 else None
     passage = ChunkRange(number, inside, chunks, focus=lines, cursor=cursor)
     relations = relate(readers, passage)
-    ranked = rank_related(relations.found, params.limit)
+    ranked = rank_related(relations.found, passage, params.limit)
     found = with_lines(ranked, relations, table_for(request, relations))
     used, defined = passage.used, passage.defined
     results = tuple(

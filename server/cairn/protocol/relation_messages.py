@@ -250,38 +250,6 @@ class Diagnostic:
             raise InvalidRequestError("code", f"expected a string or a whole number, got {self.code!r}")
 
 
-@frozen
-class ContextParams:
-    """The params of `cairn/context`. Give either `position` or `range`."""
-
-    text_document: TextDocument
-    position: Position | None = None
-    range: Range | None = None
-    """The selection; an empty range is the same as a position."""
-    budget: int | None = field(default=None, metadata=within(0, 100_000))
-    """How many tokens the whole context has at most; if absent, the settings decide."""
-    limit: int = field(default=10, metadata=LIMIT)
-    """How many passages to return at most."""
-    query: str = ""
-    """A question about the place. The passages that it finds come first."""
-    text: str | None = None
-    """The text of a document that is neither indexed nor open in this server."""
-    open_documents: tuple[str, ...] | None = None
-    """URIs of open documents, the most recently used first. If absent, the server uses those it knows."""
-    diagnostics: tuple[Diagnostic, ...] = ()
-    """The diagnostics of the document."""
-    recent_queries: tuple[str, ...] | None = None
-    """Recent queries, the latest first. If absent, the server uses the last five that it answered."""
-
-    def __attrs_post_init__(self) -> None:
-        if (self.position is None) == (self.range is None):
-            raise InvalidRequestError("position", "give either a position or a range")
-        if self.position is not None:
-            check_range("position", Range(self.position, self.position))
-        if self.range is not None:
-            check_range("range", self.range)
-
-
 class ContextSection(enum.StrEnum):
     """How a passage belongs to the place."""
 
@@ -303,6 +271,40 @@ class ContextSection(enum.StrEnum):
     """Its file changes in the same commits."""
     SIMILAR = "similar"
     """It says or does much the same."""
+
+
+@frozen
+class ContextParams:
+    """The params of `cairn/context`. Give either `position` or `range`."""
+
+    text_document: TextDocument
+    position: Position | None = None
+    range: Range | None = None
+    """The selection; an empty range is the same as a position."""
+    budget: int | None = field(default=None, metadata=within(0, 100_000))
+    """How many tokens the whole context has at most; if absent, the settings decide."""
+    limit: int = field(default=10, metadata=LIMIT)
+    """How many passages to return at most."""
+    query: str = ""
+    """A question about the place. The passages that it finds come first."""
+    section: ContextSection | None = None
+    """A section to fill first, also with passages that would otherwise be left out."""
+    text: str | None = None
+    """The text of a document that is neither indexed nor open in this server."""
+    open_documents: tuple[str, ...] | None = None
+    """URIs of open documents, the most recently used first. If absent, the server uses those it knows."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """The diagnostics of the document."""
+    recent_queries: tuple[str, ...] | None = None
+    """Recent queries, the latest first. If absent, the server uses the last five that it answered."""
+
+    def __attrs_post_init__(self) -> None:
+        if (self.position is None) == (self.range is None):
+            raise InvalidRequestError("position", "give either a position or a range")
+        if self.position is not None:
+            check_range("position", Range(self.position, self.position))
+        if self.range is not None:
+            check_range("range", self.range)
 
 
 @frozen

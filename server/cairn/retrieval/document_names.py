@@ -19,9 +19,10 @@ from cairn.chunking.lines import Lines
 from cairn.chunking.markup import markup_elements
 from cairn.index.reader.records import StoredChunk
 from cairn.languages.language import Category
-from cairn.languages.registry import category, prose_language
+from cairn.languages.registry import PROSE_LANGUAGES, category, detect_language, prose_language
 from cairn.protocol.chunk_types import ChunkType
 from cairn.text.identifiers import identifier_words
+from cairn.text.verbatim import lines_of
 from cairn.text.words import STOPWORDS
 
 
@@ -68,12 +69,29 @@ class DocumentText:
     """The words of commands, such as `mix` and `phx.gen.auth`, without options and paths."""
 
 
+def is_document(stored: StoredChunk) -> bool:
+    """Whether the chunk is of a document, be it prose or code that the document shows."""
+    return stored.chunk.type is ChunkType.PROSE or is_document_path(stored.path)
+
+
+def is_document_path(path: str) -> bool:
+    return detect_language(path) in PROSE_LANGUAGES
+
+
 def read_document(stored: StoredChunk) -> DocumentText:
     chunk = stored.chunk
     return _read(stored.path, chunk.start_line, chunk.type is ChunkType.CODE, chunk.language, chunk.text)
 
 
 _SHELLS = frozenset({"bash", "sh", "shell", "console", "zsh", "fish", "powershell", "bat", "shellsession"})
+_SESSIONS = {"pycon": "python", "ipython": "python", "irb": "ruby", "iex": "elixir", "node": "javascript"}
+"""The languages of recorded sessions."""
+_SESSION_PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.|iex(?:\(\d+\))?>|irb[^>]*>)\s?")
+_DIRECTIVE = re.compile(
+    r"^\s*(?:\.\.\s+(?:\w+:)?(?:auto)?(?:module|class|function|method|exception|attribute|data|currentmodule)::"
+    r"|:::)\s*([\w.]+)"
+)
+"""Matches a directive that includes the documentation of a definition, as in Sphinx and mkdocstrings."""
 _CHAIN = r"[^\W\d]\w*(?:(?:\.|::|->|#|\?\.|\\)[^\W\d]\w*)*"
 _NAME = re.compile(rf"(?<![\w.$@#/\\-])(?P<chain>{_CHAIN})[!?]?(?P<call>\s?\(|::?<|\{{\}})?")
 _SEPARATOR = re.compile(r"\?\.|::|->|[.#\\]")
@@ -124,11 +142,11 @@ def _read(path: str, first: int, is_code: bool, language: str, text: str) -> Doc
             found.read_text(rows)
         elif each.language in _SHELLS or _is_shell(each.language, rows):
             found.read_commands(rows)
-        elif category(each.language) is Category.CODE:
+        elif category(language := _SESSIONS.get(each.language, each.language)) is Category.CODE:
             is_fenced = len(rows) > 1 and bool(
                 _FENCE.match(rows[0][1]) or rows[0][1].lstrip().startswith(".. ")
             )
-            found.read_block(rows[1:] if is_fenced else rows, each.language)
+            found.read_block(rows[1:] if is_fenced else rows, language)
         else:
             found.read_paths(rows)
     return found.finished()
@@ -191,6 +209,9 @@ class _Found:
     def read_text(self, rows: list[tuple[int, str]]) -> None:
         self.read_paths(rows)
         for number, row in rows:
+            if directive := _DIRECTIVE.match(row):
+                self._add_chain(directive[1], number, Mark.HEADING)
+                continue
             for span in _spans(row):
                 if not self._is_command(span, number):
                     self._add_chain(span, number, Mark.CODE)
@@ -234,7 +255,7 @@ class _Found:
 
     def read_block(self, rows: list[tuple[int, str]], language: str) -> None:
         imported: dict[str, str] = {}
-        for number, row in _joined_imports(rows):
+        for number, row in _joined_imports([(at, _SESSION_PROMPT.sub("", row)) for at, row in rows]):
             if _FENCE.match(row):
                 continue
             for path in _PATH.finditer(row):
@@ -336,3 +357,17 @@ def _imported(row: str) -> tuple[str, list[str]] | None:
         return ".".join(parts[:-1]) or parts[0], parts[-1:]
     names = re.findall(r"[^\W\d]\w*", row.partition("=")[0])
     return found["required"], [each for each in names if each not in ("const", "let", "var")]
+
+
+_ENTRY = re.compile(
+    r"\s*(?:[-*+]|\d+[.)])\s+(?:`?\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])|:doc:`|:ref:`).{0,20}$|\s*\.\. toctree::"
+)
+_BADGE = re.compile(r"\s*\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?\s*$|\s*\.\. image::")
+_FEWEST_ENTRIES, _SHARE_OF_ENTRIES = 3, 0.6
+
+
+def is_contents(text: str) -> bool:
+    """Whether the text is a table of contents, a list of links, or badges."""
+    lines = [line for line in lines_of(text) if line.strip()]
+    entries = sum(1 for line in lines if _ENTRY.match(line) or _BADGE.match(line))
+    return entries >= _FEWEST_ENTRIES and entries >= _SHARE_OF_ENTRIES * len(lines)

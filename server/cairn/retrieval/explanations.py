@@ -11,13 +11,13 @@ from cairn.index.reader.records import ColumnWeights, StoredChunk
 from cairn.index.references.edges import Place
 from cairn.index.references.graph import ReferenceGraph
 from cairn.languages.registry import prose_language
-from cairn.retrieval.document_names import DocumentName, Mark, read_document
+from cairn.retrieval.document_names import DocumentName, Mark, is_document, read_document
 from cairn.retrieval.file_names import is_former, is_release_notes
 from cairn.retrieval.shown_code import Meanings
 from cairn.text.inline_markup import strip_inline
 from cairn.text.sentences import split_sentences
 from cairn.text.verbatim import find_words, lines_of
-from cairn.workspace.collections import FileKind
+from cairn.workspace.collections import FileKind, is_beside
 
 _TEXT_ONLY = ColumnWeights(text=1.0, identifiers=0.0, symbol=0.0)
 _MOST_READ = 40
@@ -47,7 +47,8 @@ def explaining(
     Release notes and documents of former versions explain nothing.
     """
     meanings = Meanings(reader, graph or ReferenceGraph(reader))
-    documents = tuple(each.name for each in reader.stats().collections if each.kind == FileKind.DOCS)
+    kinds = (FileKind.DOCS, FileKind.EXAMPLES)
+    documents = tuple(each.name for each in reader.stats().collections if each.kind in kinds)
     if not documents:
         return []
     only = ChunkFilter(collections=documents)
@@ -82,8 +83,10 @@ _STRENGTHS = {Mark.IN_BLOCK: 1.0, Mark.WRITTEN: 1.0, Mark.CODE: 2.0, Mark.HEADIN
 
 def explains_code(stored: StoredChunk, path: str) -> bool:
     """Return whether a chunk is of a document that may explain the code in the file at `path`."""
+    is_plain = stored.path.endswith(".txt") and not is_beside(stored.path)
     return (
-        stored.kind == FileKind.DOCS
+        is_document(stored)
+        and not is_plain
         and not is_release_notes(stored.path)
         and not is_former(stored.path, path)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from cairn.text.words import stem, stems
@@ -80,6 +80,27 @@ def is_former(path: str, beside: str) -> bool:
     """Return whether the file is in a folder of another version of the code or documents than `beside`, such
     as `versioned_docs/version-9.x` or `v1`."""
     return any(_FORMER.fullmatch(folder) for folder in _folders(path) - _folders(beside))
+
+
+def translations(path: str, others: Iterable[str]) -> list[str]:
+    """Return those of the `others` that have the same path but for a language, those in English or without a
+    language first."""
+    plain, own = without_language(path)
+    found = [(other, *without_language(other)) for other in others]
+    alike = [(code not in ("", "en"), other) for other, rest, code in found if rest == plain and code != own]
+    return [other for _, other in sorted(alike)]
+
+
+def without_language(path: str) -> tuple[str, str]:
+    """Return the path without the folder or suffix that names a language, and the language."""
+    *folders, name = path.lower().split("/")
+    for place, folder in enumerate(folders):
+        if match := _LANGUAGE.fullmatch(folder):
+            return "/".join([*folders[:place], *folders[place + 1 :], name]), match[1]
+    stem, _, suffix = name.rpartition(".")
+    if match := re.fullmatch(rf"(?P<stem>.+)[._-]{_LANGUAGE.pattern}", stem):
+        return "/".join([*folders, f"{match['stem']}.{suffix}"]), match[2]
+    return "/".join([*folders, name]), ""
 
 
 def _folders(path: str) -> set[str]:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import define, evolve, field, frozen
 
-from cairn.chunking.outline import CALLABLE, CONTAINERS
+from cairn.chunking.outline import CALLABLE, CONTAINERS, VALUES
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
-from cairn.index.references.edges import Edge, Place
+from cairn.index.references.edges import CALLS, Edge, Place
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import query_end
 from cairn.text.verbatim import lines_with_ends
@@ -20,6 +20,7 @@ CALLER = "calls it"
 CALLEE = "called by it"
 IMPLEMENTATION = "implements it"
 TEST = "tests it"
+USED = "used by it"
 
 _MOST_EDGES = 60
 """The maximum number of references of one relation. A panel shows far fewer."""
@@ -29,6 +30,12 @@ _MOST_MEANINGS = 3
 """The maximum number of definitions of the name at the cursor. With more, the function around it is used."""
 SURE = 0.5
 """The minimum confidence of a sure reference. Others say "may", and rank among the other relations."""
+_FEW_FILES = 6
+"""A name in at most so many files says most about those that use it."""
+_NEAR, _FAR = 10, 0.4
+"""How many lines away a call is near, and how much the others say."""
+_INDIRECT = 0.4
+"""How much a test says that calls the definition through another function."""
 _AROUND = 2
 """How many lines are shown before and after a call outside all functions, in a chunk of the passage."""
 _MOST_DEFINITIONS = 8
@@ -48,11 +55,14 @@ class Referral:
     """The lines `[first, last)` of the file to show; None to show the whole chunk."""
     scope: Place | None = None
     """The function or type that the shown lines belong to; None if they belong to several or none."""
+    rarity: float = 1.0
+    """How much the relation says, 0 to 1. A type that every file uses says nothing about a passage."""
 
     @property
     def value(self) -> float:
         """The strength of the relation, 0 to 1. That of all sure references is at least 0.9."""
-        return 0.8 + 0.2 * self.confidence if self.confidence >= SURE else self.confidence
+        sure = 0.8 + 0.2 * self.confidence if self.confidence >= SURE else self.confidence
+        return self.rarity * sure
 
 
 Referrals = Mapping[int, Mapping[str, Referral]]
@@ -82,13 +92,14 @@ def _around(graph: ReferenceGraph, path: str, lines: range) -> dict[Place, None]
 
 
 def referrals(
-    reader: IndexReader, graph: ReferenceGraph, definitions: Sequence[Place]
+    reader: IndexReader, graph: ReferenceGraph, definitions: Sequence[Place], focus: range
 ) -> tuple[Referrals, Mapping[int, StoredChunk]]:
-    """Return the chunks that refer to the definitions or to which these refer, and the chunks' texts."""
-    found = _Referrals(reader, definitions)
+    """Return the chunks that refer to the definitions or to which these refer, and the chunks' texts. What
+    the lines of `focus` refer to says more than what the rest of the definitions does."""
+    found = _Referrals(reader, definitions, focus)
     if not definitions:
-        return found.by_chunk, found.chunks
-    for edge in graph.callers(definitions, _MOST_EDGES).found:
+        return {}, {}
+    for edge in graph.calls_or_uses(definitions, _MOST_EDGES).found:
         is_test = file_kind(edge.path) == FileKind.TESTS
         found.add(TEST if is_test else CALLER, edge, edge.path, edge.line)
     for place in definitions:
@@ -96,12 +107,23 @@ def referrals(
             for edge in graph.callees(place, _MOST_EDGES).found:
                 if edge.target is not None and edge.target not in definitions:
                     found.add(CALLEE, edge, edge.target.path, edge.target.line)
+            for edge in graph.meant(place.path, place.start_line, place.end_line, _MOST_EDGES).found:
+                if _is_used(edge, definitions) and edge.target is not None:
+                    found.add(USED, edge, edge.target.path, edge.target.line)
     for edge in graph.implementations(definitions, _MOST_EDGES).found:
         found.add(IMPLEMENTATION, edge, edge.path, edge.line)
     if not query_end()() and not found.has(TEST):
         for edge in graph.tests(definitions, _MOST_EDGES, _MOST_FILES).found:
             found.add(TEST, edge, edge.path, edge.line)
-    return found.finished(), found.chunks
+    return found.finished(graph), found.chunks
+
+
+def _is_used(edge: Edge, definitions: Sequence[Place]) -> bool:
+    """Whether the edge leads to a type or a constant."""
+    target = edge.target
+    if target is None or target in definitions or edge.kind in CALLS or edge.confidence < SURE:
+        return False
+    return target.kind in CONTAINERS or (target.kind in VALUES and target.qualified.count(".") < 2)
 
 
 @define(eq=False)
@@ -110,6 +132,7 @@ class _Referrals:
 
     reader: IndexReader
     definitions: Sequence[Place]
+    focus: range
     chunks: dict[int, StoredChunk] = field(factory=dict)
     by_chunk: dict[int, dict[str, Referral]] = field(factory=dict)
     _edges: dict[tuple[int, str], list[tuple[Edge, int]]] = field(factory=dict)
@@ -126,11 +149,12 @@ class _Referrals:
     def has(self, relation: str) -> bool:
         return any(kind == relation for _, kind in self._edges)
 
-    def finished(self) -> Referrals:
+    def finished(self, graph: ReferenceGraph) -> Referrals:
         """Return the referrals, each at its surest edge's line, with a reason that names all functions."""
         for (chunk, relation), edges in self._edges.items():
             best, line = max(edges, key=lambda each: each[0].confidence)
-            named = _within if relation == CALLEE else _names
+            is_target = relation in (CALLEE, USED)
+            named = _within if is_target else _names
             names = ", ".join(named(edge for edge, _ in edges))
             if relation == IMPLEMENTATION:
                 reason = best.via
@@ -142,14 +166,24 @@ class _Referrals:
             within = _within(edge for edge, _ in edges)
             if relation == CALLER and len(within) > 1:
                 reason += f" in {', '.join(within)}"
-            scopes = [edge.target if relation == CALLEE else edge.enclosing for edge, _ in edges]
-            scope = best.target if relation == CALLEE else best.enclosing
+            scopes = [edge.target if is_target else edge.enclosing for edge, _ in edges]
+            scope = best.target if is_target else best.enclosing
+            rarity = 1.0
+            if is_target:
+                rarity = max(self._nearness(edge) * _rarity(graph, edge) for edge, _ in edges)
+            elif relation == TEST and best.via.startswith("calls "):
+                rarity = _INDIRECT
             shown = self._shown(self.chunks[chunk], line, scope, scopes)
             whole = scope if len(set(scopes)) == 1 or self._is_own(self.chunks[chunk]) else None
             self.by_chunk.setdefault(chunk, {})[relation] = Referral(
-                line, best.confidence, reason, shown, whole if shown else None
+                line, best.confidence, reason, shown, whole if shown else None, rarity
             )
         return self.by_chunk
+
+    def _nearness(self, edge: Edge) -> float:
+        """Return how much a call says of the lines of the focus: 1 for one that is near."""
+        away = max(self.focus.start - edge.line, edge.line - self.focus.stop + 1, 0) if self.focus else 0
+        return 1.0 if away <= _NEAR else _FAR
 
     def _is_own(self, stored: StoredChunk) -> bool:
         first, last = stored.chunk.start_line, stored.chunk.end_line
@@ -182,7 +216,16 @@ class _Referrals:
         return (first, last) if first <= line < last else None
 
 
-_REASONS = {CALLER: "calls {names}", CALLEE: "called by {names}", TEST: "tests {names}"}
+_REASONS = {
+    CALLER: "calls {names}",
+    CALLEE: "called by {names}",
+    TEST: "tests {names}",
+    USED: "used by {names}",
+}
+
+
+def _rarity(graph: ReferenceGraph, edge: Edge) -> float:
+    return min(1.0, _FEW_FILES / max(1, len(graph.tables.files_mentioning(edge.name))))
 
 
 def _names(edges: Iterable[Edge]) -> list[str]:

@@ -1,6 +1,6 @@
-"""Find and rank the chunks that are related to a passage, by several named relations. References find its
-callers and callees; names, files and vectors find the rest. No model runs, because the index has the
-passage's vectors. Callers, callees, implementations and tests rank first."""
+"""Find the chunks that are related to a passage, by several named relations. References find its callers and
+callees; documents, files and vectors find the rest. No model runs, because the index has the passage's
+vectors."""
 
 from __future__ import annotations
 
@@ -11,31 +11,29 @@ from functools import cached_property
 from itertools import chain
 from statistics import fmean
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries import relations as indexed
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights, FoundName, Hit, StoredChunk
+from cairn.index.references.edges import Place
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import check_end
-from cairn.retrieval.referrals import (
-    CALLEE,
-    CALLER,
-    IMPLEMENTATION,
-    SURE,
-    TEST,
-    Referrals,
-    definitions_around,
-    referrals,
-)
-from cairn.retrieval.scores import Contribution, Ranked, near_duplicates
-from cairn.settings.tree import DiversitySettings
-from cairn.text.words import STOPWORDS
+from cairn.languages.registry import detect_language
+from cairn.retrieval.document_names import is_contents, is_document, is_document_path, read_document
+from cairn.retrieval.explanations import explaining
+from cairn.retrieval.file_names import translations
+from cairn.retrieval.referrals import CALLEE, Referral, definitions_around, referrals
+from cairn.retrieval.shown_code import NamedPlace, named_places
+from cairn.text.identifiers import identifier_words
+from cairn.workspace.collections import file_kind
 
 SIMILAR = "similar in meaning"
 DEFINES = "defines what it uses"
 USES = "uses what it defines"
+EXPLAINS = "explains it"
+TWIN = "its counterpart"
 SAME_NAME = "file of the same name"
 IMPORTED = "file that it imports"
 IMPORTING = "file that imports it"
@@ -66,6 +64,14 @@ _FEWEST_LETTERS = 3
 """The minimum length of a name to look up. A shorter one (`i`, `db`) means something else in each place."""
 _RARE = 3
 """The maximum number of files that define a rare name. The meaning of other names is unclear."""
+
+_MOST_NAMED = 12
+"""The maximum number of definitions and files that a document's passage names."""
+_MOST_EXPLAINED, _MOST_EXPLAINING = 2, 4
+"""The maximum number of definitions to explain, and of documents that explain each."""
+_MOST_TWINS = 2
+_SURELY_NAMED = 0.65
+"""The minimum strength of a definition for which other documents are found beside a document."""
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _TEXT_ONLY = ColumnWeights(text=1.0, identifiers=0.0, symbol=0.0)
@@ -98,6 +104,11 @@ class ChunkRange:
     def symbols(self) -> Mapping[str, str]:
         return {each.chunk.symbol: each.chunk.symbol_kind for each in self.chunks if each.chunk.symbol}
 
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The titles and names of the chunks."""
+        return tuple(name for each in self.chunks for name in (each.chunk.title, each.chunk.symbol) if name)
+
     @cached_property
     def defined(self) -> list[str]:
         names = (name for stored in self.chunks for name in stored.chunk.defines)
@@ -118,6 +129,8 @@ class Related:
     folder: int
     stored: StoredChunk
     values: Mapping[str, float]
+    lines: Mapping[str, int] = field(factory=dict)
+    """The line that shows each relation by a reference."""
 
 
 def relate(
@@ -132,7 +145,14 @@ def relate(
     after the request is cancelled."""
     own = vector or indexed.passage_vector(readers[passage.folder], sorted(passage.ids))
     relations = Relations(readers, passage, besides, own)
-    for leg in (relations.by_references, relations.by_names, relations.by_files, relations.by_meaning):
+    legs = (
+        relations.by_references,
+        relations.by_documents,
+        relations.by_names,
+        relations.by_files,
+        relations.by_meaning,
+    )
+    for leg in legs:
         leg()
         check_end()
     return relations
@@ -149,22 +169,92 @@ class Relations:
     defined: Sequence[str] = field(default=(), init=False)
     used: dict[tuple[int, int], list[str]] = field(factory=dict, init=False)
     """The rare names that the passage uses, by folder and defining chunk; the rarest first."""
-    referrals: Referrals = field(factory=dict, init=False)
-    focused_names: Sequence[str] | None = field(default=None, init=False)
+    definitions: Sequence[Place] = field(default=(), init=False)
+    """The functions and types that the passage is about."""
+    referrals: dict[int, dict[str, Referral]] = field(factory=dict, init=False)
+    _graph: ReferenceGraph = field(init=False)
     _pools: list[defaultdict[int, dict[str, float]]] = field(init=False)
     """The strength of each relation by chunk, one mapping for each folder."""
     _read: defaultdict[int, dict[int, StoredChunk]] = field(factory=lambda: defaultdict(dict), init=False)
+    _named_files: dict[str, NamedPlace] = field(factory=dict, init=False)
+    """The files that a document's passage names, by path."""
     _files: defaultdict[str, dict[str, float]] = field(factory=lambda: defaultdict(dict), init=False)
     """The strength of the relations of whole files in the passage's folder, by path."""
 
     def __attrs_post_init__(self) -> None:
+        self._graph = ReferenceGraph(self.readers[self.passage.folder])
         self._pools = [defaultdict(dict) for _ in self.readers]
 
-    def by_names(self) -> None:
+    def by_documents(self) -> None:
+        """Find the code that a document's passage names, and the documents that explain the definitions."""
         passage = self.passage
+        reader = self.readers[passage.folder]
+        texts = [
+            read_document(stored)
+            for stored in passage.chunks
+            if is_document(stored) and not is_contents(stored.chunk.text)
+        ]
+        explained = list(self.definitions[:_MOST_EXPLAINED])
+        if texts:
+            named = named_places(reader, self._graph, passage.path, texts)[:_MOST_NAMED]
+            for each in named:
+                if each.place is None and not each.line:
+                    self._named_files[each.path] = each
+                else:
+                    self._add_named(each)
+            surest = (each.place for each in named if each.strength >= _SURELY_NAMED)
+            explained = [place for place in surest if place is not None][:1]
+        for place in explained:
+            for found in explaining(reader, place, _MOST_EXPLAINING, self._graph):
+                if found.stored.path != passage.path:
+                    reason = f"explains `{place.name}`"
+                    referral = Referral(found.line, found.strength, reason)
+                    self._add(found.stored, EXPLAINS, referral, found.strength)
+        self._add_twins()
+
+    def _add_twins(self) -> None:
+        """Add what defines the same elsewhere, such as for another platform or version, or says it in another
+        language."""
+        passage = self.passage
+        reader = self.readers[passage.folder]
+        for place in self.definitions[:_MOST_EXPLAINED]:
+            others = [each for each in self._graph.named(place.qualified) if _is_twin(each, place)]
+            for other in others[:_MOST_TWINS]:
+                for stored in reader.between(other.path, other.line, other.line + 1)[:1]:
+                    referral = Referral(other.line, 1.0, f"also defines `{other.name}`")
+                    self._add(stored, TWIN, referral, 1.0)
+        if passage.chunks and is_document(passage.chunks[0]):
+            paths = [each for each in indexed.same_stem(reader, passage.path) if is_document_path(each)]
+            for path in translations(passage.path, paths)[:_MOST_TWINS]:
+                if (twin := _counterpart(reader, passage, path)) is not None:
+                    referral = Referral(twin.chunk.start_line, 1.0, "the same in another language")
+                    self._add(twin, TWIN, referral, 1.0)
+
+    def _add_named(self, each: NamedPlace) -> None:
+        reader = self.readers[self.passage.folder]
+        for stored in reader.between(each.path, each.line, each.line + 1)[:1]:
+            shown = None
+            if each.place is not None and len(stored.chunk.defines) > 1:
+                first, last = stored.chunk.start_line, stored.chunk.end_line
+                shown = max(first, each.place.start_line), min(last, each.place.end_line)
+            line = max(each.line, stored.chunk.start_line)
+            referral = Referral(line, each.strength, each.reason, shown, each.place if shown else None)
+            self._add(stored, DEFINES, referral, each.strength)
+
+    def _add(self, stored: StoredChunk, relation: str, referral: Referral, value: float) -> None:
+        pool = self._pools[self.passage.folder][stored.id]
+        if value > pool.get(relation, 0.0) and not (relation == DEFINES and CALLEE in pool):
+            pool[relation] = value
+            self.referrals.setdefault(stored.id, {})[relation] = referral
+            self._read[self.passage.folder][stored.id] = stored
+
+    def by_names(self) -> None:
+        """Find what shares rare names with code of which no references are read."""
+        passage = self.passage
+        if any(map(is_document, passage.chunks)) or self._graph.reads(passage.path):
+            return
         files = _files_defining(self.readers[passage.folder].definitions_of(passage.defined))
-        focused_names = passage.defined if self.focused_names is None else self.focused_names
-        self.defined = [name for name in focused_names if 1 <= len(files.get(name, ())) <= _RARE]
+        self.defined = [name for name in passage.defined if 1 <= len(files.get(name, ())) <= _RARE]
         for folder, (reader, pool) in enumerate(zip(self.readers, self._pools, strict=True)):
             definitions = reader.definitions_of(passage.used)
             files = _files_defining(definitions)
@@ -174,14 +264,12 @@ class Relations:
                     rare_names[each.chunk_id].append(each.name)
             for chunk, names in rare_names.items():
                 worth = sum(1 / len(files[name]) for name in names)
-                if CALLEE not in pool.get(chunk, ()):  # The relation CALLEE is more precise.
-                    pool[chunk][DEFINES] = worth / (worth + 1)
+                pool[chunk][DEFINES] = worth / (worth + 1)
                 self.used[folder, chunk] = sorted(names, key=lambda name: len(files[name]))
             hits = self._using(folder, self.defined)
             top = max((hit.score for hit in hits), default=1.0)
             for hit in hits:
-                if not ({CALLER, TEST} & pool.get(hit.chunk_id, {}).keys()):
-                    pool[hit.chunk_id][USES] = max(0.0, hit.score / top)
+                pool[hit.chunk_id][USES] = max(0.0, hit.score / top)
 
     def _using(self, folder: int, names: Sequence[str]) -> list[Hit]:
         """Return the chunks with exactly one of these names. Keywords would find `unloaded` for `unload`."""
@@ -197,12 +285,11 @@ class Relations:
     def by_references(self) -> None:
         passage = self.passage
         reader = self.readers[passage.folder]
-        graph = ReferenceGraph(reader)
-        definitions = definitions_around(graph, passage.path, passage.lines, passage.focus, passage.cursor)
-        if definitions and passage.focus:
-            names = {each.name for each in definitions}
-            self.focused_names = [name for name in passage.defined if name in names]
-        self.referrals, stored = referrals(reader, graph, definitions)
+        self.definitions = definitions_around(
+            self._graph, passage.path, passage.lines, passage.focus, passage.cursor
+        )
+        found, stored = referrals(reader, self._graph, self.definitions, passage.focus)
+        self.referrals = {chunk: dict(by_relation) for chunk, by_relation in found.items()}
         self._read[passage.folder].update(stored)
         pool = self._pools[passage.folder]
         for chunk, by_relation in self.referrals.items():
@@ -238,13 +325,19 @@ class Relations:
                 if self.besides is not None:
                     hits += reader.nearest_static(vector, _NEAREST_BESIDES, self.besides)
                 similar = {hit.chunk_id: hit.score for hit in hits}
-                unknown = pool.keys() | set(chain.from_iterable(looked_into))
+                named = reader.chunk_ids(self._named_files).values() if folder == here else []
+                unknown = pool.keys() | set(chain.from_iterable((*looked_into, *named)))
                 sample = indexed.spread_ids(reader, _SAMPLE)
                 wanted = sorted((unknown - similar.keys()).union(sample))
                 compared = reader.static_similarities(wanted, vector)
                 by_chance = [compared[chunk] for chunk in sample if chunk in compared]
                 background = fmean(by_chance) if by_chance else 0.0
                 similar = compared | similar
+            for path, ids in reader.chunk_ids(self._named_files).items() if folder == here else ():
+                best = max(ids, key=lambda chunk: similar.get(chunk, -1.0))
+                for stored in reader.chunks([best]).values():
+                    file = evolve(self._named_files[path], line=stored.chunk.start_line)
+                    self._add_named(file)
             for chunks in looked_into:
                 best = max(chunks, key=lambda chunk: similar.get(chunk, -1.0))
                 pool[best].setdefault(SIMILAR, 0.0)
@@ -274,10 +367,29 @@ class Relations:
             for chunk, stored in (known | reader.chunks(pool.keys() - known.keys())).items():
                 if not (here and chunk in self.passage.ids) or chunk in self.referrals:
                     of_file = dict(self._files.get(stored.path, {})) if here else {}
-                    if chunk in self.referrals:
+                    referred = self.referrals.get(chunk, {}) if here else {}
+                    if referred:
                         of_file.pop(SAME_FILE, None)  # A reference counts in any file.
-                    found.append(Related(folder, stored, {**pool[chunk], **of_file}))
+                    lines = {name: each.line for name, each in referred.items()}
+                    found.append(Related(folder, stored, {**pool[chunk], **of_file}, lines))
         return found
+
+
+def _is_twin(other: Place, place: Place) -> bool:
+    """Whether another file of the same kind and language defines the same name."""
+    one, two = detect_language(other.path), detect_language(place.path)
+    same = one == two and file_kind(other.path) == file_kind(place.path)
+    return same and other.path != place.path and other.qualified == place.qualified
+
+
+def _counterpart(reader: OverlaidReader, passage: ChunkRange, path: str) -> StoredChunk | None:
+    """Return the chunk of a translated document at the same place as the passage."""
+    own, other = reader.page(passage.path), reader.page(path)
+    if not own or not other:
+        return None
+    share = passage.lines[0] / max(1, own[-1].chunk.end_line)
+    line = share * other[-1].chunk.end_line
+    return min(other, key=lambda stored: abs(stored.chunk.start_line - line))
 
 
 def _files_defining(definitions: Iterable[FoundName]) -> defaultdict[str, set[str]]:
@@ -288,90 +400,4 @@ def _files_defining(definitions: Iterable[FoundName]) -> defaultdict[str, set[st
 
 
 def _is_distinctive(name: str) -> bool:
-    return len(name) >= _FEWEST_LETTERS and name.lower() not in STOPWORDS
-
-
-WEIGHTS: Mapping[str, float] = {
-    CALLER: 10.0,
-    CALLEE: 8.0,
-    IMPLEMENTATION: 7.0,
-    TEST: 6.0,
-    SIMILAR: 2.0,
-    DEFINES: 1.5,
-    USES: 1.5,
-    **FILE_WEIGHTS,
-}
-"""The weight of each relation, whose values are 0 to 1. The weights were chosen by hand, without relevance
-judgements. The passage's own file has a negative weight, because it is in view. Sure references come first.
-"""
-SHARES: Mapping[str, float] = {CALLER: 0.4, CALLEE: 0.3, IMPLEMENTATION: 0.2, TEST: 0.2}
-"""The maximum share of the results for each relation by reference, so that callers do not take all."""
-
-_BEST_POSSIBLE = WEIGHTS[CALLER] + sum(
-    weight for name, weight in WEIGHTS.items() if weight > 0 and name not in SHARES
-)
-
-_SIMILARITY = DiversitySettings().similarity
-"""The minimum similarity of near-duplicates. The settings of searches do not change it."""
-
-
-def rank_related(found: Iterable[Related], limit: int) -> list[Ranked]:
-    """Rank by the weighted sum of relations. Further chunks of a file and near-duplicates come last. Chunks
-    with a sure reference precede all, and each kind of reference has its share of the results."""
-    scored = sorted(((score, related) for related in found if (score := _score(related))), key=_best_first)
-    referred = _within_shares([each for each in scored if _is_sure(each[1])], limit)
-    first: dict[tuple[int, str], tuple[float, Related]] = {}
-    for each in scored:
-        if not _is_sure(each[1]):
-            first.setdefault((each[1].folder, each[1].stored.path), each)
-    chosen = {*map(id, referred), *map(id, first.values())}
-    ordered = [*referred, *first.values(), *(each for each in scored if id(each) not in chosen)]
-    ranked = [_ranked(*each) for each in ordered[: 2 * limit]]
-    copies = near_duplicates(ranked, _SIMILARITY, limit) - set(range(len(referred)))
-    distinct = [result for place, result in enumerate(ranked) if place not in copies]
-    return [*distinct, *(ranked[place] for place in sorted(copies))][:limit]
-
-
-def _within_shares(referred: Sequence[tuple[float, Related]], limit: int) -> list[tuple[float, Related]]:
-    room = {relation: max(1, round(share * limit)) for relation, share in SHARES.items()}
-    chosen = []
-    for each in referred:
-        relation = reference_of(each[1])
-        room[relation] -= 1
-        if room[relation] >= 0:
-            chosen.append(each)
-    return chosen
-
-
-def _best_first(scored: tuple[float, Related]) -> tuple[float, int, str, int]:
-    score, related = scored
-    return -score, related.folder, related.stored.path, related.stored.chunk.position
-
-
-def _score(related: Related) -> float:
-    parts = (value * WEIGHTS[name] for name, value in related.values.items())
-    return min(1.0, max(0.0, sum(sorted(parts, key=lambda part: -abs(part)))) / _BEST_POSSIBLE)
-
-
-def _ranked(score: float, related: Related) -> Ranked:
-    parts = [Contribution(name, value, WEIGHTS[name]) for name, value in related.values.items() if value]
-    parts.sort(key=lambda part: -abs(part.value * part.weight))
-    return Ranked(related.folder, related.stored, score, _source(related.values), tuple(parts))
-
-
-def _source(values: Mapping[str, float]) -> str:
-    if values.get(DEFINES) or not SHARES.keys().isdisjoint(values):
-        return "exact"
-    if values.get(USES):
-        return "hybrid" if values.get(SIMILAR) else "keyword"
-    return "embedding" if values.get(SIMILAR) else "relation"
-
-
-def _is_sure(related: Related) -> bool:
-    return related.values.get(reference_of(related), 0.0) >= SURE
-
-
-def reference_of(related: Related) -> str:
-    """Return the relation by reference that has the highest weighted value; "" if there is none."""
-    values = related.values
-    return max(SHARES.keys() & values.keys(), key=lambda name: WEIGHTS[name] * values[name], default="")
+    return len(name) >= _FEWEST_LETTERS and len(identifier_words(name)) > 1

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import define, field, frozen
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.index.queries.file_queries import file_facts, files_at
+from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import ColumnWeights
 from cairn.index.references.edges import Place
 from cairn.index.references.graph import ReferenceGraph
-from cairn.languages.registry import detect_language, facts_of
+from cairn.languages.registry import PROSE_LANGUAGES, detect_language, facts_of
 from cairn.retrieval.document_names import DocumentName, DocumentText, Mark
-from cairn.retrieval.file_names import is_former
+from cairn.retrieval.file_names import is_former, without_language
+from cairn.retrieval.wording import is_common
+from cairn.text.verbatim import find_words
 from cairn.workspace.collections import FileKind, file_kind
 
 _MOST_NAMES = 80
@@ -65,6 +69,9 @@ class Meanings:
             found = [place for place in found if facts_of(detect_language(place.path)).family == family]
         current = [place for place in found if not is_former(place.path, document)]
         found = self._agreeing(each, current or found)
+        outermost = min((place.qualified.count(".") for place in found), default=0)
+        if each.name[:1].isupper():  # A type, not a method that is called like it.
+            found = [place for place in found if place.qualified.count(".") == outermost]
         return found if len({place.path for place in found}) <= _MOST_MEANT else []
 
     def _definitions(self, name: str) -> list[Place]:
@@ -135,26 +142,82 @@ def named_places(
         for each in mentions:
             for place in meanings.of(each, path):
                 strongest[place] = strongest.get(place, 0.0) + _STRENGTHS[each.mark]
+        rarity = _rarity(reader, name) if strongest else 1.0
         for place, strength in strongest.items():
-            share = strength / (strength + 1)
+            share = rarity * strength / (strength + 1)
             found[place.path, place.line] = NamedPlace(
                 place.path, place, place.line, share, f"defines `{name}`"
             )
-    for other in _named_files(reader, path, every):
+    known = {each.name for each in reader.definitions_of(by_name)}
+    unknown = [name for name in by_name if name not in known]
+    for using in _using(reader, by_name, unknown):
+        found.setdefault((using.path, using.line), using)
+    files = [name for name in unknown if _may_name_file(by_name[name])]
+    for other in _named_files(reader, path, every, files):
         reason = f"the file `{posixpath.basename(other)}`, which it names"
         found.setdefault((other, -1), NamedPlace(other, None, 0, _FILE_STRENGTH, reason))
     return sorted(found.values(), key=lambda each: (-each.strength, each.path, each.line))
 
 
+_TEXT_ONLY = ColumnWeights(text=1.0, identifiers=0.0, symbol=0.0)
+_MOST_WORDS, _MOST_USING, _FEW_USING, _LONG_WORD = 12, 12, 2, 5
+_MOST_COUNTED, _FEW_PASSAGES = 60, 5
+_WORD_STRENGTH = 0.45
 _STRENGTHS = {Mark.IN_BLOCK: 1.0, Mark.WRITTEN: 1.5, Mark.CODE: 2.0, Mark.HEADING: 4.0}
 _FILE_STRENGTH = 0.7
 
 
-def _named_files(reader: IndexReader, path: str, texts: Sequence[DocumentText]) -> Iterator[str]:
+def _rarity(reader: IndexReader, name: str) -> float:
+    """Return how much a name says about a passage: 1 for one that few passages of documents have."""
+    documents = tuple(each.name for each in reader.stats().collections if each.kind == FileKind.DOCS)
+    if not documents:
+        return 1.0
+    hits = reader.keywords([name], _TEXT_ONLY, _MOST_COUNTED, ChunkFilter(collections=documents))
+    outlines = reader.outlines(hit.chunk_id for hit in hits).values()
+    by_language = Counter(without_language(each.path)[1] for each in outlines)
+    return min(1.0, _FEW_PASSAGES / max(by_language.values(), default=1))
+
+
+def _using(
+    reader: IndexReader, by_name: Mapping[str, Sequence[DocumentName]], unknown: Iterable[str]
+) -> Iterator[NamedPlace]:
+    """Yield the places in the source of rare names that nothing defines, such as keys and options."""
+    source = tuple(each.name for each in reader.stats().collections if each.kind == FileKind.SOURCE)
+    words = [name for name in unknown if any(map(_is_key, by_name[name]))]
+    for word in words[:_MOST_WORDS] if source else ():
+        hits = reader.keywords([word], _TEXT_ONLY, _MOST_USING, ChunkFilter(collections=source))
+        places = []
+        for stored in reader.chunks(hit.chunk_id for hit in hits).values():
+            at = find_words(word, stored.chunk.text)
+            if at >= 0:
+                line = stored.chunk.start_line + stored.chunk.text.count("\n", 0, at)
+                places.append((stored.path, line))
+        if len({path for path, _ in places}) <= _FEW_USING:
+            for path, line in places:
+                yield NamedPlace(path, None, line, _WORD_STRENGTH, f"contains `{word}`")
+
+
+def _is_key(each: DocumentName) -> bool:
+    """Whether the name is written as code like a key or an option, not like the name of a product."""
+    return each.is_distinctive and each.mark is not Mark.WRITTEN and not each.owner
+
+
+def _may_name_file(mentions: Sequence[DocumentName]) -> bool:
+    """Whether the name may be that of a file without its suffix: it is marked as code, and no common word."""
+    name = mentions[0].name
+    marked = any(each.mark >= Mark.CODE and not each.owner for each in mentions)
+    return marked and len(name) >= _LONG_WORD and not is_common(name.lower())
+
+
+def _named_files(
+    reader: IndexReader, path: str, texts: Sequence[DocumentText], names: Sequence[str]
+) -> Iterator[str]:
+    """Yield the files that the passages name by their paths, by commands, or by `names`, their stems."""
     folder = posixpath.dirname(path)
     written = dict.fromkeys(each for text in texts for each, _ in text.paths)
     commands = dict.fromkeys(each for text in texts for each, _ in text.commands)
     tasks = [f"{each}.*" for each in commands if re.search(r"[.:-]", each)]
+    tasks += [f"{name}.*" for name in names]
     wanted = [*list(written)[:_MOST_PATHS], *tasks[:_MOST_PATHS]]
     if not wanted:
         return
@@ -162,7 +225,7 @@ def _named_files(reader: IndexReader, path: str, texts: Sequence[DocumentText]) 
     ends = [each.lstrip("./") for each in wanted if len(each.lstrip("./")) > 3 and not each.startswith("..")]
     by_end: defaultdict[str, list[str]] = defaultdict(list)
     for other in files_at(reader, [*ends, *exact], 4 * _MOST_PATHS):
-        if other == path or file_kind(other) is FileKind.DOCS:
+        if other == path or detect_language(other) in PROSE_LANGUAGES:
             continue
         if other in exact:
             yield other
