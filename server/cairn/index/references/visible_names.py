@@ -42,6 +42,8 @@ class Types:
     _named: dict[tuple[str, str], tuple[Symbol, ...]] = field(factory=dict, init=False)
     _ancestors: dict[Symbol, tuple[Symbol, ...]] = field(factory=dict, init=False)
     _parts: dict[Symbol, tuple[Symbol, ...]] = field(factory=dict, init=False)
+    _own: dict[tuple[object, str], list[Symbol]] = field(factory=dict, init=False)
+    """The members by the identity of a type's parts, or its only part, and by name."""
 
     def named(self, scope: Symbol, name: str) -> tuple[Symbol, ...]:
         """Return the types that a name means in the file of `scope`; empty for types outside the
@@ -60,19 +62,27 @@ class Types:
         return []
 
     def parts(self, owner: Symbol) -> tuple[Symbol, ...]:
-        """Return the definitions that form a type, the given one first. Some may be in other files."""
+        """Return the definitions that form a type, the same tuple for each of them. Some may be in other
+        files: a module of Ruby may have hundreds."""
         if not owner.facts.scoping.reopens_types:
             return (owner,)
         if owner not in self._parts:
             others = self.tables.definitions_in(owner.table.language, owner.name)
             same = [each for each in others if each != owner and _is_part(each, owner)]
-            self._parts[owner] = (owner, *same)
+            whole = (owner, *same)
+            for each in whole:
+                self._parts.setdefault(each, whole)
         return self._parts[owner]
 
     def own_members(self, owner: Symbol, name: str) -> list[Symbol]:
         parts = self.parts(owner)
-        if own := [each for part in parts for each in part.here(name) if each.parent == part.number]:
-            return own
+        key = id(parts) if len(parts) > 1 else owner, name
+        if key not in self._own:
+            self._own[key] = [
+                each for part in parts for each in part.here(name) if each.parent == part.number
+            ]
+        if own := self._own[key]:
+            return sorted(own, key=lambda each: each.path != owner.path)
         title = owner.name
         found = [
             each
