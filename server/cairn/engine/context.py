@@ -263,9 +263,7 @@ class _Asked:
         if any(map(is_document, passage.chunks)):
             return "This passage names no code of the workspace, and no other document is about the same."
         if not self.functions:
-            return (
-                "Nothing uses, tests or explains what is here. Go to a function or a type."
-            )
+            return "Nothing uses, tests or explains what is here. Go to a function or a type."
         names = ", ".join(f"`{each.name}`" for each in self.functions[:_MOST_SAID])
         return f"No callers, overrides, tests or documents of {names} were found, and nothing that it uses."
 

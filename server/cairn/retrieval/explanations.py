@@ -12,7 +12,7 @@ from cairn.index.references.edges import Place
 from cairn.index.references.graph import ReferenceGraph
 from cairn.languages.registry import prose_language
 from cairn.retrieval.document_names import DocumentName, Mark, is_document, read_document
-from cairn.retrieval.file_names import is_former, is_release_notes
+from cairn.retrieval.file_names import former, is_release_notes
 from cairn.retrieval.shown_code import Meanings
 from cairn.text.inline_markup import strip_inline
 from cairn.text.sentences import split_sentences
@@ -55,8 +55,10 @@ def explaining(
     hits = reader.keywords([definition.name], _TEXT_ONLY, _MOST_READ, only)
     scores = {hit.chunk_id: hit.score for hit in hits}
     found: dict[str, tuple[float, Explanation]] = {}
-    for chunk_id, stored in reader.chunks(scores).items():
-        if not explains_code(stored, definition.path) or find_words(definition.name, stored.chunk.text) < 0:
+    chunks = reader.chunks(scores)
+    gone = former((stored.path for stored in chunks.values()), definition.path)
+    for chunk_id, stored in chunks.items():
+        if stored.path in gone or not _explains(stored) or find_words(definition.name, stored.chunk.text) < 0:
             continue
         mentions = [each for each in read_document(stored).names if each.name == definition.name]
         meant = [each for each in mentions if _means(definition, meanings.of(each, stored.path))]
@@ -81,15 +83,10 @@ def _means(definition: Place, places: list[Place]) -> bool:
 _STRENGTHS = {Mark.IN_BLOCK: 1.0, Mark.WRITTEN: 1.0, Mark.CODE: 2.0, Mark.HEADING: 6.0}
 
 
-def explains_code(stored: StoredChunk, path: str) -> bool:
-    """Return whether a chunk is of a document that may explain the code in the file at `path`."""
+def _explains(stored: StoredChunk) -> bool:
+    """Return whether a chunk is of a document that may explain code."""
     is_plain = stored.path.endswith(".txt") and not is_beside(stored.path)
-    return (
-        is_document(stored)
-        and not is_plain
-        and not is_release_notes(stored.path)
-        and not is_former(stored.path, path)
-    )
+    return is_document(stored) and not is_plain and not is_release_notes(stored.path)
 
 
 def _sentence(stored: StoredChunk, mention: DocumentName) -> str:

@@ -21,7 +21,7 @@ _RELEASE_NOTES = re.compile(
     r"|(?:^|/)(?:change_?logs?|changes|news(?:fragments)?|releasenotes|whatsnew|\.changeset|changelog\.d)/"
 )
 _FORMER = re.compile(
-    r"versioned[_-]docs|(?:version|ver|release|v)?[-_.]?\d+(?:\.(?:\d+|x))*|legacy|old|archived?|deprecated|previous"
+    r"versioned[_-]docs|(?:version|ver|release|v)?[-_.]?\d+\.(?:\d+|x)(?:\.\w+)*|legacy|old|archived?|deprecated|previous"
 )
 _VERSION = re.compile(r"v(\d+)")
 _CACHED_NAMES, _CACHED_FOLDERS = 10_000, 5_000
@@ -75,11 +75,29 @@ def is_release_notes(path: str) -> bool:
     return bool(_RELEASE_NOTES.search(path.lower()))
 
 
-@lru_cache(maxsize=_CACHED_NAMES)
-def is_former(path: str, beside: str) -> bool:
-    """Return whether the file is in a folder of another version of the code or documents than `beside`, such
-    as `versioned_docs/version-9.x` or `v1`."""
-    return any(_FORMER.fullmatch(folder) for folder in _folders(path) - _folders(beside))
+def former(paths: Iterable[str], beside: str) -> frozenset[str]:
+    """Return those of the paths that are in a folder of a former version of the code or documents, in which
+    `beside` is not: `legacy`, `versioned_docs/version-9.x`, or `v1` where there is `v2` or the same file
+    without the folder."""
+    every = frozenset(paths)
+    latest: dict[str, int] = {}
+    for path in {*every, beside}:
+        for above, number in versions(path.rpartition("/")[0]):
+            latest[above] = max(number, latest.get(above, 0))
+    own = set(beside.lower().split("/")[:-1])
+
+    def is_former(path: str) -> bool:
+        folders = path.split("/")[:-1]
+        if any(_FORMER.fullmatch(folder.lower()) and folder.lower() not in own for folder in folders):
+            return True
+        for above, number in versions("/".join(folders)):
+            rest = path[len(above) :].lstrip("/").partition("/")[2]
+            without = f"{above}/{rest}" if above else rest
+            if f"v{number}" not in own and (number < latest[above] or without in every):
+                return True
+        return False
+
+    return frozenset(filter(is_former, every))
 
 
 def translations(path: str, others: Iterable[str]) -> list[str]:
@@ -101,10 +119,6 @@ def without_language(path: str) -> tuple[str, str]:
     if match := re.fullmatch(rf"(?P<stem>.+)[._-]{_LANGUAGE.pattern}", stem):
         return "/".join([*folders, f"{match['stem']}.{suffix}"]), match[2]
     return "/".join([*folders, name]), ""
-
-
-def _folders(path: str) -> set[str]:
-    return {folder.lower() for folder in path.split("/")[:-1]}
 
 
 def _folders_like(pattern: re.Pattern[str], path: str) -> Iterator[tuple[str, str]]:

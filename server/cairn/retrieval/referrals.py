@@ -32,8 +32,8 @@ SURE = 0.5
 """The minimum confidence of a sure reference. Others say "may", and rank among the other relations."""
 _FEW_FILES = 6
 """A name in at most so many files says most about those that use it."""
-_NEAR, _FAR = 10, 0.4
-"""How many lines away a call is near, and how much the others say."""
+_NEAR, _NEAR_IN_TYPE, _FAR = 25, 8, 0.4
+"""How many lines away a call is near, in a function and in a type, and how much the others say."""
 _INDIRECT = 0.4
 """How much a test says that calls the definition through another function."""
 _AROUND = 2
@@ -183,7 +183,8 @@ class _Referrals:
     def _nearness(self, edge: Edge) -> float:
         """Return how much a call says of the lines of the focus: 1 for one that is near."""
         away = max(self.focus.start - edge.line, edge.line - self.focus.stop + 1, 0) if self.focus else 0
-        return 1.0 if away <= _NEAR else _FAR
+        is_callable = any(each.kind in CALLABLE for each in self.definitions)
+        return 1.0 if away <= (_NEAR if is_callable else _NEAR_IN_TYPE) else _FAR
 
     def _is_own(self, stored: StoredChunk) -> bool:
         first, last = stored.chunk.start_line, stored.chunk.end_line

@@ -14,7 +14,7 @@ from attrs import frozen
 from cairn.chunking.comments import is_licence
 from cairn.protocol.chunk_types import ChunkType
 from cairn.retrieval.document_names import is_contents, is_document
-from cairn.retrieval.file_names import is_former, is_release_notes, name_stems
+from cairn.retrieval.file_names import former, is_release_notes, name_stems
 from cairn.retrieval.referrals import CALLEE, CALLER, IMPLEMENTATION, SURE, TEST, USED
 from cairn.retrieval.related_chunks import (
     DEFINES,
@@ -129,7 +129,10 @@ def _is_explanation(candidate: _Candidate, value: float) -> bool:
 
 def _is_shown(candidate: _Candidate, value: float) -> bool:
     """Whether the place is shown or named, not only a word of the passage in it."""
-    return value >= 0.35 and (value >= SURE or candidate.similarity >= 0.45)
+    if value < 0.35:  # Many passages have the name; this one may be the one about it.
+        words = frozenset(stems(candidate.related.stored.chunk.symbol))
+        return candidate.similarity >= 0.5 and len(words) > 1 and words <= candidate.topic
+    return value >= SURE or candidate.similarity >= 0.45
 
 
 _RULES: Mapping[str, _Rule] = {
@@ -164,12 +167,13 @@ def rank_related(
     documents = sorted(
         (each.values.get(SIMILAR, 0.0) for each in found if is_document(each.stored)), reverse=True
     )
+    gone = former((each.stored.path for each in found), passage.path)
     anyway = documents[_FIFTH] if len(documents) > _FIFTH else 0.0
     scored: list[tuple[float, str, Related]] = []
     for related in found:
         candidate = _Candidate(related, passage, topic, anyway)
         chosen = max(related.values.keys() & wanted, key=related.values.__getitem__, default="")
-        if chosen or not _is_nowhere(candidate):
+        if chosen or not (related.stored.path in gone or _is_nowhere(candidate)):
             lead, score = (chosen, 1 + candidate.value(chosen)) if chosen else _best(candidate)
             if score:
                 scored.append((score, lead, related))
@@ -204,8 +208,9 @@ def _strength(relation: str, value: float, candidate: _Candidate) -> float:
 def _within_shares(
     scored: Sequence[tuple[float, str, Related]], limit: int, wanted: frozenset[str]
 ) -> list[tuple[float, str, Related]]:
+    """Return the candidates within the shares of their relations, then sure references beyond them."""
     room = {relation: max(1, round(rule.share * limit)) for relation, rule in _RULES.items()}
-    chosen, files = [], set()
+    chosen, beyond, files = [], [], set()
     for score, lead, related in scored:
         if lead in wanted:
             chosen.append((score, lead, related))
@@ -217,7 +222,9 @@ def _within_shares(
         room[lead] -= 1
         if room[lead] >= 0:
             chosen.append((score, lead, related))
-    return chosen
+        elif lead in (CALLER, IMPLEMENTATION):
+            beyond.append((score, lead, related))
+    return [*chosen, *beyond]
 
 
 def _best_first(scored: tuple[float, str, Related]) -> tuple[float, int, str, int]:
@@ -252,9 +259,7 @@ _EXACT = frozenset({CALLER, CALLEE, IMPLEMENTATION, TEST, USED, DEFINES, EXPLAIN
 
 def _is_nowhere(candidate: _Candidate) -> bool:
     stored, passage = candidate.related.stored, candidate.passage
-    if stored.path != passage.path and (
-        is_release_notes(stored.path) or is_former(stored.path, passage.path)
-    ):
+    if stored.path != passage.path and is_release_notes(stored.path):
         return True
     if candidate.is_document:
         return is_contents(stored.chunk.text) or is_licence(stored.chunk.text)

@@ -22,7 +22,7 @@ from cairn.index.references.edges import Place
 from cairn.index.references.graph import ReferenceGraph
 from cairn.languages.registry import PROSE_LANGUAGES, detect_language, facts_of
 from cairn.retrieval.document_names import DocumentName, DocumentText, Mark
-from cairn.retrieval.file_names import is_former, without_language
+from cairn.retrieval.file_names import former, without_language
 from cairn.retrieval.wording import is_common
 from cairn.text.verbatim import find_words
 from cairn.workspace.collections import FileKind, file_kind
@@ -67,7 +67,8 @@ class Meanings:
         if each.language:
             family = facts_of(each.language).family
             found = [place for place in found if facts_of(detect_language(place.path)).family == family]
-        current = [place for place in found if not is_former(place.path, document)]
+        gone = former((place.path for place in found), document)
+        current = [place for place in found if place.path not in gone]
         found = self._agreeing(each, current or found)
         outermost = min((place.qualified.count(".") for place in found), default=0)
         if each.name[:1].isupper():  # A type, not a method that is called like it.
@@ -160,7 +161,7 @@ def named_places(
 
 
 _TEXT_ONLY = ColumnWeights(text=1.0, identifiers=0.0, symbol=0.0)
-_MOST_WORDS, _MOST_USING, _FEW_USING, _LONG_WORD = 12, 12, 2, 5
+_MOST_WORDS, _MOST_USING, _FEW_USING, _LONG_WORD = 12, 12, 2, 4
 _MOST_COUNTED, _FEW_PASSAGES = 60, 5
 _WORD_STRENGTH = 0.45
 _STRENGTHS = {Mark.IN_BLOCK: 1.0, Mark.WRITTEN: 1.5, Mark.CODE: 2.0, Mark.HEADING: 4.0}
