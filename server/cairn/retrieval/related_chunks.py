@@ -196,7 +196,7 @@ class Relations:
         ]
         explained = list(self.definitions[:_MOST_EXPLAINED])
         if texts:
-            named = named_places(reader, self._graph, passage.path, texts)[:_MOST_NAMED]
+            named = named_places(reader, self._graph, passage.path, texts, passage.focus)[:_MOST_NAMED]
             for each in named:
                 if each.place is None and not each.line:
                     self._named_files[each.path] = each

@@ -108,6 +108,11 @@ def _is_strong(value: float) -> Callable[[_Candidate, float], bool]:
     return lambda _, found: found >= value
 
 
+def _is_alike(similarity: float) -> Callable[[_Candidate, float], bool]:
+    """What a place uses says little about it if it is about something else, such as a helper."""
+    return lambda candidate, found: found >= SURE and candidate.similarity >= similarity
+
+
 def _is_similar(candidate: _Candidate, value: float) -> bool:
     """Whether likeness in meaning is enough."""
     if candidate.value(SAME_FILE):
@@ -115,8 +120,9 @@ def _is_similar(candidate: _Candidate, value: float) -> bool:
     if candidate.beside_document:
         if candidate.is_document:
             return value >= 0.72 and candidate.affinity >= 0.5 and candidate.stands_out
-        is_test = candidate.related.stored.kind == FileKind.TESTS
-        return value >= (0.62 if is_test else 0.55) and candidate.affinity > 0
+        kind = candidate.related.stored.kind
+        least = {FileKind.SOURCE: 0.6, FileKind.TESTS: 0.66}.get(FileKind(kind), 1.0)
+        return value >= least and candidate.affinity > 0
     if candidate.is_document:
         return value >= 0.55 and candidate.value(SAME_NAME) > 0
     return value >= 0.8
@@ -140,12 +146,12 @@ _RULES: Mapping[str, _Rule] = {
     CALLER: _Rule(9.5, 0.5, _is_strong(SURE)),
     TEST: _Rule(9.0, 0.35, _is_strong(SURE)),
     DEFINES: _Rule(9.0, 0.7, _is_shown),
-    CALLEE: _Rule(8.5, 0.5, _is_strong(SURE)),
+    CALLEE: _Rule(8.5, 0.5, _is_alike(0.2)),
     EXPLAINS: _Rule(7.5, 0.35, _is_explanation),
-    USED: _Rule(7.5, 0.35, _is_strong(SURE)),
+    USED: _Rule(7.5, 0.35, _is_alike(0.25)),
     TWIN: _Rule(7.0, 0.2, lambda candidate, _: candidate.is_document or candidate.similarity >= 0.6),
     USES: _Rule(6.0, 0.5, _is_strong(SURE)),
-    SIMILAR: _Rule(6.0, 0.35, _is_similar),
+    SIMILAR: _Rule(6.0, 0.1, _is_similar),
 }
 """The rules by relation. The weights order the relations by how often judges found their passages useful."""
 

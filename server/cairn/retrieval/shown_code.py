@@ -30,7 +30,9 @@ from cairn.workspace.collections import FileKind, file_kind
 _MOST_NAMES = 80
 _MOST_PATHS = 12
 _MOST_PLACES = 12
-"""The maximum number of definitions of a name. What more of them mean is unclear."""
+_MOST_OWNED = 40
+"""The maximum numbers of files that define a name, and one with an owner. What more of them mean is unclear,
+and they take long to read."""
 _MOST_MEANT = 2
 """The maximum number of files that define the same thing, such as for two platforms."""
 _PLAIN_FOLDERS = frozenset({"src", "lib", "source", "include", "pkg", "app", "main", "internal"})
@@ -58,12 +60,12 @@ class Meanings:
 
     reader: IndexReader
     graph: ReferenceGraph
-    _defined: dict[str, list[Place]] = field(factory=dict, init=False)
+    _defined: dict[tuple[str, int], list[Place]] = field(factory=dict, init=False)
     _projects: dict[str, str] = field(factory=dict, init=False)
 
     def of(self, each: DocumentName, document: str) -> list[Place]:
         """Return the definitions that a name in the document means; none if that is unclear."""
-        found = self._definitions(each.name)
+        found = self._definitions(each.name, _MOST_OWNED if each.owner or each.module else _MOST_PLACES)
         if each.language:
             family = facts_of(each.language).family
             found = [place for place in found if facts_of(detect_language(place.path)).family == family]
@@ -75,17 +77,18 @@ class Meanings:
             found = [place for place in found if place.qualified.count(".") == outermost]
         return found if len({place.path for place in found}) <= _MOST_MEANT else []
 
-    def _definitions(self, name: str) -> list[Place]:
-        if name not in self._defined:
+    def _definitions(self, name: str, most: int) -> list[Place]:
+        key = name, most
+        if key not in self._defined:
             files = {each.path for each in self.reader.definitions_of([name])}
-            places = self.graph.named(name) if 0 < len(files) <= _MOST_PLACES else []
+            places = self.graph.named(name) if 0 < len(files) <= most else []
             one = {
                 (place.path, place.qualified): place
                 for place in sorted(places, key=lambda place: place.end_line - place.start_line)
                 if file_kind(place.path) in (FileKind.SOURCE, FileKind.CONFIG) and _is_global(place)
             }
-            self._defined[name] = [place for place in places if place in set(one.values())]
-        return self._defined[name]
+            self._defined[key] = [place for place in places if place in set(one.values())]
+        return self._defined[key]
 
     def _agreeing(self, each: DocumentName, found: Sequence[Place]) -> list[Place]:
         before = _parts(each.owner) if each.owner else []
@@ -129,9 +132,10 @@ _ANY_MODULE = frozenset({"", "."})
 
 
 def named_places(
-    reader: IndexReader, graph: ReferenceGraph, path: str, texts: Iterable[DocumentText]
+    reader: IndexReader, graph: ReferenceGraph, path: str, texts: Iterable[DocumentText], focus: range
 ) -> list[NamedPlace]:
-    """Return the definitions and files that passages of the document at `path` name, the surest first."""
+    """Return the definitions and files that passages of the document at `path` name, the surest first. Names
+    near the lines of `focus` count more."""
     found: dict[tuple[str, int], NamedPlace] = {}
     meanings, every = Meanings(reader, graph), list(texts)
     by_name: defaultdict[str, list[DocumentName]] = defaultdict(list)
@@ -142,7 +146,8 @@ def named_places(
         strongest: dict[Place, float] = {}
         for each in mentions:
             for place in meanings.of(each, path):
-                strongest[place] = strongest.get(place, 0.0) + _STRENGTHS[each.mark]
+                weight = _STRENGTHS[each.mark] * _nearness(each.line, focus)
+                strongest[place] = strongest.get(place, 0.0) + weight
         rarity = _rarity(reader, name) if strongest else 1.0
         for place, strength in strongest.items():
             share = rarity * strength / (strength + 1)
@@ -163,9 +168,16 @@ def named_places(
 _TEXT_ONLY = ColumnWeights(text=1.0, identifiers=0.0, symbol=0.0)
 _MOST_WORDS, _MOST_USING, _FEW_USING, _LONG_WORD = 12, 12, 2, 4
 _MOST_COUNTED, _FEW_PASSAGES = 60, 5
+_NEAR, _FAR = 8, 0.6
+"""How many lines from the cursor names count fully, and how much those count that are far away."""
 _WORD_STRENGTH = 0.45
 _STRENGTHS = {Mark.IN_BLOCK: 1.0, Mark.WRITTEN: 1.5, Mark.CODE: 2.0, Mark.HEADING: 4.0}
 _FILE_STRENGTH = 0.7
+
+
+def _nearness(line: int, focus: range) -> float:
+    away = max(focus.start - line, line - focus.stop + 1, 0) if focus else 0
+    return 1.0 if away <= _NEAR else max(_FAR, _NEAR / away)
 
 
 def _rarity(reader: IndexReader, name: str) -> float:
