@@ -78,8 +78,10 @@ def print_context(answer: ContextAnswer) -> None:
     for passage, (_, head) in zip(
         answer.passages, _numbered([passage.result for passage in answer.passages]), strict=True
     ):
-        write(f"{head}  [dim]{escape(passage.group)}[/]")
+        write(f"{head}  [dim]{escape(passage.section)}[/]")
         write(f"    {escape(', '.join(passage.reasons))}")
+    if answer.message:
+        write(escape(answer.message))
     write()
     rule(f"Context, {answer.tokens} of {counted(answer.budget, 'token')}")
     write_exactly(answer.context)
