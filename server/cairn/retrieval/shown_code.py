@@ -1,8 +1,8 @@
 """Find the code that a document's passage names or shows, and tell namesakes apart.
 
-What precedes a name decides: `gin.Default()` is no method of another package that is called `Default` too. It
-must agree with the definition's owner, file, folder or project. A name that stands alone must be distinctive,
-or marked as code and defined once."""
+What precedes a name decides: `gin.Default()` does not mean another package's `Default`. It must agree with
+the definition's owner, file, folder or project. A name that stands alone must be distinctive, or marked as
+code and defined once."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def _is_key(each: DocumentName) -> bool:
 
 
 def _may_name_file(mentions: Sequence[DocumentName]) -> bool:
-    """Whether the name may be that of a file without its suffix: it is marked as code, and no common word."""
+    """Whether the name may be that of a file without its suffix: it is marked as code, and not a common word."""
     name = mentions[0].name
     marked = any(each.mark >= Mark.CODE and not each.owner for each in mentions)
     return marked and len(name) >= _LONG_WORD and not is_common(name.lower())
@@ -256,7 +256,7 @@ def _is_task(path: str, end: str) -> bool:
 
 
 def _is_global(place: Place) -> bool:
-    """Whether other files can name the definition: it is no variable of a function."""
+    """Whether other files can name the definition: it is not a variable of a function."""
     return place.kind in CALLABLE | CONTAINERS or place.qualified.count(".") < 2
 
 
