@@ -12,7 +12,7 @@ from cairn.index.references.edges import Place
 from cairn.index.references.graph import ReferenceGraph
 from cairn.languages.registry import prose_language
 from cairn.retrieval.document_names import DocumentName, Mark, is_document, read_document
-from cairn.retrieval.file_names import former, is_release_notes
+from cairn.retrieval.file_names import former, is_release_notes, without_language
 from cairn.retrieval.shown_code import Meanings
 from cairn.text.inline_markup import strip_inline
 from cairn.text.sentences import split_sentences
@@ -67,10 +67,12 @@ def explaining(
         best = max(meant, key=lambda each: (each.mark, -each.line))
         strength = sum(_STRENGTHS[each.mark] for each in meant)
         strength /= strength + 2
-        rank = strength + scores[chunk_id] / 1_000
-        if stored.path not in found or rank > found[stored.path][0]:
+        document, language = without_language(stored.path)
+        is_translated = language not in ("", "en")
+        rank = strength + scores[chunk_id] / 1_000 - is_translated
+        if document not in found or rank > found[document][0]:
             explanation = Explanation(stored, best.line, _sentence(stored, best), strength=strength)
-            found[stored.path] = rank, explanation
+            found[document] = rank, explanation
     ranked = sorted(found.values(), key=lambda each: (-each[0], each[1].stored.path))
     return [each for _, each in ranked[:most]]
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from attrs import define, evolve, field, frozen
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS, VALUES
+from cairn.chunking.references.symbol_table import ReferenceKind
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.index.references.edges import CALLS, Edge, Place
@@ -100,6 +101,8 @@ def referrals(
     if not definitions:
         return {}, {}
     for edge in graph.calls_or_uses(definitions, _MOST_EDGES).found:
+        if edge.kind is ReferenceKind.IMPORT:
+            continue
         is_test = file_kind(edge.path) == FileKind.TESTS
         found.add(TEST if is_test else CALLER, edge, edge.path, edge.line)
     for place in definitions:
@@ -173,6 +176,8 @@ class _Referrals:
                 rarity = max(self._nearness(edge) * _rarity(graph, edge) for edge, _ in edges)
             elif relation == TEST and best.via.startswith("calls "):
                 rarity = _INDIRECT
+            elif any(each.kind not in CALLABLE for each in self.definitions):
+                rarity = max(_rarity(graph, edge) for edge, _ in edges)
             shown = self._shown(self.chunks[chunk], line, scope, scopes)
             whole = scope if len(set(scopes)) == 1 or self._is_own(self.chunks[chunk]) else None
             self.by_chunk.setdefault(chunk, {})[relation] = Referral(

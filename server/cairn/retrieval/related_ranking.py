@@ -20,7 +20,6 @@ from cairn.retrieval.related_chunks import (
     DEFINES,
     EXPLAINS,
     SAME_FILE,
-    SAME_NAME,
     SIMILAR,
     TOGETHER,
     TWIN,
@@ -51,6 +50,8 @@ class _Candidate:
     passage: ChunkRange
     topic: frozenset[str]
     """The stems of the words that say what the passage is about."""
+    said: frozenset[str]
+    """The stems of all words of a document's passage."""
     similar_anyway: float = 0.0
     """The similarity of the fifth document."""
 
@@ -78,6 +79,12 @@ class _Candidate:
         return len(own & self.topic) / max(1, min(len(own), len(self.topic)))
 
     @property
+    def is_said(self) -> bool:
+        """Whether the passage has the words of the chunk's symbol."""
+        words = frozenset(stems(self.related.stored.chunk.symbol))
+        return bool(words) and len(words & self.said) >= _MOST_WORDS * len(words)
+
+    @property
     def stands_out(self) -> bool:
         """Whether the chunk is clearly more similar than the others. In another language than English, all
         texts are similar."""
@@ -95,6 +102,7 @@ class _Candidate:
 
 _UNKNOWN_SIMILARITY = 0.5
 _FIFTH, _MARGIN = 4, 0.06
+_MOST_WORDS = 0.8
 _IN_VIEW = 10
 """How many lines away from the cursor are in view."""
 
@@ -115,17 +123,17 @@ def _is_alike(similarity: float) -> Callable[[_Candidate, float], bool]:
 
 def _is_similar(candidate: _Candidate, value: float) -> bool:
     """Whether likeness in meaning is enough."""
-    if candidate.value(SAME_FILE):
+    stored = candidate.related.stored
+    if stored.path == candidate.passage.path:
+        return False
+    if candidate.is_document:
+        is_close = value >= 0.8 and candidate.affinity >= 0.5 and candidate.stands_out
+        return candidate.beside_document and is_close
+    if stored.kind != FileKind.SOURCE:
         return False
     if candidate.beside_document:
-        if candidate.is_document:
-            return value >= 0.72 and candidate.affinity >= 0.5 and candidate.stands_out
-        kind = candidate.related.stored.kind
-        least = {FileKind.SOURCE: 0.6, FileKind.TESTS: 0.66}.get(FileKind(kind), 1.0)
-        return value >= least and candidate.affinity > 0
-    if candidate.is_document:
-        return value >= 0.55 and candidate.value(SAME_NAME) > 0
-    return value >= 0.8
+        return value >= 0.55 and candidate.is_said
+    return value >= 0.75 and candidate.affinity >= 0.6
 
 
 def _is_explanation(candidate: _Candidate, value: float) -> bool:
@@ -170,14 +178,16 @@ def rank_related(
     """Return up to `limit` chunks that belong beside the passage, best first. Those with a `wanted` relation
     come first, however many and unsure."""
     topic, found = topic_of(passage.path, *passage.titles), list(found)
-    documents = sorted(
+    documents = filter(is_document, passage.chunks)
+    said = frozenset(stem for stored in documents for stem in stems(stored.chunk.text))
+    similarities = sorted(
         (each.values.get(SIMILAR, 0.0) for each in found if is_document(each.stored)), reverse=True
     )
     gone = former((each.stored.path for each in found), passage.path)
-    anyway = documents[_FIFTH] if len(documents) > _FIFTH else 0.0
+    anyway = similarities[_FIFTH] if len(similarities) > _FIFTH else 0.0
     scored: list[tuple[float, str, Related]] = []
     for related in found:
-        candidate = _Candidate(related, passage, topic, anyway)
+        candidate = _Candidate(related, passage, topic, said, anyway)
         chosen = max(related.values.keys() & wanted, key=related.values.__getitem__, default="")
         if chosen or not (related.stored.path in gone or _is_nowhere(candidate)):
             lead, score = (chosen, 1 + candidate.value(chosen)) if chosen else _best(candidate)
@@ -202,7 +212,7 @@ def _best(candidate: _Candidate) -> tuple[str, float]:
     lead = max(scores, key=scores.__getitem__)
     support = _SUPPORT * (len(scores) - 1 + candidate.value(TOGETHER))
     score = scores[lead] / _BEST + support
-    return lead, score / 10 if candidate.is_in_view else score
+    return lead, score
 
 
 def _strength(relation: str, value: float, candidate: _Candidate) -> float:
@@ -265,6 +275,8 @@ _EXACT = frozenset({CALLER, CALLEE, IMPLEMENTATION, TEST, USED, DEFINES, EXPLAIN
 
 def _is_nowhere(candidate: _Candidate) -> bool:
     stored, passage = candidate.related.stored, candidate.passage
+    if candidate.is_in_view:
+        return True
     if stored.path != passage.path and is_release_notes(stored.path):
         return True
     if candidate.is_document:

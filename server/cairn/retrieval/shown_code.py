@@ -111,6 +111,8 @@ class Meanings:
             return []
         outer = [place for place in found if "." not in place.qualified]
         is_one = len({place.path for place in found}) == 1
+        if is_common(each.name.lower()) and each.mark < Mark.HEADING:
+            return []
         return outer if is_one and (each.is_call or is_type or each.mark is Mark.HEADING) else []
 
     def _agrees(self, parts: Iterable[str], place: Place) -> bool:
@@ -158,10 +160,12 @@ def named_places(
     unknown = [name for name in by_name if name not in known]
     for using in _using(reader, by_name, unknown):
         found.setdefault((using.path, using.line), using)
+    written = [each.lstrip("./") for text in every for each, _ in text.paths if "/" in each.lstrip("./")]
     files = [name for name in unknown if _may_name_file(by_name[name])]
     for other in _named_files(reader, path, every, files):
         reason = f"the file `{posixpath.basename(other)}`, which it names"
-        found.setdefault((other, -1), NamedPlace(other, None, 0, _FILE_STRENGTH, reason))
+        strength = _PATH_STRENGTH if other.endswith(tuple(written)) else _NAME_STRENGTH
+        found.setdefault((other, -1), NamedPlace(other, None, 0, strength, reason))
     return sorted(found.values(), key=lambda each: (-each.strength, each.path, each.line))
 
 
@@ -172,7 +176,8 @@ _NEAR, _FAR = 8, 0.6
 """How many lines from the cursor names count fully, and how much those count that are far away."""
 _WORD_STRENGTH = 0.45
 _STRENGTHS = {Mark.IN_BLOCK: 1.0, Mark.WRITTEN: 1.5, Mark.CODE: 2.0, Mark.HEADING: 4.0}
-_FILE_STRENGTH = 0.7
+_PATH_STRENGTH, _NAME_STRENGTH = 0.7, 0.45
+"""The strengths of a file named with its folder, and without: other projects may have such a file."""
 
 
 def _nearness(line: int, focus: range) -> float:
@@ -216,7 +221,7 @@ def _is_key(each: DocumentName) -> bool:
 
 
 def _may_name_file(mentions: Sequence[DocumentName]) -> bool:
-    """Whether the name may be that of a file without its suffix: it is marked as code, and not a common word."""
+    """Whether the name may be that of a file without its suffix: it is marked as code, not a common word."""
     name = mentions[0].name
     marked = any(each.mark >= Mark.CODE and not each.owner for each in mentions)
     return marked and len(name) >= _LONG_WORD and not is_common(name.lower())
