@@ -191,7 +191,8 @@ class _Found:
         return DocumentText(kept, tuple(self._paths.items()), tuple(self._commands.items()))
 
     def _is_own(self, each: DocumentName) -> bool:
-        return not each.owner and each.name in self._own
+        # A block that defines a name of several words often shows the definition in the workspace.
+        return not each.owner and each.name in self._own and not each.is_distinctive
 
     # --- running text ------------------------------------------------------------------------------
 

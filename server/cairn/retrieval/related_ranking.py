@@ -20,6 +20,7 @@ from cairn.retrieval.related_chunks import (
     DEFINES,
     EXPLAINS,
     SAME_FILE,
+    SAME_NAME,
     SIMILAR,
     TOGETHER,
     TWIN,
@@ -30,7 +31,7 @@ from cairn.retrieval.related_chunks import (
 from cairn.retrieval.scores import Contribution, Ranked, near_duplicates
 from cairn.settings.tree import DiversitySettings
 from cairn.text.words import stems
-from cairn.workspace.collections import FileKind
+from cairn.workspace.collections import FileKind, file_kind
 
 
 @frozen
@@ -123,14 +124,18 @@ def _is_alike(similarity: float) -> Callable[[_Candidate, float], bool]:
 
 def _is_similar(candidate: _Candidate, value: float) -> bool:
     """Whether likeness in meaning is enough."""
-    stored = candidate.related.stored
-    if stored.path == candidate.passage.path:
-        return False
+    stored, passage = candidate.related.stored, candidate.passage
+    if stored.path == passage.path:
+        return value >= 0.85 and not candidate.beside_document and stored.id not in passage.ids
     if candidate.is_document:
         is_close = value >= 0.8 and candidate.affinity >= 0.5 and candidate.stands_out
         return candidate.beside_document and is_close
+    if stored.kind == FileKind.CONFIG:  # The same for another part of the project.
+        return value >= 0.6 and candidate.value(SAME_NAME) > 0 and not candidate.beside_document
     if stored.kind != FileKind.SOURCE:
         return False
+    if candidate.value(SAME_NAME) and file_kind(passage.path) == FileKind.TESTS:
+        return value >= 0.2  # What the test is for.
     if candidate.beside_document:
         return value >= 0.55 and candidate.is_said
     return value >= 0.75 and candidate.affinity >= 0.6

@@ -37,6 +37,8 @@ _MOST_MEANT = 2
 """The maximum number of files that define the same thing, such as for two platforms."""
 _PLAIN_FOLDERS = frozenset({"src", "lib", "source", "include", "pkg", "app", "main", "internal"})
 """Folders that are no part of a name."""
+_EVERYWHERE = frozenset({"main", "init", "setup", "test", "new"})
+"""Names that mean something else in each file."""
 _NO_WORD = re.compile(r"[\W_]+")
 _PART = re.compile(r"[/.:\\@]+|->")
 
@@ -111,7 +113,7 @@ class Meanings:
             return []
         outer = [place for place in found if "." not in place.qualified]
         is_one = len({place.path for place in found}) == 1
-        if is_common(each.name.lower()) and each.mark < Mark.HEADING:
+        if each.name in _EVERYWHERE or (is_common(each.name.lower()) and each.mark < Mark.HEADING):
             return []
         return outer if is_one and (each.is_call or is_type or each.mark is Mark.HEADING) else []
 
