@@ -13,14 +13,14 @@ from cairn.index.references.graph import ReferenceGraph
 from cairn.languages.registry import prose_language
 from cairn.retrieval.document_names import DocumentName, Mark, is_document, read_document
 from cairn.retrieval.file_names import former, is_release_notes, without_language
-from cairn.retrieval.shown_code import Meanings
+from cairn.retrieval.shown_code import Meanings, files_defining
 from cairn.text.inline_markup import strip_inline
 from cairn.text.sentences import split_sentences
 from cairn.text.verbatim import find_words, lines_of
 from cairn.workspace.collections import FileKind, is_beside
 
 _TEXT_ONLY = ColumnWeights(text=1.0, identifiers=0.0, symbol=0.0)
-_MOST_READ = 40
+_MOST_READ = 24
 """The maximum number of passages with the name that are read."""
 _LONGEST = 240
 """The maximum length of a sentence in characters. A longer one is cut."""
@@ -46,7 +46,8 @@ def explaining(
 
     Release notes and documents of former versions explain nothing.
     """
-    meanings = Meanings(reader, graph or ReferenceGraph(reader))
+    files = files_defining(reader.definitions_of([definition.name]))
+    meanings = Meanings(reader, graph or ReferenceGraph(reader), files)
     kinds = (FileKind.DOCS, FileKind.EXAMPLES)
     documents = tuple(each.name for each in reader.stats().collections if each.kind in kinds)
     if not documents:

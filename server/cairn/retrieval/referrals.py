@@ -33,8 +33,9 @@ SURE = 0.5
 """The minimum confidence of a sure reference. Others say "may", and rank among the other relations."""
 _FEW_FILES = 6
 """A name in at most so many files says most about those that use it."""
-_NEAR, _NEAR_IN_TYPE, _FAR = 25, 8, 0.4
-"""How many lines away a call is near, in a function and in a type, and how much the others say."""
+_NEAR, _NEAR_IN_TYPE = 25, 8
+"""How many lines away a call is near, in a function and in a type. What is called elsewhere in it says little
+of the cursor's line."""
 _INDIRECT = 0.4
 """How much a test says that calls the definition through another function."""
 _AROUND = 2
@@ -95,9 +96,9 @@ def _around(graph: ReferenceGraph, path: str, lines: range) -> dict[Place, None]
 def referrals(
     reader: IndexReader, graph: ReferenceGraph, definitions: Sequence[Place], focus: range
 ) -> tuple[Referrals, Mapping[int, StoredChunk]]:
-    """Return the chunks that refer to the definitions or to which these refer, and the chunks' texts. What
-    the lines of `focus` refer to says more than what the rest of the definitions does."""
-    found = _Referrals(reader, definitions, focus)
+    """Return the chunks that refer to the definitions, or to which these refer near the lines of `focus`, and
+    the chunks' texts."""
+    found = _Referrals(reader, definitions)
     if not definitions:
         return {}, {}
     for edge in graph.calls_or_uses(definitions, _MOST_EDGES).found:
@@ -107,18 +108,26 @@ def referrals(
         found.add(TEST if is_test else CALLER, edge, edge.path, edge.line)
     for place in definitions:
         if not query_end()():
-            for edge in graph.callees(place, _MOST_EDGES).found:
-                if edge.target is not None and edge.target not in definitions:
-                    found.add(CALLEE, edge, edge.target.path, edge.target.line)
-            for edge in graph.meant(place.path, place.start_line, place.end_line, _MOST_EDGES).found:
-                if _is_used(edge, definitions) and edge.target is not None:
-                    found.add(USED, edge, edge.target.path, edge.target.line)
+            for edge in graph.meant(place.path, *_near(place, focus), _MOST_EDGES).found:
+                target = edge.target
+                if target is not None and target not in definitions and edge.kind in CALLS:
+                    found.add(CALLEE, edge, target.path, target.line)
+                elif target is not None and _is_used(edge, definitions):
+                    found.add(USED, edge, target.path, target.line)
     for edge in graph.implementations(definitions, _MOST_EDGES).found:
         found.add(IMPLEMENTATION, edge, edge.path, edge.line)
     if not query_end()() and not found.has(TEST):
         for edge in graph.tests(definitions, _MOST_EDGES, _MOST_FILES).found:
             found.add(TEST, edge, edge.path, edge.line)
     return found.finished(graph), found.chunks
+
+
+def _near(place: Place, focus: range) -> tuple[int, int]:
+    """Return the lines `[first, last)` of a definition that are near the focus, all if there is none."""
+    away = _NEAR if place.kind in CALLABLE else _NEAR_IN_TYPE
+    if not focus:
+        return place.start_line, place.end_line
+    return max(place.start_line, focus.start - away), min(place.end_line, focus.stop + away)
 
 
 def _is_used(edge: Edge, definitions: Sequence[Place]) -> bool:
@@ -135,7 +144,6 @@ class _Referrals:
 
     reader: IndexReader
     definitions: Sequence[Place]
-    focus: range
     chunks: dict[int, StoredChunk] = field(factory=dict)
     by_chunk: dict[int, dict[str, Referral]] = field(factory=dict)
     _edges: dict[tuple[int, str], list[tuple[Edge, int]]] = field(factory=dict)
@@ -172,24 +180,16 @@ class _Referrals:
             scopes = [edge.target if is_target else edge.enclosing for edge, _ in edges]
             scope = best.target if is_target else best.enclosing
             rarity = 1.0
-            if is_target:
-                rarity = max(self._nearness(edge) * _rarity(graph, edge) for edge, _ in edges)
+            if is_target or any(each.kind not in CALLABLE for each in self.definitions):
+                rarity = max(_rarity(graph, edge) for edge, _ in edges)
             elif relation == TEST and best.via.startswith("calls "):
                 rarity = _INDIRECT
-            elif any(each.kind not in CALLABLE for each in self.definitions):
-                rarity = max(_rarity(graph, edge) for edge, _ in edges)
             shown = self._shown(self.chunks[chunk], line, scope, scopes)
             whole = scope if len(set(scopes)) == 1 or self._is_own(self.chunks[chunk]) else None
             self.by_chunk.setdefault(chunk, {})[relation] = Referral(
                 line, best.confidence, reason, shown, whole if shown else None, rarity
             )
         return self.by_chunk
-
-    def _nearness(self, edge: Edge) -> float:
-        """Return how much a call says of the lines of the focus: 1 for one that is near."""
-        away = max(self.focus.start - edge.line, edge.line - self.focus.stop + 1, 0) if self.focus else 0
-        is_callable = any(each.kind in CALLABLE for each in self.definitions)
-        return 1.0 if away <= (_NEAR if is_callable else _NEAR_IN_TYPE) else _FAR
 
     def _is_own(self, stored: StoredChunk) -> bool:
         first, last = stored.chunk.start_line, stored.chunk.end_line

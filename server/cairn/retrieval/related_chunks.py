@@ -16,7 +16,7 @@ from attrs import define, evolve, field, frozen
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries import relations as indexed
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.reader.records import ColumnWeights, FoundName, Hit, StoredChunk
+from cairn.index.reader.records import ColumnWeights, Hit, StoredChunk
 from cairn.index.references.edges import Place
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import check_end
@@ -25,7 +25,7 @@ from cairn.retrieval.document_names import is_contents, is_document, is_document
 from cairn.retrieval.explanations import explaining
 from cairn.retrieval.file_names import translations
 from cairn.retrieval.referrals import CALLEE, Referral, definitions_around, referrals
-from cairn.retrieval.shown_code import NamedPlace, named_places
+from cairn.retrieval.shown_code import NamedPlace, files_defining, named_places
 from cairn.text.identifiers import identifier_words
 from cairn.workspace.collections import file_kind
 
@@ -253,11 +253,11 @@ class Relations:
         passage = self.passage
         if any(map(is_document, passage.chunks)) or self._graph.reads(passage.path):
             return
-        files = _files_defining(self.readers[passage.folder].definitions_of(passage.defined))
+        files = files_defining(self.readers[passage.folder].definitions_of(passage.defined))
         self.defined = [name for name in passage.defined if 1 <= len(files.get(name, ())) <= _RARE]
         for folder, (reader, pool) in enumerate(zip(self.readers, self._pools, strict=True)):
             definitions = reader.definitions_of(passage.used)
-            files = _files_defining(definitions)
+            files = files_defining(definitions)
             rare_names: defaultdict[int, list[str]] = defaultdict(list)
             for each in definitions:
                 if len(files[each.name]) <= _RARE:
@@ -390,13 +390,6 @@ def _counterpart(reader: OverlaidReader, passage: ChunkRange, path: str) -> Stor
     share = passage.lines[0] / max(1, own[-1].chunk.end_line)
     line = share * other[-1].chunk.end_line
     return min(other, key=lambda stored: abs(stored.chunk.start_line - line))
-
-
-def _files_defining(definitions: Iterable[FoundName]) -> defaultdict[str, set[str]]:
-    files: defaultdict[str, set[str]] = defaultdict(set)
-    for each in definitions:
-        files[each.name].add(each.path)
-    return files
 
 
 def _is_distinctive(name: str) -> bool:

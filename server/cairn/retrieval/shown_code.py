@@ -9,15 +9,15 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.index.queries.file_queries import file_facts, files_at
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.reader.records import ColumnWeights
+from cairn.index.reader.records import ColumnWeights, FoundName
 from cairn.index.references.edges import Place
 from cairn.index.references.graph import ReferenceGraph
 from cairn.languages.registry import PROSE_LANGUAGES, detect_language, facts_of
@@ -62,6 +62,8 @@ class Meanings:
 
     reader: IndexReader
     graph: ReferenceGraph
+    files: Mapping[str, Collection[str]]
+    """The files that define each name."""
     _defined: dict[tuple[str, int], list[Place]] = field(factory=dict, init=False)
     _projects: dict[str, str] = field(factory=dict, init=False)
 
@@ -82,8 +84,8 @@ class Meanings:
     def _definitions(self, name: str, most: int) -> list[Place]:
         key = name, most
         if key not in self._defined:
-            files = {each.path for each in self.reader.definitions_of([name])}
-            places = self.graph.named(name) if 0 < len(files) <= most else []
+            files = len(self.files.get(name, ()))
+            places = self.graph.named(name) if 0 < files <= most else []
             one = {
                 (place.path, place.qualified): place
                 for place in sorted(places, key=lambda place: place.end_line - place.start_line)
@@ -141,7 +143,9 @@ def named_places(
     """Return the definitions and files that passages of the document at `path` name, the surest first. Names
     near the lines of `focus` count more."""
     found: dict[tuple[str, int], NamedPlace] = {}
-    meanings, every = Meanings(reader, graph), list(texts)
+    every = list(texts)
+    files = files_defining(reader.definitions_of({each.name for text in every for each in text.names}))
+    meanings = Meanings(reader, graph, files)
     by_name: defaultdict[str, list[DocumentName]] = defaultdict(list)
     for text in every:
         for each in text.names:
@@ -152,19 +156,19 @@ def named_places(
             for place in meanings.of(each, path):
                 weight = _STRENGTHS[each.mark] * _nearness(each.line, focus)
                 strongest[place] = strongest.get(place, 0.0) + weight
-        rarity = _rarity(reader, name) if strongest else 1.0
         for place, strength in strongest.items():
-            share = rarity * strength / (strength + 1)
+            share = strength / (strength + 1)
             found[place.path, place.line] = NamedPlace(
                 place.path, place, place.line, share, f"defines `{name}`"
             )
-    known = {each.name for each in reader.definitions_of(by_name)}
-    unknown = [name for name in by_name if name not in known]
+    best = sorted(found.values(), key=lambda each: -each.strength)[:_MOST_RARE]
+    found = {(each.path, each.line): _with_rarity(reader, each) for each in best}
+    unknown = [name for name in by_name if name not in files]
     for using in _using(reader, by_name, unknown):
         found.setdefault((using.path, using.line), using)
     written = [each.lstrip("./") for text in every for each, _ in text.paths if "/" in each.lstrip("./")]
-    files = [name for name in unknown if _may_name_file(by_name[name])]
-    for other in _named_files(reader, path, every, files):
+    stems = [name for name in unknown if _may_name_file(by_name[name])]
+    for other in _named_files(reader, path, every, stems):
         reason = f"the file `{posixpath.basename(other)}`, which it names"
         strength = _PATH_STRENGTH if other.endswith(tuple(written)) else _NAME_STRENGTH
         found.setdefault((other, -1), NamedPlace(other, None, 0, strength, reason))
@@ -173,7 +177,7 @@ def named_places(
 
 _TEXT_ONLY = ColumnWeights(text=1.0, identifiers=0.0, symbol=0.0)
 _MOST_WORDS, _MOST_USING, _FEW_USING, _LONG_WORD = 12, 12, 2, 4
-_MOST_COUNTED, _FEW_PASSAGES = 60, 5
+_MOST_RARE, _MOST_COUNTED, _FEW_PASSAGES = 12, 60, 5
 _NEAR, _FAR = 8, 0.6
 """How many lines from the cursor names count fully, and how much those count that are far away."""
 _WORD_STRENGTH = 0.45
@@ -187,15 +191,26 @@ def _nearness(line: int, focus: range) -> float:
     return 1.0 if away <= _NEAR else max(_FAR, _NEAR / away)
 
 
-def _rarity(reader: IndexReader, name: str) -> float:
-    """Return how much a name says about a passage: 1 for one that few passages of documents have."""
+def files_defining(definitions: Iterable[FoundName]) -> Mapping[str, Collection[str]]:
+    """Return the files that define each name."""
+    files: defaultdict[str, set[str]] = defaultdict(set)
+    for each in definitions:
+        files[each.name].add(each.path)
+    return files
+
+
+def _with_rarity(reader: IndexReader, named: NamedPlace) -> NamedPlace:
+    """Weaken a place by how many passages of documents have its name. What all of them name says little of
+    one."""
     documents = tuple(each.name for each in reader.stats().collections if each.kind == FileKind.DOCS)
-    if not documents:
-        return 1.0
+    if not documents or named.place is None:
+        return named
+    name = named.place.name
     hits = reader.keywords([name], _TEXT_ONLY, _MOST_COUNTED, ChunkFilter(collections=documents))
     outlines = reader.outlines(hit.chunk_id for hit in hits).values()
     by_language = Counter(without_language(each.path)[1] for each in outlines)
-    return min(1.0, _FEW_PASSAGES / max(by_language.values(), default=1))
+    rarity = min(1.0, _FEW_PASSAGES / max(by_language.values(), default=1))
+    return evolve(named, strength=named.strength * rarity)
 
 
 def _using(
