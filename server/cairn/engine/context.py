@@ -292,7 +292,13 @@ class _Asked:
     def _related(self) -> list[Grouped]:
         request, limit = self.request, self.params.limit
         vector = None if self.is_indexed else self._vector()
-        relations = relate(request.readers, self.passage, besides=_DOCUMENTS, vector=vector)
+        relations = relate(
+            request.readers,
+            self.passage,
+            besides=_DOCUMENTS,
+            vector=vector,
+            thorough=self.params.section is not None,
+        )
         patterns = request.settings.discovery.readme.readme_patterns
         related = related_passages(relations.found, self.passage, limit, patterns, self.params.section)
         ranked = with_lines([each.ranked for each in related], relations, table_for(request, relations))

@@ -94,14 +94,21 @@ def _around(graph: ReferenceGraph, path: str, lines: range) -> dict[Place, None]
 
 
 def referrals(
-    reader: IndexReader, graph: ReferenceGraph, definitions: Sequence[Place], focus: range
+    reader: IndexReader,
+    graph: ReferenceGraph,
+    definitions: Sequence[Place],
+    focus: range,
+    *,
+    thorough: bool = False,
 ) -> tuple[Referrals, Mapping[int, StoredChunk]]:
     """Return the chunks that refer to the definitions, or to which these refer near the lines of `focus`, and
-    the chunks' texts."""
+    the chunks' texts. What says too little to be shown is only looked for if the search is `thorough`: the
+    users of types that many files have, and tests through other functions."""
     found = _Referrals(reader, definitions)
     if not definitions:
         return {}, {}
-    for edge in graph.calls_or_uses(definitions, _MOST_EDGES).found:
+    telling = [each for each in definitions if thorough or each.kind in CALLABLE or _is_rare(graph, each)]
+    for edge in graph.calls_or_uses(telling, _MOST_EDGES).found if telling else ():
         if edge.kind is ReferenceKind.IMPORT:
             continue
         is_test = file_kind(edge.path) == FileKind.TESTS
@@ -116,10 +123,14 @@ def referrals(
                     found.add(USED, edge, target.path, target.line)
     for edge in graph.implementations(definitions, _MOST_EDGES).found:
         found.add(IMPLEMENTATION, edge, edge.path, edge.line)
-    if not query_end()() and not found.has(TEST):
+    if thorough and not query_end()() and not found.has(TEST):
         for edge in graph.tests(definitions, _MOST_EDGES, _MOST_FILES).found:
             found.add(TEST, edge, edge.path, edge.line)
     return found.finished(graph), found.chunks
+
+
+def _is_rare(graph: ReferenceGraph, place: Place) -> bool:
+    return len(graph.tables.files_mentioning(place.name)) * SURE <= _FEW_FILES
 
 
 def _near(place: Place, focus: range) -> tuple[int, int]:

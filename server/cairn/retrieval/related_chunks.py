@@ -139,12 +139,13 @@ def relate(
     *,
     besides: ChunkFilter | None = None,
     vector: indexed.PassageVector | None = None,
+    thorough: bool = False,
 ) -> Relations:
-    """Find all chunks related to the passage. With `besides`, the chunks nearest in meaning that pass this
-    filter are added. `vector` replaces the passage's vectors in the index. Raises QueryCancelledError soon
-    after the request is cancelled."""
+    """Find all chunks related to the passage; if `thorough`, also those that say little about it. With
+    `besides`, the chunks nearest in meaning that pass this filter are added. `vector` replaces the passage's
+    vectors in the index. Raises QueryCancelledError soon after the request is cancelled."""
     own = vector or indexed.passage_vector(readers[passage.folder], sorted(passage.ids))
-    relations = Relations(readers, passage, besides, own)
+    relations = Relations(readers, passage, besides, own, thorough)
     legs = (
         relations.by_references,
         relations.by_documents,
@@ -166,6 +167,7 @@ class Relations:
     passage: ChunkRange
     besides: ChunkFilter | None
     vector: indexed.PassageVector
+    thorough: bool
     defined: Sequence[str] = field(default=(), init=False)
     used: dict[tuple[int, int], list[str]] = field(factory=dict, init=False)
     """The rare names that the passage uses, by folder and defining chunk; the rarest first."""
@@ -288,7 +290,9 @@ class Relations:
         self.definitions = definitions_around(
             self._graph, passage.path, passage.lines, passage.focus, passage.cursor
         )
-        found, stored = referrals(reader, self._graph, self.definitions, passage.focus)
+        found, stored = referrals(
+            reader, self._graph, self.definitions, passage.focus, thorough=self.thorough
+        )
         self.referrals = {chunk: dict(by_relation) for chunk, by_relation in found.items()}
         self._read[passage.folder].update(stored)
         pool = self._pools[passage.folder]

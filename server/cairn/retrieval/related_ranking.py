@@ -194,10 +194,9 @@ def rank_related(
     for related in found:
         candidate = _Candidate(related, passage, topic, said, anyway)
         chosen = max(related.values.keys() & wanted, key=related.values.__getitem__, default="")
-        if chosen or not (related.stored.path in gone or _is_nowhere(candidate)):
-            lead, score = (chosen, 1 + candidate.value(chosen)) if chosen else _best(candidate)
-            if score:
-                scored.append((score, lead, related))
+        lead, score = (chosen, 1 + candidate.value(chosen)) if chosen else _best(candidate)
+        if chosen or (score and related.stored.path not in gone and not _is_nowhere(candidate)):
+            scored.append((score, lead, related))
     scored.sort(key=_best_first)
     kept = _within_shares(scored, limit, wanted)
     ranked = [_ranked(min(1.0, score), lead, related) for score, lead, related in kept[: 2 * limit]]
