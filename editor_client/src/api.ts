@@ -23,6 +23,7 @@ const methods = {
   discover: new RequestType<protocol.DiscoverParams & ProgressTokens, protocol.DiscoverAnswer, void>(
     "cairn/discover",
   ),
+  symbols: new RequestType<{ query: string }, { name: string }[] | null, void>("workspace/symbol"),
   status: new RequestType0<protocol.StatusAnswer, void>("cairn/status"),
   reindex: new RequestType<protocol.ReindexParams, protocol.ReindexAnswer, void>("cairn/reindex"),
   pause: new RequestType0<unknown, void>("cairn/pause"),
@@ -85,6 +86,12 @@ export class Api {
     } finally {
       listening.dispose();
     }
+  }
+
+  /** The names of definitions in the most imported files, best first. */
+  async importantNames(): Promise<string[]> {
+    const symbols = (await this.#client.sendRequest(methods.symbols, { query: "" })) ?? [];
+    return symbols.map(({ name }) => name);
   }
 
   status(): Promise<protocol.StatusAnswer> {

@@ -17,7 +17,9 @@ export async function activate(context: ExtensionContext): Promise<void> {
   const log = window.createOutputChannel("Cairn", { log: true });
   const running = (server = new Server(context, log));
   const discoveries = new Discoveries(running);
-  const palette = new Palette(running, context.workspaceState, (query) => void discoveries.discover(query));
+  const palette = new Palette(running, context.workspaceState, ({ query, filter }) => {
+    void discoveries.discover(query, filter.path);
+  });
   const panel = new ContextPanel(context.extensionUri, running, log);
   context.subscriptions.push(
     log,
@@ -25,6 +27,7 @@ export async function activate(context: ExtensionContext): Promise<void> {
     discoveries,
     panel,
     ...panel.register(),
+    ...palette.register(),
     showHealth(running),
     showTroubles(running),
     ...registerCommands(context, running, palette, discoveries, log),

@@ -71,11 +71,11 @@ export class Discoveries implements TextDocumentContentProvider, Disposable {
     return "This answer is no longer there. Ask again with *Cairn: Discover*.\n";
   }
 
-  /** Ask the user for a question if none is given, then show the answer. */
-  async discover(given?: string): Promise<void> {
+  /** Ask the user for a question if none is given, then show the answer, from the files in `path` if given. */
+  async discover(given?: string, path: readonly string[] = []): Promise<void> {
     const question = given ?? (await askForQuestion());
     if (!question?.trim()) return;
-    const answer = await this.#answer(question);
+    const answer = await this.#answer(question, path);
     if (!answer) return;
     const [folder, name] = [`/${++this.#asked}`, fileName(question)];
     const uri = Uri.from({ scheme: SCHEME, path: `${folder}/${name}.md` });
@@ -105,7 +105,7 @@ export class Discoveries implements TextDocumentContentProvider, Disposable {
     }
   }
 
-  async #answer(question: string): Promise<DiscoverAnswer | undefined> {
+  async #answer(question: string, path: readonly string[]): Promise<DiscoverAnswer | undefined> {
     const { api } = this.#server;
     if (!api) {
       explain(this.#server.health);
@@ -115,7 +115,7 @@ export class Discoveries implements TextDocumentContentProvider, Disposable {
     try {
       return await window.withProgress(shown, (progress, token) => {
         let done = 0;
-        return api.discover({ query: question }, token, ({ message, percentage }) => {
+        return api.discover({ query: question, filter: { path } }, token, ({ message, percentage }) => {
           progress.report({ message, increment: percentage - done });
           done = percentage;
         });

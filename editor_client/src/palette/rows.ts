@@ -3,7 +3,17 @@
 
 import type { Candidate, FurtherPlaces, SearchAnswer, SearchResult } from "../protocol.ts";
 
-export type Row = ResultRow | QuestionRow | FurtherRow | DiscoverRow | NoteRow | ReasonRow;
+export type Row =
+  | ResultRow
+  | PassageRow
+  | QuestionRow
+  | FurtherRow
+  | DiscoverRow
+  | NoteRow
+  | ReasonRow
+  | RecentRow
+  | ForgetRow
+  | SeparatorRow;
 
 interface Shown {
   readonly label: string;
@@ -14,6 +24,16 @@ interface Shown {
 export interface ResultRow extends Shown {
   readonly kind: "result";
   readonly result: SearchResult;
+  /** How many further passages of the file are shown below. */
+  readonly unfolded: number;
+}
+
+/** A further passage of a result's file. */
+export interface PassageRow extends Shown {
+  readonly kind: "passage";
+  readonly result: SearchResult;
+  /** The result whose row is above. */
+  readonly of: SearchResult;
 }
 
 /** The clarifying question; picking it shows only its alternatives. */
@@ -41,6 +61,25 @@ export interface NoteRow extends Shown {
 export interface ReasonRow extends Shown {
   readonly kind: "reason";
 }
+
+/** A question that was asked before. */
+export interface RecentRow extends Shown {
+  readonly kind: "recent";
+  readonly typed: string;
+}
+
+/** The row that removes all recent questions. */
+export interface ForgetRow extends Shown {
+  readonly kind: "forget";
+}
+
+/** The name of a group of rows. */
+export interface SeparatorRow extends Shown {
+  readonly kind: "separator";
+}
+
+/** An indentation that screen readers do not read, unlike the icon `blank`. */
+export const INDENT = "\u2003\u2002";
 
 const TYPE_ICONS: Readonly<Record<string, string>> = {
   code: "code",
@@ -102,15 +141,19 @@ function offered(candidates: readonly Candidate[], results: readonly SearchResul
 }
 
 export function resultRow(result: SearchResult, folder?: string): ResultRow {
-  const icon = KIND_ICONS[result.symbolKind] ?? TYPE_ICONS[result.type] ?? "file";
   const place = `${result.path}:${result.selectionRange.start.line + 1}`;
   return {
     kind: "result",
-    label: `$(${icon}) ${plain(result.title || result.path)}`,
+    label: `$(${typeIcon(result)}) ${plain(result.title || result.path)}`,
     description: folder === undefined ? place : `${folder} • ${place}`,
     detail: plain(secondLine(result)),
     result,
+    unfolded: 0,
   };
+}
+
+export function typeIcon({ symbolKind, type }: SearchResult): string {
+  return KIND_ICONS[symbolKind] ?? TYPE_ICONS[type] ?? "file";
 }
 
 /** A row that says how a passage is related, for passages that no words found. */
@@ -134,7 +177,7 @@ export function toggleReasons(rows: readonly Row[], asked: ResultRow): Row[] {
 function reasonRows({ score, source, matchedTerms, matchExplain, reasons }: SearchResult): ReasonRow[] {
   const words = matchedTerms.length > 0 ? `; words: ${matchedTerms.join(", ")}` : "";
   const lines = [`score ${score.toFixed(2)}, found by ${source}${words}`, ...(matchExplain ?? reasons)];
-  return lines.map((line) => ({ kind: "reason", label: `$(blank) ${plain(line)}` }));
+  return lines.map((line) => ({ kind: "reason", label: `${INDENT}${plain(line)}` }));
 }
 
 /** Whether two lists of rows look the same. */
@@ -146,10 +189,29 @@ export function lookAlike(some: readonly Row[], others: readonly Row[]): boolean
 
 /** Whether a row leads to the place of a result, also if it is from another answer. */
 export function leadsTo(row: Row, { folder, path, selectionRange }: SearchResult): boolean {
-  if (row.kind !== "result") return false;
+  if (row.kind !== "result" && row.kind !== "passage") return false;
   const { result } = row;
   const line = result.selectionRange.start.line;
   return result.folder === folder && result.path === path && line === selectionRange.start.line;
+}
+
+/** The rows of an empty palette. Without recent questions, one row names examples of what can be typed. */
+export function recentRows(questions: readonly string[], names: readonly string[] = []): Row[] {
+  if (questions.length === 0) {
+    const [name, asked, filtered] = names.map(plain);
+    const examples = [
+      ...(name ? [name] : []),
+      ...(asked ? [`how does ${asked} work`] : ["how is the configuration read"]),
+      `type:prose ${filtered ?? "install"}`,
+    ];
+    const detail = `For example: ${examples.join(" · ")}`;
+    return [{ kind: "note", label: "$(search) Type a question, a name or words", detail }];
+  }
+  return [
+    { kind: "separator", label: "Recent questions" },
+    ...questions.map((typed): Row => ({ kind: "recent", label: `$(history) ${plain(typed)}`, typed })),
+    { kind: "forget", label: "$(clear-all) Remove all recent questions" },
+  ];
 }
 
 /** The line above the rows: the progress of indexing, and the commit of a team's index. */

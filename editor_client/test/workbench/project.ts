@@ -67,6 +67,13 @@ export class Project {
     return line + 1;
   }
 
+  /** Whether a Python file defines the name. */
+  async defines(name: string): Promise<boolean> {
+    const pattern = `^ *(def|class) ${name}\\b|^ *${name}\\b.*=`;
+    const { stdout } = await execute("git", ["grep", "-lE", pattern, "--", "*.py"], { cwd: this.folder });
+    return stdout !== "";
+  }
+
   remove(): Promise<void> {
     return rm(this.#parent, { recursive: true, force: true, maxRetries: 5 });
   }

@@ -7,6 +7,7 @@ import { after, afterEach, before, suite, test } from "node:test";
 
 import { parts } from "./code_server.ts";
 import { eventually } from "./eventually.ts";
+import { namesPlace, resultsShown, showSecondRow } from "./palette.ts";
 import { Panel } from "./panel.ts";
 import { Project } from "./project.ts";
 import { type Row, Workbench } from "./workbench.ts";
@@ -329,21 +330,6 @@ void suite("a user works on a project", () => {
   });
 });
 
-/** The palette's rows that are results: those that name a place. */
-async function resultsShown(workbench: Workbench): Promise<Row[]> {
-  return (await workbench.rows()).filter(namesPlace);
-}
-
-/** Search, and move to a row, so that the editor shows it. */
-async function showSecondRow(workbench: Workbench, typed: string): Promise<void> {
-  const tab = await workbench.activeTab();
-  const input = await workbench.asked("Cairn: Search");
-  await input.fill(typed);
-  await eventually("rows", async () => (await resultsShown(workbench)).length > 3);
-  await workbench.page.keyboard.press("ArrowDown");
-  await eventually("a result is shown", async () => (await workbench.activeTab()) !== tab);
-}
-
 /** Search until that finds it: what was changed a moment ago may not be indexed yet. */
 async function searchFinds(
   workbench: Workbench,
@@ -363,10 +349,6 @@ async function searchFinds(
     return true;
   });
   await workbench.closePalette();
-}
-
-function namesPlace({ description }: Row): boolean {
-  return /:\d+$/.test(description);
 }
 
 /** Whether the row is of an answer, be it that there is none. */

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import {
   leadsTo,
   lookAlike,
+  recentRows,
   relatedRow,
   resultRow,
   type Row,
@@ -73,8 +74,8 @@ void test("the reasons of one result are shown below it, and hidden again", () =
   assert.ok(first?.kind === "result" && second?.kind === "result");
   const shown = toggleReasons(rows, first);
   assert.equal(kinds(shown), "result reason reason result discover");
-  assert.equal(shown[1]?.label, "$(blank) score 0.50, found by hybrid; words: url, rule");
-  assert.equal(shown[2]?.label, "$(blank) defines the symbol: 1 × 2 = +2");
+  assert.equal(shown[1]?.label, "\u2003\u2002score 0.50, found by hybrid; words: url, rule");
+  assert.equal(shown[2]?.label, "\u2003\u2002defines the symbol: 1 × 2 = +2");
   assert.equal(kinds(toggleReasons(shown, second)), "result result reason reason reason discover");
   assert.deepEqual(toggleReasons(shown, first), rows);
 });
@@ -143,4 +144,20 @@ void test("the title says of which commit a team's index speaks, and that indexi
   assert.equal(title(false, ""), "Cairn: Search (indexing goes on)");
   const source = "From the team's index: gson, main at 1a2b3c4d.";
   assert.equal(title(true, source), "Cairn: Search (From the team's index: gson, main at 1a2b3c4d)");
+});
+
+void test("an empty palette shows the recent questions, and offers to remove all", () => {
+  const rows = recentRows(["where is $(it)", "type:code parse"]);
+  assert.equal(kinds(rows), "separator recent recent forget");
+  assert.equal(rows[0]?.label, "Recent questions");
+  assert.equal(rows[1]?.label, "$(history) where is $\u200b(it)");
+  assert.ok(rows[2]?.kind === "recent");
+  assert.equal(rows[2].typed, "type:code parse");
+});
+
+void test("without recent questions one row says what can be typed, with names of the workspace", () => {
+  const [row, ...others] = recentRows([], ["Flask", "Blueprint", "url_for", "abort"]);
+  assert.deepEqual(others, []);
+  assert.equal(row?.detail, "For example: Flask · how does Blueprint work · type:prose url_for");
+  assert.match(recentRows([])[0]?.detail ?? "", /^For example: how is .* · type:prose /);
 });
