@@ -71,7 +71,7 @@ export class Discoveries implements TextDocumentContentProvider, Disposable {
     return "This answer is no longer there. Ask again with *Cairn: Discover*.\n";
   }
 
-  /** Ask the user for a question if none is given, then show the answer, from the files in `path` if given. */
+  /** Ask the user for a question if none is given, then show the answer, only from `path` if given. */
   async discover(given?: string, path: readonly string[] = []): Promise<void> {
     const question = given ?? (await askForQuestion());
     if (!question?.trim()) return;

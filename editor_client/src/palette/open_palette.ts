@@ -391,7 +391,7 @@ export class OpenPalette {
     this.#asking = undefined;
     this.#unfolding?.cancel();
     this.#around.tell();
-    // To look at a result, or to open one, is to have asked. What was only typed is no question yet.
+    // A question whose results were neither looked at nor opened may be half typed.
     const wasAsked = this.#answer.query !== "" && (this.#accepted || this.#chosen !== undefined);
     if (wasAsked) this.#around.recent.add(this.#pick.value);
     if (!this.#accepted) void this.#preview.restore();

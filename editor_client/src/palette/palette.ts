@@ -77,7 +77,7 @@ export class Palette {
   }
 
   #tell(palette: OpenPalette, shows: Shows | undefined): void {
-    // A palette that is opened from another one is there before the other one is told that it is hidden.
+    // Another palette may have replaced this one before its closing is reported.
     if (!shows && this.#open !== palette) return;
     this.#open = shows && palette;
     if (shows === this.#shows) return;

@@ -48,7 +48,7 @@ export function furtherPassages(answer: SearchAnswer, rows: readonly Row[]): Sea
   return withoutShown(found, rows).slice(0, MOST_PASSAGES);
 }
 
-/** The lines of an exact search in the file of `result` as passages, without those that have a row already. */
+/** The lines of an exact search in the file of `result`, without those that have a row already. */
 export function furtherLines(
   answer: SearchAnswer,
   result: SearchResult,

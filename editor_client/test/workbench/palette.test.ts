@@ -99,13 +99,17 @@ void suite("a user asks in the palette", () => {
   });
 
   void test("recent questions are asked again, and removed", async () => {
-    const [earlier, later] = ["type:prose static vectors", "data_dir"];
-    for (const question of [earlier, later]) {
+    const [earlier, later] = ["type:code KillSwitch", "data_dir"];
+    const opened = [
+      [earlier, "server/cairn/operations/kill_switch.py", "class KillSwitch:"],
+      [later, "server/cairn/paths.py", "def data_dir"],
+    ] as const;
+    for (const [question, path, text] of opened) {
       const input = await workbench.asked("Cairn: Search");
       await input.fill(question);
       await eventually("rows", async () => (await resultsShown(workbench)).length > 0);
       await workbench.page.keyboard.press("Enter");
-      await workbench.quickInput.waitFor({ state: "hidden" });
+      await workbench.at(path, await project.lineOf(path, text));
     }
     const input = await workbench.asked("Cairn: Search");
     const labels = async () => (await workbench.rows()).map(({ label }) => label);

@@ -36,7 +36,7 @@ void test("a result is unfolded to passages below it, which lead to their own li
   assert.ok(leadsTo(shown[1], { ...later, selectionRange: lines(710, 711) }));
 });
 
-void test("what has a row already is no further passage", () => {
+void test("a passage that has a row already is left out", () => {
   const answer = searchAnswer([first, later, other]);
   assert.deepEqual(
     furtherPassages(answer, rows).map(({ title }) => title),
