@@ -107,8 +107,8 @@ def referrals(
     found = _Referrals(reader, definitions)
     if not definitions:
         return {}, {}
-    telling = [each for each in definitions if thorough or each.kind in CALLABLE or _is_rare(graph, each)]
-    for edge in graph.calls_or_uses(telling, _MOST_EDGES).found if telling else ():
+    rare = [each for each in definitions if thorough or each.kind in CALLABLE or _is_rare(graph, each)]
+    for edge in graph.calls_or_uses(rare, _MOST_EDGES).found if rare else ():
         if edge.kind is ReferenceKind.IMPORT:
             continue
         is_test = file_kind(edge.path) == FileKind.TESTS
