@@ -7,7 +7,7 @@ from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
 from tests.retrieval.related_results import related_to_line, selected
 
 from cairn.index.references.graph import ReferenceGraph
-from cairn.retrieval.referrals import definitions_around
+from cairn.retrieval.referrals import CALLER, TEST, definitions_around
 from cairn.retrieval.scores import Ranked
 
 BERTHS = """class Berth:
@@ -46,8 +46,8 @@ def folder(folder_of: FolderOf) -> IndexedFolder:
     return folder_of(FILES)
 
 
-def related(folder: IndexedFolder, line: int) -> list[Ranked]:
-    return related_to_line(folder, "port/berths.py", line)
+def related(folder: IndexedFolder, line: int, *wanted: str) -> list[Ranked]:
+    return related_to_line(folder, "port/berths.py", line, wanted)
 
 
 def test_a_caller_is_shown_without_other_functions(folder: IndexedFolder) -> None:
@@ -96,17 +96,19 @@ def test_the_name_at_the_cursor_has_priority(folder: IndexedFolder) -> None:
     assert [each.qualified for each in at_use] in (["use"], ["Berth.moor"])
 
 
-def test_a_test_of_a_caller_is_found_without_a_direct_test(folder: IndexedFolder) -> None:
-    (found,) = [each for each in related(folder, FOCUS) if each.stored.path.startswith("tests/")]
+def test_a_test_of_a_caller_is_shown_only_where_tests_are_wanted(folder: IndexedFolder) -> None:
+    assert "tests/test_schedule.py" not in {each.stored.path for each in related(folder, FOCUS)}
+    (found,) = [each for each in related(folder, FOCUS, TEST) if each.stored.path.startswith("tests/")]
     assert (found.positive_signals()[0], selected(found).strip()) == (
         "a test that calls `assign`, which calls it",
         "assert assign([1])",
     )
 
 
-def test_an_unsure_caller_comes_after_sure_ones(folder: IndexedFolder) -> None:
+def test_an_unsure_caller_comes_after_sure_ones_where_callers_are_wanted(folder: IndexedFolder) -> None:
     folder.save({"port/loose.py": "from port.berths import tie_rope\n\n\ndef hand(on):\n    on(tie_rope)\n"})
-    found = related(folder, FOCUS)
+    assert "port/loose.py" not in {each.stored.path for each in related(folder, FOCUS)}
+    found = related(folder, FOCUS, CALLER)
     paths = [each.stored.path for each in found]
     loose = found[paths.index("port/loose.py")]
     assert loose.positive_signals()[0] == "may call `tie_rope`"

@@ -6,11 +6,11 @@ import subprocess
 
 import pytest
 from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
-from tests.retrieval.related_results import related_to_line, selected
+from tests.retrieval.related_results import EVERY_RELATION, related_to_line, selected
 
 from cairn.errors import QueryCancelledError
 from cairn.index.store.deadline import ended_by
-from cairn.retrieval.referrals import CALLEE, CALLER, IMPLEMENTATION, TEST
+from cairn.retrieval.referrals import CALLEE, CALLER, IMPLEMENTATION
 from cairn.retrieval.related_chunks import (
     DEFINES,
     IMPORTED,
@@ -22,9 +22,9 @@ from cairn.retrieval.related_chunks import (
     USES,
     ChunkRange,
     Related,
-    rank_related,
     relate,
 )
+from cairn.retrieval.related_ranking import rank_related
 
 BODY = "".join(f"    step_{line} = rope_{line} + anchor_{line}\n" for line in range(40))
 FILES = {
@@ -57,8 +57,9 @@ def passage(folder: IndexedFolder, path: str, position: int = 0) -> ChunkRange:
 
 
 def related(folder: IndexedFolder, path: str, limit: int = 20) -> dict[str, set[str]]:
-    """Return the names of relations by path."""
-    found = rank_related(relate([folder.reader], passage(folder, path)).found, limit)
+    """Return the names of all found relations by path."""
+    wanted = passage(folder, path)
+    found = rank_related(relate([folder.reader], wanted).found, wanted, limit, EVERY_RELATION)
     return {r.stored.path: {reason.signal for reason in r.reasons} for r in found}
 
 
@@ -68,25 +69,41 @@ def test_each_relation_is_found(folder: IndexedFolder) -> None:
     assert SAME_NAME in found["tests/test_berths.py"]
     assert SIMILAR in found["notes/ships.md"]
     assert {CALLEE, IMPORTED} <= related(folder, "port/schedule.py")["port/berths.py"]
-    folder.save({"port/dock.cfg": "first = moor\n", "port/rope.cfg": "knot = 1\n"})
-    assert USES in related(folder, "port/berths.py")["port/dock.cfg"]
     assert DEFINES not in related(folder, "port/schedule.py")["port/berths.py"]
+
+
+def test_names_relate_code_without_references(folder: IndexedFolder) -> None:
+    folder.save(
+        {
+            "port/ropes.lua": "function tie_rope(vessel)\n  return vessel\nend\n",
+            "port/dock.lua": "function dock(vessel)\n  return tie_rope(vessel)\nend\n",
+            "port/dock.cfg": "first = tie_rope\n",
+        }
+    )
+    found = related(folder, "port/ropes.lua")
+    assert USES in found["port/dock.lua"]
+    assert USES in found["port/dock.cfg"]
+    assert DEFINES in related(folder, "port/dock.lua")["port/ropes.lua"]
+    assert DEFINES in related(folder, "port/dock.cfg")["port/ropes.lua"]
 
 
 def test_the_rest_of_the_passages_file_may_be_related(folder: IndexedFolder) -> None:
     folder.save({"port/long.py": long_text(4)})
     wanted = passage(folder, "port/long.py", 1)
-    found = rank_related(relate([folder.reader], wanted).found, 20)
+    found = rank_related(relate([folder.reader], wanted).found, wanted, 20)
     assert wanted.chunks[0].id not in {r.stored.id for r in found}
     assert all(SAME_FILE in {p.signal for p in r.reasons} for r in found if r.stored.path == wanted.path)
 
 
+PAINT = "".join(f"    brush_{line} = colour_{line}\n" for line in range(12))
+"""Lines that separate a caller from a place, so that it is not in view."""
 CRANES = {
     "port/crane.py": (
         "class Crane:\n    def lift(self, load):\n        return check(load)\n\n\ndef check(load):\n    return load\n\n\n"  # noqa: E501
-        "def hoist(crane: Crane):\n    return crane.lift(1)\n"
+        f"def paint(crane):\n{PAINT}\n\ndef hoist(crane: Crane):\n    return crane.lift(1)\n"
     ),
     "port/tall.py": "from port.crane import Crane\n\n\nclass Tall(Crane):\n    def lift(self, load):\n        return 2\n",  # noqa: E501
+    "port/work.py": "from port.crane import Crane, check\n\n\ndef heave():\n    check(1)\n",
     "port/log.py": "def log(crane, load):\n    lift = crane\n    return lift, load\n",
     "yard.py": (
         "from port.crane import Crane\n\n\ndef work():\n    crane = Crane()\n    crane.lift(3)\n\n\n"
@@ -96,28 +113,28 @@ CRANES = {
 }
 
 
-def lines_shown(folder: IndexedFolder, path: str, line: int) -> list[tuple[str, str, str]]:
+def lines_shown(folder: IndexedFolder, path: str, line: int, *wanted: str) -> list[tuple[str, str, str]]:
     """Return for a cursor on a line the path, selected line and first reason of each result."""
-    results = [each for each in related_to_line(folder, path, line) if each.lines]
+    results = [each for each in related_to_line(folder, path, line, wanted) if each.lines]
     return [(each.stored.path, selected(each).strip(), each.positive_signals()[0]) for each in results]
 
 
-def test_callers_come_before_implementations_and_tests(folder: IndexedFolder) -> None:
+def test_implementations_callers_and_tests_are_shown_by_a_line(folder: IndexedFolder) -> None:
     folder.save(CRANES)
     shown = lines_shown(folder, "port/crane.py", 1)
-    assert shown[:2] == [
+    assert shown[0] == ("port/tall.py", "def lift(self, load):", "overrides `Crane.lift`")
+    assert set(shown[1:3]) == {
         ("port/crane.py", "return crane.lift(1)", "calls `lift`"),
         ("yard.py", "crane.lift(3)", "calls `lift` in `work`, `rest`"),
-    ]
-    assert ("port/tall.py", "def lift(self, load):", "overrides `Crane.lift`") in shown[2:4]
-    assert ("tests/test_yard.py", "crane.lift(0)", "tests `lift`") in shown[2:4]
+    }
+    assert shown[3] == ("tests/test_yard.py", "crane.lift(0)", "tests `lift`")
 
 
 def test_only_the_function_at_the_cursor_has_callers(folder: IndexedFolder) -> None:
     folder.save(CRANES)
     shown = lines_shown(folder, "port/crane.py", 6)
-    assert shown[0] == ("port/crane.py", "return check(load)", "calls `check`")
-    assert ("tests/test_yard.py", "crane.lift(0)", "a test that calls `Crane.lift`, which calls it") in shown
+    assert shown[0] == ("port/work.py", "check(1)", "calls `check`")
+    assert ("port/crane.py", "return check(load)", "calls `check`") in shown
     assert not any("calls `lift`" in reason for _, _, reason in shown)
 
 
@@ -125,13 +142,13 @@ def test_many_callers_leave_room_for_callees(folder: IndexedFolder) -> None:
     folder.save(CRANES)
     caller = "from port.crane import hoist\n\n\ndef use_{n}(crane):\n    return hoist(crane), {n}\n"
     folder.save({f"port/use{n}.py": caller.format(n=n) for n in range(20)})
-    wanted = ChunkRange(0, "port/crane.py", tuple(folder.reader.page("port/crane.py")), focus=range(9, 10))
-    found = rank_related(relate([folder.reader], wanted).found, 10)
-    kinds = [
-        next((r.signal for r in each.reasons if r.signal in (CALLER, CALLEE, TEST)), "") for each in found
-    ]
-    assert kinds[:5] == [CALLER] * 4 + [CALLEE]
-    assert len(found) == 10
+    line = CRANES["port/crane.py"].splitlines().index("def hoist(crane: Crane):")
+    wanted = ChunkRange(
+        0, "port/crane.py", tuple(folder.reader.page("port/crane.py")), focus=range(line, line + 1)
+    )
+    found = rank_related(relate([folder.reader], wanted).found, wanted, 10)
+    kinds = [each.reasons[0].signal for each in found]
+    assert kinds[:6] == [CALLER] * 5 + [CALLEE]
 
 
 def test_a_subclass_implements_its_base(folder: IndexedFolder) -> None:
@@ -164,13 +181,14 @@ def test_unsaved_text_is_related(folder: IndexedFolder) -> None:
     )
     assert {CALLEE, IMPORTED} <= related(folder, "port/cranes.py")["port/berths.py"]
     folder.type("port/new.py", "def hoist_all(vessel):\n    return moor(vessel)\n")
-    assert USES in related(folder, "port/berths.py")["port/new.py"]  # it does not import the name
-    assert DEFINES in related(folder, "port/new.py")["port/berths.py"]
+    assert CALLER not in related(folder, "port/berths.py")["port/new.py"]  # it does not import the name
+    folder.type("port/new.py", "from port.berths import moor\n\n\ndef hoist_all(vessel):\n    moor(vessel)\n")
+    assert CALLER in related(folder, "port/berths.py")["port/new.py"]
 
 
 def test_a_common_name_relates_nothing(folder: IndexedFolder) -> None:
-    folder.save({f"copies/copy{n}.py": f"def moor(ship):\n    return {n}\n" for n in range(4)})
-    folder.save({"port/schedule.cfg": "first = moor\n"})
+    folder.save({f"copies/copy{n}.py": f"def tie_rope(ship):\n    return {n}\n" for n in range(4)})
+    folder.save({"port/schedule.cfg": "first = tie_rope\n"})
     found = related(folder, "port/schedule.cfg")
     assert all(DEFINES not in reasons for reasons in found.values())
 
@@ -180,26 +198,12 @@ def test_a_cancelled_request_ends_soon(folder: IndexedFolder) -> None:
         relate([folder.reader], passage(folder, "port/berths.py"))
 
 
-def test_each_file_comes_once_before_repetitions_and_copies(folder: IndexedFolder) -> None:
-    folder.save({"port/long.py": long_text(3)})
-    folder.save({"copy/cranes.py": FILES["port/cranes.py"]})
-    chunks = [
-        c for path in ("port/long.py", "port/cranes.py", "copy/cranes.py") for c in folder.reader.page(path)
-    ]
-    values = [0.9, 0.8, 0.7, 0.5, 0.6]
-    found = [Related(0, chunk, {SIMILAR: value}) for chunk, value in zip(chunks, values, strict=True)]
-    ranked = rank_related(found, limit=10)
-    assert [r.stored.path for r in ranked] == [
-        "port/long.py", "copy/cranes.py", "port/long.py", "port/long.py", "port/cranes.py",
-    ]  # fmt: skip
-    assert all(0 < r.score <= 1 for r in ranked)
-
-
 def test_the_strongest_relation_is_the_source(folder: IndexedFolder) -> None:
     (chunk,) = folder.reader.page("port/cranes.py")
 
     def source(*relations: str) -> str:
-        return rank_related([Related(0, chunk, dict.fromkeys(relations, 0.5))], 1)[0].source
+        found = Related(0, chunk, dict.fromkeys(relations, 0.5))
+        return rank_related([found], passage(folder, "port/berths.py"), 1, EVERY_RELATION)[0].source
 
     assert source(DEFINES, SIMILAR) == "exact"
     assert source(USES, SIMILAR) == "hybrid"

@@ -5,21 +5,22 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
-from tests.retrieval.related_results import selected
+from tests.retrieval.related_results import EVERY_RELATION, selected
 
 from cairn.index.queries.relations import PassageVector
 from cairn.retrieval.related_chunks import ChunkRange, relate
-from cairn.retrieval.related_ranking import rank_related
 from cairn.retrieval.related_lines import with_lines
+from cairn.retrieval.related_ranking import rank_related
 from cairn.retrieval.scores import Ranked
 
 FILLER = "".join(f"    step_{line} = rope_{line} + anchor_{line}\n" for line in range(9))
-BERTHS = "class Berth:\n    pass\n\n\ndef moor_ship(vessel):\n    return vessel.rope\n"
+BERTHS = "function moor_ship(vessel)\n  return vessel.rope\nend\n"
+"""A function in a language of which no references are read: names alone relate it to others."""
 
 
 @pytest.fixture
 def folder(folder_of: FolderOf) -> IndexedFolder:
-    return folder_of({"port/berths.py": BERTHS})
+    return folder_of({"port/berths.lua": BERTHS})
 
 
 def related(folder: IndexedFolder, path: str, *, by_meaning: bool = True) -> dict[str, Ranked]:
@@ -27,7 +28,8 @@ def related(folder: IndexedFolder, path: str, *, by_meaning: bool = True) -> dic
     passage = ChunkRange(0, path, tuple(folder.reader.page(path)))
     relations = relate([folder.reader], passage)
     table = folder.models.static_table() if by_meaning else None
-    return {r.stored.path: r for r in with_lines(rank_related(relations.found, 20), relations, table)}
+    ranked = rank_related(relations.found, passage, 20, EVERY_RELATION)
+    return {result.stored.path: result for result in with_lines(ranked, relations, table)}
 
 
 @pytest.mark.parametrize(
@@ -46,7 +48,7 @@ def test_the_line_that_names_the_symbol_is_selected(
     folder: IndexedFolder, path: str, text: str, relation: str
 ) -> None:
     folder.save({path: text.replace("→", "")})
-    found = related(folder, "port/berths.py")[path]
+    found = related(folder, "port/berths.lua")[path]
     assert selected(found) == text.partition("→")[2].partition("\n")[0]
     assert f"{relation} `moor_ship`" in found.positive_signals()
 
@@ -64,16 +66,17 @@ def test_a_call_is_preferred_to_an_import(folder: IndexedFolder) -> None:
 
 
 def test_a_type_is_used_but_not_called(folder: IndexedFolder) -> None:
-    folder.save({"port/quay.py": f"def quay():\n{FILLER}    return Berth()\n"})
-    found = related(folder, "port/berths.py")["port/quay.py"]
-    assert selected(found) == "    return Berth()"
-    assert "uses `Berth`" in found.positive_signals()
+    folder.save({"port/berth.graphql": "type BerthPlan {\n  depth: Int\n}\n"})
+    folder.save({"port/quay.py": f"def quay():\n{FILLER}    return BerthPlan()\n"})
+    found = related(folder, "port/berth.graphql")["port/quay.py"]
+    assert selected(found) == "    return BerthPlan()"
+    assert "uses `BerthPlan`" in found.positive_signals()
 
 
 def test_a_definition_of_a_used_name_is_selected(folder: IndexedFolder) -> None:
-    folder.save({"port/schedule.py": "def assign(v):\n    return moor_ship(v)\n"})
-    found = related(folder, "port/schedule.py")["port/berths.py"]
-    assert selected(found) == "def moor_ship(vessel):"
+    folder.save({"port/schedule.lua": "function assign(v)\n  return moor_ship(v)\nend\n"})
+    found = related(folder, "port/schedule.lua")["port/berths.lua"]
+    assert selected(found) == "function moor_ship(vessel)"
     assert "defines `moor_ship`" in found.positive_signals()
     assert any(str(reason).startswith("defines `moor_ship`: ") for reason in found.reasons)
 
@@ -116,6 +119,6 @@ def test_vectors_of_another_table_are_not_compared(folder: IndexedFolder) -> Non
     folder.save(PLACES)
     passage = ChunkRange(0, "notes/water.md", tuple(folder.reader.page("notes/water.md")))
     relations = relate([folder.reader], passage)
-    ranked = rank_related(relations.found, 20)
+    ranked = rank_related(relations.found, passage, 20, EVERY_RELATION)
     other = evolve(relations, vector=PassageVector(static_table="another", static=relations.vector.static))
     assert all(result.lines is None for result in with_lines(ranked, other, folder.models.static_table()))

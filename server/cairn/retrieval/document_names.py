@@ -95,37 +95,42 @@ _DIRECTIVE = re.compile(
 _CHAIN = r"[^\W\d]\w*(?:(?:\.|::|->|#|\?\.|\\)[^\W\d]\w*)*"
 _NAME = re.compile(rf"(?<![\w.$@#/\\-])(?P<chain>{_CHAIN})[!?]?(?P<call>\s?\(|::?<|\{{\}})?")
 _SEPARATOR = re.compile(r"\?\.|::|->|[.#\\]")
-_SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)(.+?)(?<!`)\1(?!`)|<(?:code|tt)>([^<]+)</", re.DOTALL)
-_LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?[^)]*\)|^\s*\[[^\]]+\]:\s*(\S+)|(?:href|src)=[\"']([^\"']+)")
-_PATH = re.compile(r"(?<![\w/:.@-])(?:[\w.@*-]+/)*[\w.@-]+\.[A-Za-z][A-Za-z0-9]{0,4}(?![\w/(])")
+# Possessive quantifiers and maximum lengths prevent slow backtracking in long lines.
+_SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)(.{1,300}?)(?<!`)\1(?!`)|<(?:code|tt)>([^<]{1,300}+)</", re.DOTALL)
+_LINK = re.compile(
+    r"\]\(\s{0,20}+<?([^\[\])\s>]{1,300}+)>?[^\[\])]{0,300}+\)|^\s*+\[[^\]]++\]:\s*+(\S+)|(?:href|src)=[\"']([^\"']+)"
+)
+_PATH = re.compile(r"(?<![\w/:.@*-])(?:[\w.@*-]++/)*+[\w.@-]+\.[A-Za-z][A-Za-z0-9]{0,4}(?![\w/(])")
 _FOLDER_PATH = re.compile(r"(?<![\w/:.@-])\.?(?:/?[\w.@-]+/)+[\w.@-]+")
 _WRITTEN = re.compile(
-    r"(?<![\w./@#:-])(?:[a-z]\w*_\w+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+"
+    r"(?<![\w./@#:-])(?:[a-z][^\W_]*+_\w++|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+"
     r"|[^\W\d]\w*(?:\.[^\W\d]\w*)*\(\))(?![\w/])"
 )
 _OWN = re.compile(
     r"\b(?:def|defp|class|func|function|fn|fun|struct|type|interface|enum|trait|module|defmodule|record|object"
-    r"|const|let|var|val|mod|namespace)\s+\*?(?:\([^)]*\)\s*)?([^\W\d][\w.]*)"
-    r"|(?:^|[\s(,{])([^\W\d]\w*)\s*(?::=|=(?![=>]))|^\s*[\w<>\[\], .]*?\s([^\W\d]\w*)\s*=[^=>]"
+    r"|const|let|var|val|mod|namespace)\s++\*?(?:\([^)]{0,200}+\)\s*+)?([^\W\d][\w.]*)"
+    r"|(?:^|[\s(,{])([^\W\d]\w*+)\s*+(?::=|=(?![=>]))|^[\w<>\[\],\s.]*?\s([^\W\d]\w*+)\s*+=[^=>]"
 )
-_DESTRUCTURED = re.compile(r"\b(?:const|let|var)\s*[\[{]([^\]}]*)[\]}]\s*=")
-_STRING = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`[^`\n]*`")
+_DESTRUCTURED = re.compile(r"\b(?:const|let|var)\s*+[\[{]([^\]}]{0,300}+)[\]}]\s*+=")
+_STRING = re.compile(r"(?<!\\)\"(?:[^\"\\\n]++|\\.)*+\"|(?<!\\)'(?:[^'\\\n]++|\\.)*+'|`[^`\n]*+`")
 _COMMENT = re.compile(r"(?:^|\s)(?://|#(?!\[|include|!)|--\s|;;).*$")
 _IMPORT = re.compile(
-    r"^\s*(?:(?:import|export)\b(?P<names>.*?)\bfrom\s*[\"'](?P<module>[^\"']+)"
+    r"^\s*+(?:(?:import|export)\b(?P<names>.*?)\bfrom\s*[\"'](?P<module>[^\"']+)"
     r"|from\s+(?P<python>[\w.]+)\s+import\s+\(?(?P<members>.*)"
     r"|(?:use|using|import|alias|require|include)\s+(?:static\s+)?(?P<path>[\w.:\\]+(?:\{[^}]*\})?)"
     r"|.*\brequire\(\s*[\"'](?P<required>[^\"']+))"
 )
 _OPEN_IMPORT = re.compile(
-    r"\s*(?:import|export)\s+(?:type\s+)?\w*,?\s*\{|\s*from\s+[\w.]+\s+import\s+\(|\s*import\s+\(\s*$"
+    r"\s*+(?:(?:import|export)\s++(?:type\s++)?\w*+,?\s*+\{|from\s++[\w.]++\s++import\s++\(|import\s++\(\s*+$)"
 )
 _CLOSING = re.compile(r"[})]")
 _FENCE = re.compile(r"\s*(?:[`~]{3,})")
 _PROMPT = re.compile(r"^\s*(?:\$|%|>|PS[^>]*>|[\w@~/.-]*\$)\s+")
-_DOTTED = re.compile(r"[a-z][\w-]*(?:[.:-][a-z][\w-]*)+")
+_DOTTED = re.compile(r"(?=.*?[.:-][a-z])[a-z][\w-]*+(?:[.:][a-z][\w-]*+)*+")
 _COMMAND_WORD = re.compile(r"[A-Za-z][\w.:+-]*\Z")
 _MOST_COMMAND_WORDS = 3
+_LONGEST_LINE = 5_000
+"""The maximum number of characters of a line to read. A longer one is data or machine-made code."""
 _LEAST_LETTERS = 3
 
 
@@ -135,7 +140,7 @@ def _read(path: str, first: int, is_code: bool, language: str, text: str) -> Doc
     elements = _elements(lines, prose_language(path), language if is_code else None)
     found = _Found(first)
     for each in elements:
-        rows = [(number, lines[number]) for number in range(each.start, each.end)]
+        rows = [(number, lines[number][:_LONGEST_LINE]) for number in range(each.start, each.end)]
         if isinstance(each, Heading):
             found.read_heading(rows, each.title)
         elif not isinstance(each, Fence):
@@ -329,19 +334,19 @@ def _spans(text: str) -> Iterator[str]:
 
 def _joined_imports(rows: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """Yield the rows; an import over several rows is one."""
-    open_row: tuple[int, str] | None = None
+    start, parts = 0, list[str]()
     for number, row in rows:
-        if open_row is not None:
-            open_row = open_row[0], f"{open_row[1].rstrip()} {row.strip()}"
-            if _CLOSING.search(row):
-                yield open_row
-                open_row = None
-        elif _OPEN_IMPORT.match(row) and not _CLOSING.search(row):
-            open_row = number, row
+        if parts:
+            parts.append(row.strip())
+        elif _OPEN_IMPORT.match(row):
+            start, parts = number, [row.rstrip()]
         else:
             yield number, row
-    if open_row is not None:
-        yield open_row
+        if parts and _CLOSING.search(row):
+            yield start, " ".join(parts)
+            parts = []
+    if parts:
+        yield start, " ".join(parts)
 
 
 def _imported(row: str) -> tuple[str, list[str]] | None:
@@ -354,8 +359,8 @@ def _imported(row: str) -> tuple[str, list[str]] | None:
         module = found["module"] or found["python"]
         return module, [each for each in re.findall(r"[^\W\d]\w*", names or "") if each not in ("as", "type")]
     if found["path"] is not None:
-        parts = [each for each in re.split(r"[^\w]+", found["path"]) if each]
-        return ".".join(parts[:-1]) or parts[0], parts[-1:]
+        parts = re.findall(r"\w+", found["path"])  # None for `import ...`
+        return (".".join(parts[:-1]) or parts[0], parts[-1:]) if parts else None
     names = re.findall(r"[^\W\d]\w*", row.partition("=")[0])
     return found["required"], [each for each in names if each not in ("const", "let", "var")]
 

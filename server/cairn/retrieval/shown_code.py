@@ -147,10 +147,10 @@ def named_places(
     files = files_defining(reader.definitions_of({each.name for text in every for each in text.names}))
     meanings = Meanings(reader, graph, files)
     by_name: defaultdict[str, list[DocumentName]] = defaultdict(list)
-    for text in every:
-        for each in text.names:
+    for each in (each for text in every for each in text.names):
+        if each.name in by_name or len(by_name) < _MOST_NAMES:
             by_name[each.name].append(each)
-    for name, mentions in list(by_name.items())[:_MOST_NAMES]:
+    for name, mentions in by_name.items():
         strongest: dict[Place, float] = {}
         for each in mentions:
             for place in meanings.of(each, path):
