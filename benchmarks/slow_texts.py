@@ -284,7 +284,7 @@ def readers() -> dict[str, Operation]:
         split_sentences,
     )
     from cairn.languages.registry import LANGUAGES
-    from cairn.retrieval import evidence_lines
+    from cairn.retrieval import document_names, evidence_lines
     from cairn.retrieval.mentions import read_trace
     from cairn.retrieval.query import understand
     from cairn.retrieval.report import read_report
@@ -338,6 +338,7 @@ def readers() -> dict[str, Operation]:
         "query": understand,
         "report": lambda text: read_report(text[:10_000]),
         "trace": lambda text: read_trace(text[:10_000]),
+        "names in documents": lambda text: document_names._read("a.md", 0, False, "", text),
         "options": each_line(evidence_lines.reads_option),
         "tests": each_line(evidence_lines.begins_test),
         "definitions": each_line(evidence_lines.defines_or_imports),

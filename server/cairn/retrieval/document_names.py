@@ -80,7 +80,8 @@ def is_document_path(path: str) -> bool:
 
 def read_document(stored: StoredChunk) -> DocumentText:
     chunk = stored.chunk
-    return _read(stored.path, chunk.start_line, chunk.type is ChunkType.CODE, chunk.language, chunk.text)
+    is_block = chunk.type not in (ChunkType.PROSE, ChunkType.API)
+    return _read(stored.path, chunk.start_line, is_block, chunk.language, chunk.text)
 
 
 _SHELLS = frozenset({"bash", "sh", "shell", "console", "zsh", "fish", "powershell", "bat", "shellsession"})
@@ -121,12 +122,16 @@ _IMPORT = re.compile(
     r"|.*\brequire\(\s*[\"'](?P<required>[^\"']+))"
 )
 _OPEN_IMPORT = re.compile(
-    r"\s*+(?:(?:import|export)\s++(?:type\s++)?\w*+,?\s*+\{|from\s++[\w.]++\s++import\s++\(|import\s++\(\s*+$)"
+    r"\s*+(?:(?:import|export)\s++(?:type\s++)?\w*+,?\s*+\{|from\s++[\w.]++\s++import\s++\(|import\s++\(\s*+$"
+    r"|(?:use|using|alias)\s++[\w.:\\]++\{)"
 )
 _CLOSING = re.compile(r"[})]")
+_WORD = re.compile(r"\w+")
 _FENCE = re.compile(r"\s*(?:[`~]{3,})")
 _PROMPT = re.compile(r"^\s*(?:\$|%|>|PS[^>]*>|[\w@~/.-]*\$)\s+")
 _DOTTED = re.compile(r"(?=.*?[.:-][a-z])[a-z][\w-]*+(?:[.:][a-z][\w-]*+)*+")
+_SLASH = re.compile(r"/(?!\d+\s*\Z)")
+"""Matches a slash of a path, not one before the number of a function's parameters, as in `map/2`."""
 _COMMAND_WORD = re.compile(r"[A-Za-z][\w.:+-]*\Z")
 _MOST_COMMAND_WORDS = 3
 _LONGEST_LINE = 5_000
@@ -135,9 +140,9 @@ _LEAST_LETTERS = 3
 
 
 @lru_cache(maxsize=2_000)
-def _read(path: str, first: int, is_code: bool, language: str, text: str) -> DocumentText:
+def _read(path: str, first: int, is_block: bool, language: str, text: str) -> DocumentText:
     lines = Lines(text)
-    elements = _elements(lines, prose_language(path), language if is_code else None)
+    elements = _elements(lines, prose_language(path), language if is_block else None)
     found = _Found(first)
     for each in elements:
         rows = [(number, lines[number][:_LONGEST_LINE]) for number in range(each.start, each.end)]
@@ -160,19 +165,28 @@ def _read(path: str, first: int, is_code: bool, language: str, text: str) -> Doc
 def _elements(lines: Lines, prose: str, of_block: str | None) -> list[Element]:
     """Return the elements of a passage. `of_block` is the language of a passage that is mostly code: it may
     begin or end in a code block."""
-    fences = [number for number in range(len(lines)) if _FENCE.match(lines[number])]
-    if of_block is None or (fences and len(fences) % 2 == 0):
+    if of_block is None or not (end := _end_of_block(lines, prose)):
         return markup_elements(prose, lines)
-    if prose != "markdown" and any(isinstance(each, Fence) for each in markup_elements(prose, lines)):
-        return markup_elements(prose, lines)
-    if not fences:
-        return [Fence(0, len(lines), of_block)]
-    end = fences[0] + 1
     rest = Lines("".join(lines[number] for number in range(end, len(lines))))
-    after = (
-        evolve(each, start=each.start + end, end=each.end + end) for each in markup_elements(prose, rest)
-    )
-    return [Fence(0, end, of_block), *after]
+    after = markup_elements(prose, rest) if len(rest) else []
+    return [
+        Fence(0, end, of_block),
+        *(evolve(each, start=each.start + end, end=each.end + end) for each in after),
+    ]
+
+
+def _end_of_block(lines: Lines, prose: str) -> int:
+    """Return the line after the code block in which a passage begins; 0 if it does not begin in one."""
+    every = range(len(lines))
+    if prose == "markdown":
+        fences = [number for number in every if _FENCE.match(lines[number])]
+        opening = [place for place, number in enumerate(fences) if lines[number].strip("`~ \t\r\n")]
+        # A fence with a language opens a block.
+        is_inside = (opening[0] if opening else len(fences)) % 2
+        return (fences[0] + 1 if is_inside else 0) if fences else len(lines)
+    if lines[0][:1].isspace():
+        return next((at for at in every if lines[at].strip() and not lines[at][0].isspace()), len(lines))
+    return 0 if any(isinstance(each, Fence) for each in markup_elements(prose, lines)) else len(lines)
 
 
 def _is_shell(language: str, rows: list[tuple[int, str]]) -> bool:
@@ -245,7 +259,7 @@ class _Found:
     def _add_chain(self, code: str, number: int, mark: Mark, **more: str) -> None:
         """Add the name that a piece of code consists of, or those that it calls."""
         code = code.strip().removeprefix("await ").removeprefix("new ").lstrip("@&*:!~%$<")
-        if "/" in code.partition("(")[0]:
+        if _SLASH.search(code.partition("(")[0]):
             return
         if _DOTTED.fullmatch(code):  # The file of a task, such as `phx.gen.auth`, or a name.
             self._commands.setdefault(code, self._first + number)
@@ -359,15 +373,17 @@ def _imported(row: str) -> tuple[str, list[str]] | None:
         module = found["module"] or found["python"]
         return module, [each for each in re.findall(r"[^\W\d]\w*", names or "") if each not in ("as", "type")]
     if found["path"] is not None:
-        parts = re.findall(r"\w+", found["path"])  # None for `import ...`
-        return (".".join(parts[:-1]) or parts[0], parts[-1:]) if parts else None
+        path, _, members = found["path"].partition("{")
+        parts, names = _WORD.findall(path), _WORD.findall(members)
+        if names and parts:
+            return ".".join(parts), names
+        return (".".join(parts[:-1]) or parts[0], parts[-1:]) if parts else None  # `import ...` has none.
     names = re.findall(r"[^\W\d]\w*", row.partition("=")[0])
     return found["required"], [each for each in names if each not in ("const", "let", "var")]
 
 
-_ENTRY = re.compile(
-    r"\s*(?:[-*+]|\d+[.)])\s+(?:`?\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])|:doc:`|:ref:`).{0,20}$|\s*\.\. toctree::"
-)
+_ENTRY = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(?:`?\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])|:doc:`|:ref:`).{0,20}$")
+_TREE = re.compile(r"\.\. toctree::")
 _BADGE = re.compile(r"\s*\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?\s*$|\s*\.\. image::")
 _FEWEST_ENTRIES, _SHARE_OF_ENTRIES = 3, 0.6
 
@@ -375,5 +391,8 @@ _FEWEST_ENTRIES, _SHARE_OF_ENTRIES = 3, 0.6
 def is_contents(text: str) -> bool:
     """Whether the text is a table of contents, a list of links, or badges."""
     lines = [line for line in lines_of(text) if line.strip()]
-    entries = sum(1 for line in lines if _ENTRY.match(line) or _BADGE.match(line))
+    entries, in_tree = 0, False
+    for line in lines:
+        in_tree = bool(_TREE.match(line)) or (in_tree and line[0].isspace())
+        entries += bool(in_tree or _ENTRY.match(line) or _BADGE.match(line))
     return entries >= _FEWEST_ENTRIES and entries >= _SHARE_OF_ENTRIES * len(lines)
