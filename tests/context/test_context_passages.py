@@ -94,7 +94,6 @@ def test_passages_are_grouped_as_code_documents_and_readmes(folder: IndexedFolde
         (TEST, ContextSection.TESTS),
         (TWIN, ContextSection.TWINS),
         (EXPLAINS, ContextSection.DOCUMENTS),
-        (SIMILAR, ContextSection.SIMILAR),
     ],
 )
 def test_the_strongest_relation_decides_the_section(
@@ -124,10 +123,10 @@ def test_best_passages_come_first_up_to_the_limit(folder: IndexedFolder, limit: 
 
 
 def test_strongest_reason_comes_first(folder: IndexedFolder) -> None:
-    (only,) = passages(folder, {"port/crane1.py": {IMPORTED: 1.0, SIMILAR: 0.9}})
-    assert only.reasons == (SIMILAR, IMPORTED)
+    (only,) = passages(folder, {"port/crane1.py": {IMPORTED: 1.0, CALLEE: 0.9}})
+    assert only.reasons == (CALLEE, IMPORTED)
     item = passage_item(only)
-    assert (item.note, item.citation) == (f"Why: {SIMILAR}, {IMPORTED}", "port/crane1.py#L1-L2")
+    assert (item.note, item.citation) == (f"Why: {CALLEE}, {IMPORTED}", "port/crane1.py#L1-L2")
 
 
 def test_query_leads_and_then_alternates_with_relations(folder: IndexedFolder) -> None:

@@ -32,7 +32,7 @@ def related_to_line(
 ) -> list[Ranked]:
     chunks = tuple(folder.reader.between(path, line, line + 1))
     passage = ChunkRange(0, path, chunks, focus=range(line, line + 1))
-    relations = relate([folder.reader], passage)
+    relations = relate([folder.reader], passage, thorough=bool(wanted))
     ranked = rank_related(relations.found, passage, limit, frozenset(wanted))
     return with_lines(ranked, relations, None)
 

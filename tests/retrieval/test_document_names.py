@@ -144,23 +144,27 @@ def test_calls_and_imports_of_code_blocks_are_names(path: str, text: str) -> Non
 @pytest.mark.parametrize(
     ("language", "code", "own"),
     [
-        ("python", "def my_helper(v):\n    my_value = v\n    return my_helper(my_value)\n", "my_helper"),
-        ("go", "func (b *Berth) MyHelper() {}\nMyHelper()\n", "MyHelper"),
-        ("go", "my_helper := 1\nmy_helper()\n", "my_helper"),
-        ("js", "const { my_helper, other } = port\nmy_helper()\n", "my_helper"),
-        ("js", "const MyHelper = () => 1\nMyHelper()\n", "MyHelper"),
-        ("java", "MyType my_helper = make();\nmy_helper();\n", "my_helper"),
-        ("rust", "struct MyHelper;\nMyHelper::new();\n", "MyHelper"),
-        ("elixir", "defmodule MyHelper do\nend\nMyHelper.run()\n", "MyHelper"),
+        ("python", "def helper(v):\n    my_value = v\n    return helper(my_value)\n", "helper"),
+        ("go", "func (b *Berth) Helper() {}\nHelper()\n", "Helper"),
+        ("go", "helper := 1\nhelper()\n", "helper"),
+        ("js", "const { helper, other } = port\nhelper()\n", "helper"),
+        ("js", "const Helper = () => 1\nHelper()\n", "Helper"),
+        ("java", "MyType helper = make();\nhelper();\n", "helper"),
+        ("rust", "struct Helper;\nHelper::new();\n", "Helper"),
+        ("elixir", "defmodule Helper do\nend\nHelper.run()\n", "Helper"),
     ],
 )
 def test_names_that_a_block_defines_are_its_own(language: str, code: str, own: str) -> None:
     assert own not in {each.name for each in read(f"Text.\n\n```{language}\n{code}```\n") if not each.owner}
 
 
+def test_a_block_may_show_a_definition_with_a_name_of_several_words() -> None:
+    assert "PageData" in names("Text.\n\n```ts\ninterface PageData {\n  title: string\n}\n```\n")
+
+
 def test_a_name_of_a_blocks_own_counts_where_text_marks_it() -> None:
-    text = "Write `my_helper` yourself.\n\n```python\ndef my_helper(v):\n    pass\n\nmy_helper(1)\n```\n"
-    assert names(text) == {"my_helper": Mark.CODE}
+    text = "Write `helper` yourself.\n\n```python\ndef helper(v):\n    pass\n\nhelper(1)\n```\n"
+    assert names(text) == {"helper": Mark.CODE}
 
 
 def test_strings_and_comments_of_blocks_hold_no_names() -> None:

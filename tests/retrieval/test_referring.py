@@ -7,7 +7,7 @@ from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
 from tests.retrieval.related_results import related_to_line, selected
 
 from cairn.index.references.graph import ReferenceGraph
-from cairn.retrieval.referrals import CALLER, TEST, definitions_around
+from cairn.retrieval.referrals import CALLEE, CALLER, TEST, definitions_around
 from cairn.retrieval.scores import Ranked
 
 BERTHS = """class Berth:
@@ -60,7 +60,7 @@ def test_a_caller_is_shown_without_other_functions(folder: IndexedFolder) -> Non
 
 
 def test_a_caller_in_the_passage_is_shown_without_it(folder: IndexedFolder) -> None:
-    found = [each for each in related(folder, FOCUS) if each.stored.path == "port/berths.py"]
+    found = [each for each in related(folder, FOCUS, CALLER, CALLEE) if each.stored.path == "port/berths.py"]
     assert found
     for each in found:
         assert "def tie_rope(" not in each.stored.chunk.text
@@ -73,7 +73,7 @@ def test_a_caller_in_the_passage_is_shown_without_it(folder: IndexedFolder) -> N
 
 def test_a_top_level_call_is_shown_with_adjacent_lines(folder: IndexedFolder) -> None:
     folder.save({"port/berths.py": "def tie_rope(vessel):\n    return vessel\n\n\nHOOK = tie_rope(None)\n"})
-    (found,) = [each for each in related(folder, 1) if each.stored.path == "port/berths.py"]
+    (found,) = [each for each in related(folder, 1, CALLER) if each.stored.path == "port/berths.py"]
     assert selected(found).strip() == "HOOK = tie_rope(None)"
     assert "def tie_rope" not in found.stored.chunk.text
 

@@ -15,7 +15,6 @@ from cairn.retrieval.related_chunks import (
     DEFINES,
     IMPORTED,
     IMPORTING,
-    SAME_FILE,
     SAME_NAME,
     SIMILAR,
     TOGETHER,
@@ -90,9 +89,9 @@ def test_names_relate_code_without_references(folder: IndexedFolder) -> None:
 def test_the_rest_of_the_passages_file_may_be_related(folder: IndexedFolder) -> None:
     folder.save({"port/long.py": long_text(4)})
     wanted = passage(folder, "port/long.py", 1)
-    found = rank_related(relate([folder.reader], wanted).found, wanted, 20)
+    found = rank_related(relate([folder.reader], wanted).found, wanted, 20, EVERY_RELATION)
     assert wanted.chunks[0].id not in {r.stored.id for r in found}
-    assert all(SAME_FILE in {p.signal for p in r.reasons} for r in found if r.stored.path == wanted.path)
+    assert wanted.path in {r.stored.path for r in found}
 
 
 PAINT = "".join(f"    brush_{line} = colour_{line}\n" for line in range(12))
@@ -134,8 +133,14 @@ def test_only_the_function_at_the_cursor_has_callers(folder: IndexedFolder) -> N
     folder.save(CRANES)
     shown = lines_shown(folder, "port/crane.py", 6)
     assert shown[0] == ("port/work.py", "check(1)", "calls `check`")
-    assert ("port/crane.py", "return check(load)", "calls `check`") in shown
     assert not any("calls `lift`" in reason for _, _, reason in shown)
+
+
+def test_a_caller_in_view_is_shown_only_where_callers_are_wanted(folder: IndexedFolder) -> None:
+    folder.save(CRANES)
+    in_view = ("port/crane.py", "return check(load)", "calls `check`")
+    assert in_view not in lines_shown(folder, "port/crane.py", 6)
+    assert in_view in lines_shown(folder, "port/crane.py", 6, CALLER)
 
 
 def test_many_callers_leave_room_for_callees(folder: IndexedFolder) -> None:
