@@ -68,6 +68,11 @@ DYNAMIC = {
     }
 }
 
+LENSES = {
+    "textDocument": {"codeLens": {"dynamicRegistration": True}, "hover": {"dynamicRegistration": True}},
+}
+NAVIGATION = ("definition", "references", "implementation", "callHierarchy")
+
 
 @pytest.mark.parametrize(
     ("options", "capabilities", "announced"),
@@ -83,14 +88,21 @@ DYNAMIC = {
         ({"lsp": {"navigation": []}}, {}, set()),
         ({"lsp": "on"}, {}, set()),
         ([], {}, set()),
+        ({"commands": ["cairn.show"]}, {}, set()),
+        ({"commands": "cairn.show"}, LENSES, set()),
     ],
 )
 def test_early_answer_equals_that_of_the_server(options: Any, capabilities: Any, announced: set[str]) -> None:
     message = initialize(capabilities, options=options)
     early = early_result(message)
     assert server_result(message) == early
-    navigation = {f"{name}Provider": True for name in announced}
-    assert early["capabilities"] == {**INITIALIZE_RESULT["capabilities"], **navigation}
+    found = early["capabilities"]
+    assert {name for name in NAVIGATION if f"{name}Provider" in found} == announced
+    assert found.get("codeLensProvider") == (None if capabilities is LENSES else {"resolveProvider": True})
+    assert found.get("hoverProvider") == (None if capabilities is LENSES else True)
+    shown_by_client = options == {"commands": ["cairn.show"]}
+    assert ("cairn.show" in found["executeCommandProvider"]["commands"]) is not shown_by_client
+    assert INITIALIZE_RESULT["capabilities"].keys() <= found.keys()
 
 
 @pytest.mark.parametrize("request_id", [0, 7, "seven"])

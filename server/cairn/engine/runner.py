@@ -81,6 +81,12 @@ def answer(
         return unstructure(found) if as_json else found
 
 
+def read(request: Request, work: Callable[[Request], T]) -> T:
+    """Run `work(request)`, which reads the indexes in one state, while background indexing waits."""
+    with ended_by(request.cancelled), request.host.gate.query(), request.in_one_state():
+        return work(request)
+
+
 def progress_json(progress: DiscoverProgress) -> dict[str, Any]:
     """Return the changes that a stage made, as JSON data without unchanged fields."""
     from cairn.schema.convert import unstructure

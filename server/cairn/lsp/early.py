@@ -1,7 +1,7 @@
 """Answers `initialize` before the language server's libraries are imported.
 
 Importing lsprotocol alone takes 0.3 s, for which an editor would wait at every start. The capabilities depend
-only on whether the editor requests navigation, so the answer is nearly a constant. The language server
+only on a few of the editor's options, so the answer is nearly a constant. The language server
 handles the request later as well, but does not send its answer. A test compares the two answers.
 """
 
@@ -31,31 +31,44 @@ INITIALIZE_RESULT: dict[str, Any] = {
     "serverInfo": {"name": "cairn", "version": __version__},
 }
 
-NAVIGATION = ("definition", "references", "implementation", "callHierarchy")
+_NAVIGATION = ("definition", "references", "implementation", "callHierarchy")
 """LSP's names of the capabilities that the setting `lsp.navigation` enables."""
+_BESIDE: dict[str, Any] = {"codeLens": {"resolveProvider": True}, "hover": True}
+"""The capabilities that settings can enable later, with their options."""
+_SHOW = "cairn.show"
 
 
-def announced_navigation(options: Any, is_dynamic: Callable[[str], bool]) -> list[str]:
-    """Return those capabilities of NAVIGATION that the answer to `initialize` announces.
+def announced(options: Any, is_dynamic: Callable[[str], bool]) -> dict[str, Any]:
+    """Return the capabilities that the answer to `initialize` announces besides the constant ones.
 
-    If the editor's `options` request navigation, these are the ones that the server cannot register later for
-    single languages. `is_dynamic(name)` returns whether it can.
+    These are the ones that the server cannot register later, without navigation unless the editor's `options`
+    request it. `is_dynamic(name)` returns whether the server can.
     """
     section = options.get("lsp") if isinstance(options, dict) else None
-    wanted = isinstance(section, dict) and bool(section.get("navigation"))
-    return [name for name in NAVIGATION if not is_dynamic(name)] if wanted else []
+    wants_navigation = isinstance(section, dict) and bool(section.get("navigation"))
+    navigation = dict.fromkeys(_NAVIGATION, True) if wants_navigation else {}
+    return {name: value for name, value in {**navigation, **_BESIDE}.items() if not is_dynamic(name)}
+
+
+def client_shows(options: Any) -> bool:
+    """Return whether the client executes `cairn.show` itself, as its option `commands` says."""
+    commands = options.get("commands") if isinstance(options, dict) else None
+    return isinstance(commands, list) and _SHOW in commands
 
 
 def _initialize_result(params: dict[str, Any]) -> dict[str, Any]:
-    known = params["capabilities"].get("textDocument")
+    known, options = params["capabilities"].get("textDocument"), params.get("initializationOptions")
 
     def is_dynamic(name: str) -> bool:
         capability = known.get(name) if isinstance(known, dict) else None
         return isinstance(capability, dict) and capability.get("dynamicRegistration") is True
 
-    announced = announced_navigation(params.get("initializationOptions"), is_dynamic)
-    capabilities = {f"{name}Provider": True for name in announced}
-    return {**INITIALIZE_RESULT, "capabilities": {**INITIALIZE_RESULT["capabilities"], **capabilities}}
+    constant = INITIALIZE_RESULT["capabilities"]
+    capabilities = {f"{name}Provider": value for name, value in announced(options, is_dynamic).items()}
+    if not client_shows(options):
+        commands = constant["executeCommandProvider"]["commands"]
+        capabilities["executeCommandProvider"] = {"commands": [*commands, _SHOW]}
+    return {**INITIALIZE_RESULT, "capabilities": {**constant, **capabilities}}
 
 
 def answer_initialize(stdin: BinaryIO, stdout: BinaryIO) -> tuple[bytes, int | str | None]:

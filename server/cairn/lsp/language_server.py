@@ -13,10 +13,15 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from lsprotocol import types
 from pygls.io_ import StdoutWriter
 
+from cairn.lsp.capabilities import Capabilities
+from cairn.lsp.early import client_shows
 from cairn.lsp.editor_connection import Connection
+from cairn.lsp.hover import HOVER
 from cairn.lsp.jsonrpc import StdinReader, speak
-from cairn.lsp.navigation import Navigation
+from cairn.lsp.lenses import LENSES
+from cairn.lsp.navigation import NAVIGATION
 from cairn.lsp.own_requests import register_requests
+from cairn.lsp.show import register_show
 from cairn.lsp.workspace import open_folders, register_with_client, register_workspace
 from cairn.startup.ending import ended
 from cairn.startup.interpreter import release_freed_memory, tune_for_answers
@@ -36,13 +41,17 @@ def build_server(
 ) -> Connection:
     """Return a server with all features registered; the arguments are those of `Connection`."""
     server = Connection(host, make, share)
-    navigation = Navigation(server)
+    capabilities = Capabilities(server, (*NAVIGATION, LENSES, HOVER))
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
         options = params.initialization_options
-        server.editor_settings = dict(options) if isinstance(options, dict) else {}
-        navigation.announce(options)
+        settings = dict(options) if isinstance(options, dict) else {}
+        settings.pop("commands", None)  # It says what the client does, and does not set anything.
+        server.editor_settings = settings
+        if not client_shows(options):
+            register_show(server)
+        capabilities.announce(options)
 
     @server.feature(types.INITIALIZED)
     def initialized(_: types.InitializedParams) -> None:
@@ -51,11 +60,11 @@ def build_server(
             return
         server.start_engine(open_folders(server))
         server.in_background(register_with_client(server))
-        server.in_background(navigation.offer())
+        server.in_background(capabilities.offer())
         if server.process_id and server.host is None:
             server.in_background(_exit_with_parent(server, server.process_id))
 
-    register_workspace(server, navigation.renew)
+    register_workspace(server, capabilities.renew)
     register_requests(server)
     return server
 

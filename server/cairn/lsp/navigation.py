@@ -7,9 +7,8 @@ query every server that does, and would show the answers beside those of a langu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +17,9 @@ from lsprotocol import types
 from cairn.engine.methods import LSP
 from cairn.errors import InvalidRequestError
 from cairn.languages.registry import detect_language
-from cairn.lsp.early import NAVIGATION, announced_navigation
-from cairn.lsp.editor_connection import Connection, error_responses
+from cairn.lsp.capabilities import Feature, Options
+from cairn.lsp.editor_connection import Connection
 from cairn.lsp.own_requests import lsp_range, symbol_kind
-from cairn.schema.convert import snake_case
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
@@ -36,77 +34,16 @@ _AtPlace = (
     | types.ImplementationParams
     | types.CallHierarchyPrepareParams
 )
-Handler = Callable[[Connection, Any], Coroutine[Any, Any, Any]]
-
-
-class Navigation:
-    """The navigation capabilities that the server offers to its client.
-
-    The answer to `initialize` announces some of them permanently. The others are registered for the languages
-    of the settings, whenever these change.
-    """
-
-    def __init__(self, server: Connection) -> None:
-        self._server = server
-        self._later: list[str] = []
-        self._dynamic: list[str] = []
-        self._registered: tuple[str, ...] = ()
-        """The languages for which the capabilities are registered."""
-
-    def announce(self, options: Any) -> None:
-        """During `initialize`, make pygls announce the capabilities for these `initializationOptions`."""
-        is_dynamic = partial(_is_dynamic, self._server.client_capabilities)
-        announced = announced_navigation(options, is_dynamic)
-        self._later = [name for name in NAVIGATION if name not in announced]
-        self._dynamic = list(filter(is_dynamic, self._later))
-        self._add_handlers(announced)
-
-    async def offer(self) -> None:
-        """Add all handlers and register the remaining capabilities. Call this once, after `initialized`."""
-        self._add_handlers(self._later)
-        await self.renew()
-
-    async def renew(self) -> None:
-        """Register the dynamic capabilities for exactly the languages that the settings name."""
-        languages = _languages(await self._server.runner.made())
-        if languages == self._registered or not self._dynamic:
-            return
-        earlier, self._registered = self._registered, languages
-        if earlier:
-            gone = [types.Unregistration(f"cairn-{name}", _method(name)) for name in self._dynamic]
-            await self._server.client_unregister_capability_async(types.UnregistrationParams(gone))
-        if languages:
-            selector = [
-                {"scheme": "file"} | ({} if each == _ALL else {"language": each}) for each in languages
-            ]
-            options = {"documentSelector": selector}
-            new = [types.Registration(f"cairn-{name}", _method(name), options) for name in self._dynamic]
-            await self._server.client_register_capability_async(types.RegistrationParams(new))
-
-    def _add_handlers(self, names: Sequence[str]) -> None:
-        for name in names:
-            for method, handler in _HANDLERS[name].items():
-                _register(self._server, method, handler)
-
-
-def _register(server: Connection, method: str, handler: Handler) -> None:
-    @server.feature(method)
-    async def handle(params: Any) -> Any:
-        with error_responses():
-            return await handler(server, params)
-
-
-def _is_dynamic(capabilities: types.ClientCapabilities, name: str) -> bool:
-    capability = getattr(capabilities.text_document, snake_case(name), None)
-    return getattr(capability, "dynamic_registration", None) is True
-
-
-def _method(name: str) -> str:
-    return next(iter(_HANDLERS[name]))
 
 
 def _languages(engine: Engine) -> tuple[str, ...]:
     return tuple(sorted({name.strip().lower() for name in engine.settings().lsp.navigation}))
+
+
+def _options(engine: Engine) -> Options | None:
+    languages = _languages(engine)
+    selector = [{"scheme": "file"} | ({} if each == _ALL else {"language": each}) for each in languages]
+    return {"documentSelector": selector} if languages else None
 
 
 # --- requests ------------------------------------------------------------------------------------------
@@ -194,17 +131,20 @@ async def _outgoing(
     return list(calls.values())
 
 
-_HANDLERS: Mapping[str, Mapping[str, Handler]] = {
-    "definition": {types.TEXT_DOCUMENT_DEFINITION: _definition},
-    "references": {types.TEXT_DOCUMENT_REFERENCES: _references},
-    "implementation": {types.TEXT_DOCUMENT_IMPLEMENTATION: _implementation},
-    "callHierarchy": {
-        types.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY: _prepare,
-        types.CALL_HIERARCHY_INCOMING_CALLS: _incoming,
-        types.CALL_HIERARCHY_OUTGOING_CALLS: _outgoing,
-    },
-}
-"""The LSP methods of each capability. The first is registered with the client."""
+NAVIGATION = (
+    Feature("definition", {types.TEXT_DOCUMENT_DEFINITION: _definition}, _options),
+    Feature("references", {types.TEXT_DOCUMENT_REFERENCES: _references}, _options),
+    Feature("implementation", {types.TEXT_DOCUMENT_IMPLEMENTATION: _implementation}, _options),
+    Feature(
+        "callHierarchy",
+        {
+            types.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY: _prepare,
+            types.CALL_HIERARCHY_INCOMING_CALLS: _incoming,
+            types.CALL_HIERARCHY_OUTGOING_CALLS: _outgoing,
+        },
+        _options,
+    ),
+)
 
 
 # --- in LSP's terms ------------------------------------------------------------------------------------

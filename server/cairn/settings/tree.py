@@ -223,6 +223,16 @@ class LogSettings:
     """The size at which a new log is begun. One older log is kept beside it."""
 
 
+class Lenses(enum.StrEnum):
+    """What has code lenses."""
+
+    OFF = "off"
+    SYMBOLS = "symbols"
+    """Functions, methods and types."""
+    ALL = "all"
+    """The headings of documents, too."""
+
+
 @frozen
 class LspSettings:
     """Language features for editors, beside search."""
@@ -231,6 +241,12 @@ class LspSettings:
     """The languages in which Cairn offers go to definition, find references, find implementations and the
     call hierarchy: names as the editor or Cairn spells them, or `*` for all. Use it for languages without
     another language server."""
+    lenses: Lenses = field(default=Lenses.SYMBOLS, metadata=USER_ONLY)
+    """What has code lenses, which say how many call and test a definition, which documents explain it, and
+    which files change with the file: functions, methods and types (`symbols`), the headings of documents, too
+    (`all`), or nothing (`off`)."""
+    hover: bool = field(default=True, metadata=USER_ONLY)
+    """Whether the hover of a name says which documents explain it, with their sentences."""
 
 
 class AgentTool(enum.StrEnum):
