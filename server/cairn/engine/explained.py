@@ -8,12 +8,17 @@ from attrs import frozen
 
 from cairn.engine.folders import places_of_uri
 from cairn.engine.request import Request
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.references.edges import Place
 from cairn.index.references.graph import ReferenceGraph
-from cairn.retrieval.explanations import explaining
+from cairn.retrieval.explanations import Explanation, explaining
 
 _MOST_MEANINGS = 3
 """The maximum number of definitions of the name. With more, each document would explain only one of many."""
 _MOST = 2
+_SURE = 0.5
+"""The minimum strength of a passage that explains a definition: its text marks the name as code once, or its
+code blocks use it twice."""
 
 
 @frozen
@@ -31,15 +36,21 @@ class Explained:
         return PurePosixPath(self.path).name
 
 
+def surely_explaining(reader: IndexReader, place: Place, graph: ReferenceGraph) -> list[Explanation]:
+    """Return up to two passages that surely explain a definition, the best first."""
+    return [each for each in explaining(reader, place, _MOST, graph) if each.strength >= _SURE]
+
+
 def explained(request: Request, uri: str, line: int, character: int) -> list[Explained]:
     """Return the best explanations of the name at a position (0-based, in UTF-16); none if it has too many
     meanings."""
     for folder, path in places_of_uri(request.folders, uri):
         reader = request.readers[request.folders.index(folder)]
-        meanings = ReferenceGraph(reader).at(path, line, character)
+        graph = ReferenceGraph(reader)
+        meanings = graph.at(path, line, character)
         if meanings:
             few = meanings if len(meanings) <= _MOST_MEANINGS else []
-            found = [each for place in few for each in explaining(reader, place, _MOST)]
+            found = [each for place in few for each in surely_explaining(reader, place, graph)]
             explanations = [
                 Explained(each.stored.path, folder.uri_of(each.stored.path), each.line, each.sentence)
                 for each in found

@@ -1,20 +1,23 @@
-"""Finds what stands in one line above the definitions of a file, as code lenses: how many call or test it,
-which documents explain it, and which files change with the file.
+"""Finds what code lenses say above the definitions of a file: how many call or test one, which documents
+explain it, and which files change with the file. Above the headings of a document, they say what it shows.
 
-`lenses` decides in a few milliseconds which lenses a file has. `Titles` counts for one definition at a time.
+`lenses` decides in a few milliseconds what has lenses, and `titles` counts for one definition.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from cairn import protocol
 from cairn.chunking.outline import CALLABLE
 from cairn.chunking.references.packed_table import PackedTable, words_of
+from cairn.engine.explained import surely_explaining
+from cairn.engine.file_outline import indexed_outline
 from cairn.engine.folders import Folder, places_of_uri
 from cairn.engine.named_definitions import Searched
 from cairn.engine.reference_walk import Found, Walk
@@ -24,11 +27,16 @@ from cairn.index.queries.relations import changed_together
 from cairn.index.references.edges import CALLS, Place, place_of
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.references.known_symbols import TYPES, Symbol, SymbolTables
+from cairn.languages.language import Category
+from cairn.languages.registry import category, detect_language
 from cairn.protocol import ContextSection, UsageKind
+from cairn.protocol.chunk_types import ChunkType
 from cairn.protocol.relation_messages import ReferenceDirection
-from cairn.retrieval.explanations import Explanation, explaining
+from cairn.retrieval.document_names import read_document
 from cairn.retrieval.referrals import SURE
+from cairn.retrieval.shown_code import named_places
 from cairn.text.counts import counted
+from cairn.text.verbatim import lines_with_ends
 from cairn.workspace.collections import FileKind, file_kind
 
 _SPECIAL = re.compile(r"__\w+__")
@@ -38,65 +46,89 @@ _MOST = 1_000
 _MOST_FILES = 401
 """How many files with a name are looked at for one in tests. The search for callers reads as many, so both
 share the cached rows."""
-_MOST_DOCUMENTS = 2
 _MOST_TOGETHER = 2
 _OFTEN = 0.3
 """The minimum cosine of the commits of files that change together."""
 
 
+Definition = tuple[str, int]
+"""A qualified name, and how many definitions of that name are before it in the file. While a user types, this
+stays longer than the line."""
+
+
 @frozen
 class Lens:
-    """A lens above a definition. The line and the character are those of its name, 0-based, in UTF-16."""
+    """A lens above a definition or heading. Lines and characters are 0-based, in UTF-16."""
 
-    name: str
-    """The qualified name of the definition."""
-    number: int
-    """How many definitions of the same qualified name are before it in the file."""
+    definition: Definition
     line: int
+    """The line of the name."""
     character: int
+    """Where the name starts in that line."""
     section: ContextSection
     """What the lens says, and the section of the panel that it opens."""
+    title: str = ""
+    """The title, if it is known already."""
 
-    @property
-    def definition(self) -> tuple[str, int]:
-        return self.name, self.number
+
+@frozen
+class FileLenses:
+    lenses: tuple[Lens, ...] = ()
+    """The lenses in the order of their lines; none for a file that is not indexed."""
+    state: Hashable = None
+    """The state of the saved index. Titles are valid until it changes."""
 
 
 Titles = Mapping[ContextSection, str]
 
 
-def lenses(request: Request, uri: str) -> list[Lens]:
-    """Return the lenses of a file in the order of its lines; none for a file that is not indexed.
+def lenses(request: Request, uri: str, *, headings: bool) -> FileLenses:
+    """Return the lenses of a file and, if `headings`, those of a document.
 
-    Each function, method and type has one for its callers. It has one for tests if a test file contains its
-    name.
+    Each function, method and type has one for its callers, and one for tests if a test file has its name.
     """
-    found: list[Lens] = []
+    state: Hashable = None
     for _, reader, path in _places(request, uri):
+        state = _state(reader)
         tables = SymbolTables(reader)
-        for name, number, symbol in _shown(tables, path):
-            definition = symbol.definition
-            place = name, number, definition.line, definition.character
+        found: list[Lens] = []
+        for definition, symbol in _shown(tables, path):
+            place = definition, symbol.definition.line, symbol.definition.character
             found.append(Lens(*place, ContextSection.CALLERS))
             if _is_in_tests(reader, path, symbol.name):
                 found.append(Lens(*place, ContextSection.TESTS))
+        if not found and headings and category(detect_language(path)) is Category.PROSE:
+            found += _of_headings(reader, path)
         if found:
-            break
-    return found
+            return FileLenses(tuple(found), state)
+    return FileLenses(state=state)
 
 
-def titles(request: Request, uri: str, definition: tuple[str, int]) -> Titles:
-    """Return the titles of all lenses of a definition, by section; none if the file no longer has it."""
+def titles(
+    request: Request, uri: str, definition: Definition, known: Hashable = None
+) -> tuple[Titles, Hashable] | None:
+    """Return the titles of all lenses of a definition, by section, and the state of the saved index.
+
+    Return None if that state is still `known`. There are no titles if the file no longer has the definition.
+    """
+    state: Hashable = None
     for folder, reader, path in _places(request, uri):
-        tables = SymbolTables(reader)
-        shown = list(_shown(tables, path))
-        symbol = next((each for *key, each in shown if tuple(key) == definition), None)
-        if symbol is not None:
+        state = _state(reader)
+        if state == known:
+            return None
+        shown = dict(_shown(SymbolTables(reader), path))
+        if (symbol := shown.get(definition)) is not None:
             searched = Searched(folder, reader, ReferenceGraph(reader))
             found = _Counted(request, searched, place_of(symbol)).titles()
-            is_first = shown[0][2] == symbol
-            return {**found, **_together(reader, path)} if is_first else found
-    return {}
+            if definition == next(iter(shown)):
+                found = {**found, **_together(reader, path)}
+            return found, state
+    return {}, state
+
+
+def _state(reader: OverlaidReader) -> Hashable:
+    facts = reader.saved.facts()
+    return reader.saved.key, reader.identity(), facts.content, facts.scanned, facts.history
 
 
 def _places(request: Request, uri: str) -> Iterator[tuple[Folder, OverlaidReader, str]]:
@@ -104,30 +136,26 @@ def _places(request: Request, uri: str) -> Iterator[tuple[Folder, OverlaidReader
         yield folder, request.readers[request.folders.index(folder)], path
 
 
-def _shown(tables: SymbolTables, path: str) -> Iterator[tuple[str, int, Symbol]]:
-    """Yield the functions, methods and types of a file that are not local to a function, with their names
-    and the numbers of definitions of that name before them."""
+def _shown(tables: SymbolTables, path: str) -> Iterator[tuple[Definition, Symbol]]:
+    """Yield the functions, methods and types of a file that are not local to a function."""
     file = tables.top(path)
     if file is None:
         return
-    seen: dict[str, int] = {}
+    seen: Counter[str] = Counter()
     lines: set[int] = set()
     is_test = file_kind(path) == FileKind.TESTS
     for number in range(file.table.count):
         symbol = file.at(number)
-        kind = symbol.kind
-        if kind not in CALLABLE and kind not in TYPES:
+        if symbol.kind not in CALLABLE and symbol.kind not in TYPES:
             continue
-        name = place_of(symbol).qualified
-        before = seen.setdefault(name, 0)
+        name, line = place_of(symbol).qualified, symbol.definition.line
+        definition = name, seen[name]
         seen[name] += 1
-        if _SPECIAL.fullmatch(symbol.name) or _is_local(symbol.table, symbol.parent):
-            continue
-        line = symbol.definition.line
-        if line in lines or (is_test and not _is_used(tables, symbol)):
+        is_hidden = _SPECIAL.fullmatch(symbol.name) or _is_local(symbol.table, symbol.parent)
+        if is_hidden or line in lines or (is_test and not _is_used(tables, symbol)):
             continue
         lines.add(line)
-        yield name, before, symbol
+        yield definition, symbol
 
 
 def _is_local(table: PackedTable, parent: int) -> bool:
@@ -146,6 +174,29 @@ def _is_in_tests(reader: OverlaidReader, path: str, name: str) -> bool:
     return any(each != path and file_kind(each) == FileKind.TESTS for _, each in rows)
 
 
+def _of_headings(reader: OverlaidReader, path: str) -> Iterator[Lens]:
+    """Yield a lens for each heading whose own text, without deeper headings, names or shows definitions."""
+    page, graph = reader.page(path), ReferenceGraph(reader)
+    outline = indexed_outline(reader, path)
+    lines = lines_with_ends("".join(stored.chunk.text for stored in page))
+    seen: Counter[str] = Counter()
+    ends = [*(each.start_line for each in outline[1:]), len(lines)]
+    for each, end in zip(outline, ends, strict=True):
+        chunk = evolve(
+            page[0].chunk,
+            type=ChunkType.PROSE,
+            start_line=each.start_line,
+            end_line=end,
+            text="".join(lines[each.start_line : end]),
+        )
+        named = named_places(reader, graph, path, [read_document(evolve(page[0], chunk=chunk))])
+        count = sum(found.place is not None for found in named)
+        if count:
+            title = f"shows {counted(count, 'definition')}"
+            yield Lens((each.name, seen[each.name]), each.line, 0, ContextSection.USED, title)
+        seen[each.name] += 1
+
+
 # --- titles --------------------------------------------------------------------------------------------
 
 
@@ -158,10 +209,15 @@ class _Counted:
     place: Place
 
     def titles(self) -> Titles:
-        found = {ContextSection.CALLERS: self._callers(), ContextSection.TESTS: self._tests()}
-        explanations = explaining(self.searched.reader, self.place, _MOST_DOCUMENTS)
-        if explanations:
-            found[ContextSection.DOCUMENTS] = f"explained in {_names(_paths(explanations))}"
+        found = {ContextSection.CALLERS: self._callers()}
+        if tests := self._tests():
+            found[ContextSection.TESTS] = tests
+        if not self.searched.reader.facts().scanned:
+            found = {section: f"{title} so far" for section, title in found.items()}
+        reader, graph = self.searched.reader, self.searched.graph
+        if explanations := surely_explaining(reader, self.place, graph):
+            names = _names([each.stored.path for each in explanations])
+            found[ContextSection.DOCUMENTS] = f"explained in {names}"
         return found
 
     def _walk(self, direction: ReferenceDirection) -> Walk:
@@ -187,7 +243,7 @@ class _Counted:
 
     def _tests(self) -> str:
         walk = self._walk(ReferenceDirection.TESTS)
-        return _count(walk.found, "test", complete=walk.complete) or "no tests"
+        return _count(walk.found, "test", complete=walk.complete)
 
 
 _ENTERED = frozenset(UsageKind) - {
@@ -215,10 +271,6 @@ def _together(reader: OverlaidReader, path: str) -> Titles:
     present = reader.contents(often)
     paths = sorted(present, key=lambda each: (-often[each], each))[:_MOST_TOGETHER]
     return {ContextSection.TOGETHER: f"changes with {_names(paths)}"} if paths else {}
-
-
-def _paths(explanations: Sequence[Explanation]) -> list[str]:
-    return list(dict.fromkeys(each.stored.path for each in explanations))
 
 
 def _names(paths: Sequence[str]) -> str:

@@ -88,6 +88,7 @@ class Connection(LanguageServer):
         self._status_sent: dict[str, Any] = {}
         self._status_pending = False
         self._client_is_gone = False
+        self._watchers: list[Callable[[], None]] = []
         self._progress_changed = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -174,6 +175,10 @@ class Connection(LanguageServer):
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(lambda _: work.close())  # A task that was cancelled early never began `work`.
 
+    def on_change(self, watcher: Callable[[], None]) -> None:
+        """Call `watcher()` on the loop whenever the index or the status may have changed."""
+        self._watchers.append(watcher)
+
     def soon(self, call: Callable[[], None]) -> None:
         """Schedule `call()` on the loop, from any thread."""
         with contextlib.suppress(RuntimeError):  # The loop has ended.
@@ -207,6 +212,8 @@ class Connection(LanguageServer):
     def _status_changed(self) -> None:
         """Schedule a status notification. It includes all changes until it is sent."""
         self._progress_changed.set()
+        for watcher in self._watchers:
+            watcher()
         if not self._status_pending and not self._client_is_gone:
             self._status_pending = True
             self.in_background(self._send_status())

@@ -18,7 +18,7 @@ from cairn.lsp.early import client_shows
 from cairn.lsp.editor_connection import Connection
 from cairn.lsp.hover import HOVER
 from cairn.lsp.jsonrpc import StdinReader, speak
-from cairn.lsp.lenses import LENSES
+from cairn.lsp.lenses import CodeLenses
 from cairn.lsp.navigation import NAVIGATION
 from cairn.lsp.own_requests import register_requests
 from cairn.lsp.show import register_show
@@ -41,7 +41,12 @@ def build_server(
 ) -> Connection:
     """Return a server with all features registered; the arguments are those of `Connection`."""
     server = Connection(host, make, share)
-    capabilities = Capabilities(server, (*NAVIGATION, LENSES, HOVER))
+    lenses = CodeLenses(server)
+    capabilities = Capabilities(server, (*NAVIGATION, lenses.feature, HOVER))
+
+    async def settings_changed() -> None:
+        await capabilities.renew()
+        await lenses.settings_changed()
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
@@ -61,10 +66,11 @@ def build_server(
         server.start_engine(open_folders(server))
         server.in_background(register_with_client(server))
         server.in_background(capabilities.offer())
+        server.in_background(lenses.keep_current())
         if server.process_id and server.host is None:
             server.in_background(_exit_with_parent(server, server.process_id))
 
-    register_workspace(server, capabilities.renew)
+    register_workspace(server, settings_changed)
     register_requests(server)
     return server
 

@@ -1,17 +1,22 @@
 """Code lenses: how many call and test a definition, which documents explain it, and what changes with it.
 
-A request for the lenses of a file is answered in milliseconds, and while unsaved text is being read with the
-last lenses, moved to their lines in the new text. The titles are counted one definition at a time, and stay
-until the index has changed and another count was made, so that nothing flickers while the user types.
+What has lenses is known in milliseconds. While unsaved text is being read, the client gets the last lenses,
+moved to their lines in the new text. Titles are counted one definition at a time. The client keeps the last
+ones until the index has changed and another count was made, so that nothing flickers while the user types.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
+from attrs import define, evolve, field
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from cairn.engine.runner import read
 from cairn.errors import InvalidRequestError
@@ -19,59 +24,273 @@ from cairn.lsp.capabilities import Feature, Options
 from cairn.lsp.editor_connection import Connection
 from cairn.lsp.show import SHOW
 from cairn.protocol import ContextSection
-from cairn.settings.tree import Lenses as Wanted
+from cairn.settings.tree import Lenses
+from cairn.text.verbatim import lines_of
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
-    from cairn.engine.lenses import Lens
+    from cairn.engine.lenses import Definition, FileLenses, Lens, Titles
+
+_PATIENCE_SECONDS = 0.02
+"""How long a request waits for unsaved text to be read, which takes 40 to 120 ms after each change."""
+_CALM_SECONDS = 1.0
+"""How long the worker waits after a change, since more changes often follow."""
+_REST = 4.0
+"""How long the worker rests after counting, as a multiple of the time that it took."""
+_MOST_DOCUMENTS = 50
+"""The maximum number of documents whose lenses are remembered."""
+_NONE = {ContextSection.TESTS: "no tests"}
+"""The titles of lenses that `lenses` expected, and that turned out to count nothing."""
+_BESIDE = (ContextSection.TESTS, ContextSection.DOCUMENTS, ContextSection.TOGETHER)
+"""The sections that a definition may have besides its callers, in the order of their lenses."""
+
+
+@define
+class _Document:
+    """What the client was last shown of a document."""
+
+    text: str | None
+    """The text in the editor; None if the document is not open."""
+    found: FileLenses
+    titles: dict[Definition, tuple[Titles, Any]] = field(factory=dict)
+    """The titles of each counted definition, and the state of the index that was counted."""
+
+    def counted(self) -> set[Definition]:
+        """Return the definitions whose lenses need a count."""
+        return {each.definition for each in self.found.lenses if not each.title}
+
+    def known(self, *, is_current: bool) -> dict[Definition, Titles]:
+        """Return the known titles; with `is_current`, those that no change of the index can have changed."""
+        state = self.found.state
+        return {name: titles for name, (titles, of) in self.titles.items() if of == state or not is_current}
+
+
+class CodeLenses:
+    """The code lenses of one client."""
+
+    def __init__(self, server: Connection) -> None:
+        self._server = server
+        self._documents: dict[str, _Document] = {}
+        self._counting: dict[tuple[str, Definition], asyncio.Task[Titles]] = {}
+        self._stale = asyncio.Event()
+        self._shown: Lenses | None = None
+        """The setting by which the client was last answered."""
+        self.feature = Feature(
+            "codeLens",
+            {types.TEXT_DOCUMENT_CODE_LENS: self._lenses, types.CODE_LENS_RESOLVE: self._resolve},
+            _options,
+        )
+
+    async def keep_current(self) -> None:
+        """Count again when the index has changed, and let the client ask again if a title did. This runs as
+        long as the connection, unless the client cannot ask again."""
+        if not self._can_refresh:
+            return
+        self._server.on_change(self._stale.set)
+        while True:
+            await self._stale.wait()
+            self._stale.clear()
+            await asyncio.sleep(_CALM_SECONDS)
+            began = asyncio.get_running_loop().time()
+            opened = [uri for uri in self._documents if uri in self._server.workspace.text_documents]
+            if any([await self._is_changed(uri) for uri in opened]):
+                await self._refresh()
+            await asyncio.sleep(_REST * (asyncio.get_running_loop().time() - began))
+
+    async def settings_changed(self) -> None:
+        """Let the client ask again if the setting has changed since its last question."""
+        wanted = _wanted(await self._server.runner.made())
+        if self._shown not in (None, wanted):
+            await self._refresh()
+
+    async def _refresh(self) -> None:
+        """Let the client ask again, if it can."""
+        if self._can_refresh:
+            with suppress(JsonRpcException):
+                await self._server.workspace_code_lens_refresh_async(None)
+
+    @property
+    def _can_refresh(self) -> bool:
+        workspace = self._server.client_capabilities.workspace
+        return bool(workspace and workspace.code_lens and workspace.code_lens.refresh_support)
+
+    # --- requests ----------------------------------------------------------------------------------------
+
+    async def _lenses(self, server: Connection, params: types.CodeLensParams) -> list[types.CodeLens]:
+        self._shown = _wanted(await server.runner.made())
+        if self._shown is Lenses.OFF:
+            return []
+        uri = params.text_document.uri
+        reading, before = asyncio.create_task(self._read(uri)), self._documents.get(uri)
+        if before is not None and before.found.lenses:
+            await asyncio.wait([reading], timeout=_PATIENCE_SECONDS)
+            if not reading.done():
+                moved = tuple(moved_lenses(before.found.lenses, before.text or "", self._text(uri) or ""))
+                server.in_background(self._refresh_unless(reading, moved))
+                return self._code_lenses(uri, evolve(before, found=evolve(before.found, lenses=moved)))
+        document = await reading
+        if not document.counted() <= document.known(is_current=True).keys():
+            self._stale.set()
+        return self._code_lenses(uri, document)
+
+    async def _resolve(self, server: Connection, lens: types.CodeLens) -> types.CodeLens:
+        uri, definition, character, section = _data(lens)
+        await server.notifications_applied()
+        titles = await self._titles(uri, definition)
+        title = titles.get(section) or _NONE.get(section, section.value)
+        lens.command = _command(uri, lens.range.start.line, character, section, title)
+        return lens
+
+    async def _refresh_unless(self, reading: asyncio.Task[_Document], shown: tuple[Lens, ...]) -> None:
+        """Let the client ask again once a document was read, unless its lenses are the shown ones."""
+        document = await reading
+        if document.found.lenses != shown:
+            await self._refresh()
+
+    # --- what is known -----------------------------------------------------------------------------------
+
+    def _text(self, uri: str) -> str | None:
+        document = self._server.workspace.text_documents.get(uri)
+        return None if document is None else document.source
+
+    async def _read(self, uri: str) -> _Document:
+        from cairn.engine.lenses import lenses  # Imported after the engine is loaded.
+
+        await self._server.notifications_applied()
+        text, headings = self._text(uri), self._shown is Lenses.ALL
+        found = await self._work(partial(lenses, uri=uri, headings=headings))
+        before = self._documents.pop(uri, None)
+        here = {each.definition for each in found.lenses}
+        titles = {name: known for name, known in before.titles.items() if name in here} if before else {}
+        self._documents[uri] = _Document(text, found, titles)
+        for other in list(self._documents)[:-_MOST_DOCUMENTS]:
+            del self._documents[other]
+        return self._documents[uri]
+
+    async def _titles(self, uri: str, definition: Definition) -> Titles:
+        """Return the titles of a definition. Its lenses are resolved at the same time, and it is counted
+        once."""
+        key = uri, definition
+        if (counting := self._counting.get(key)) is None:
+            counting = self._counting[key] = asyncio.create_task(self._count(uri, definition))
+            counting.add_done_callback(lambda _: self._counting.pop(key, None))
+        return await asyncio.shield(counting)
+
+    async def _count(self, uri: str, definition: Definition) -> Titles:
+        from cairn.engine.lenses import titles
+
+        document = self._documents.get(uri)
+        known = document.titles.get(definition, ({}, None)) if document is not None else ({}, None)
+        found = await self._work(partial(titles, uri=uri, definition=definition, known=known[1]))
+        if found is None or not found[0]:
+            return dict(known[0])
+        if document is not None:
+            document.titles[definition] = found
+        return found[0]
+
+    async def _is_changed(self, uri: str) -> bool:
+        """Count what the index's changes may have changed. Return whether the client should ask again."""
+        if (before := self._documents.get(uri)) is None:
+            return False
+        document = await self._read(uri)
+        is_changed = before.found.lenses != document.found.lenses
+        for definition, group in groupby(document.found.lenses, key=lambda each: each.definition):
+            lenses = list(group)
+            if not lenses[0].title:
+                known = before.titles.get(definition)
+                titles = await self._titles(uri, definition)
+                # A lens that was not counted yet is resolved by the client, but others would be missing.
+                is_changed |= (
+                    dict(known[0]) != dict(titles)
+                    if known
+                    else not titles.keys() <= {e.section for e in lenses}
+                )
+        return is_changed
+
+    async def _work(self, work: Any) -> Any:
+        return await self._server.runner.work(partial(read, work=work))
+
+    # --- in LSP's terms ----------------------------------------------------------------------------------
+
+    def _code_lenses(self, uri: str, document: _Document) -> list[types.CodeLens]:
+        # A client that cannot be asked to refresh would keep an old title for ever.
+        known = document.known(is_current=not self._can_refresh)
+        return [
+            _code_lens(uri, each)
+            for definition, group in groupby(document.found.lenses, key=lambda each: each.definition)
+            for each in _titled(list(group), known.get(definition))
+        ]
+
+
+def _wanted(engine: Engine) -> Lenses:
+    return engine.settings().lsp.lenses
 
 
 def _options(engine: Engine) -> Options | None:
-    if engine.settings().lsp.lenses is Wanted.OFF:
+    if _wanted(engine) is Lenses.OFF:
         return None
     return {"documentSelector": [{"scheme": "file"}], "resolveProvider": True}
 
 
-async def _lenses(server: Connection, params: types.CodeLensParams) -> list[types.CodeLens]:
-    if (await server.runner.made()).settings().lsp.lenses is Wanted.OFF:
-        return []
-    from cairn.engine.lenses import lenses  # Imported after the engine is loaded.
-
-    uri = params.text_document.uri
-    await server.notifications_applied()
-    found = await server.runner.work(partial(read, work=partial(lenses, uri=uri)))
-    return [_code_lens(uri, each) for each in found]
-
-
-async def _resolve(server: Connection, lens: types.CodeLens) -> types.CodeLens:
-    from cairn.engine.lenses import titles
-
-    uri, name, number, character, section = _data(lens)
-    await server.notifications_applied()
-    work = partial(titles, uri=uri, definition=(name, number))
-    found = await server.runner.work(partial(read, work=work))
-    title = found.get(section, "")
-    position = {"line": lens.range.start.line, "character": character}
-    argument = {"uri": uri, "position": position, "section": section.value}
-    lens.command = types.Command(title, SHOW, arguments=[argument])
-    return lens
+def _titled(lenses: list[Lens], titles: Titles | None) -> Iterator[Lens]:
+    """Yield the lenses of one definition with their titles, and those that only counting found."""
+    if not titles:
+        yield from lenses
+        return
+    first, *_ = lenses
+    expected = {each.section for each in lenses}
+    yield evolve(first, title=titles.get(first.section, ""))
+    for section in _BESIDE:
+        if title := titles.get(section) or (_NONE.get(section, "") if section in expected else ""):
+            yield evolve(first, section=section, title=title)
 
 
 def _code_lens(uri: str, lens: Lens) -> types.CodeLens:
     start = types.Position(lens.line, 0)
-    data = [uri, lens.name, lens.number, lens.character, lens.section.value]
+    if lens.title:
+        command = _command(uri, lens.line, lens.character, lens.section, lens.title)
+        return types.CodeLens(types.Range(start, start), command)
+    data = [uri, *lens.definition, lens.character, lens.section.value]
     return types.CodeLens(types.Range(start, start), data=data)
 
 
-def _data(lens: types.CodeLens) -> tuple[str, str, int, int, ContextSection]:
+def _command(uri: str, line: int, character: int, section: ContextSection, title: str) -> types.Command:
+    position = {"line": line, "character": character}
+    return types.Command(
+        title, SHOW, arguments=[{"uri": uri, "position": position, "section": section.value}]
+    )
+
+
+def _data(lens: types.CodeLens) -> tuple[str, Definition, int, ContextSection]:
     """Return what `_code_lens` wrote. Raise InvalidRequestError for another lens."""
     match lens.data:
         case [str(uri), str(name), int(number), int(character), str(section)]:
             with suppress(ValueError):
-                return uri, name, number, character, ContextSection(section)
+                return uri, (name, number), character, ContextSection(section)
     raise InvalidRequestError("data", "is not that of a lens of Cairn")
 
 
-LENSES = Feature(
-    "codeLens", {types.TEXT_DOCUMENT_CODE_LENS: _lenses, types.CODE_LENS_RESOLVE: _resolve}, _options
-)
+def moved_lenses(lenses: Sequence[Lens], before: str, after: str) -> Iterator[Lens]:
+    """Yield the lenses of the text `before` at their lines in the text `after`.
+
+    Only the lines between the first and the last changed one are searched, for the line of the definition.
+    """
+    old, new = lines_of(before), lines_of(after)
+    shorter = min(len(old), len(new))
+    start = next((n for n in range(shorter) if old[n] != new[n]), shorter)
+    same = next((n for n in range(shorter - start) if old[-1 - n] != new[-1 - n]), shorter - start)
+    end = len(new) - same
+    moved: dict[int, int] = {}
+    following = start
+    for line in dict.fromkeys(each.line for each in lenses):
+        text = old[line] if line < len(old) else ""
+        if line < start:
+            moved[line] = line
+        elif line >= len(old) - same:
+            moved[line] = line + len(new) - len(old)
+        elif text in new[following:end]:
+            moved[line] = new.index(text, following)
+            following = moved[line] + 1
+        elif line < end:
+            moved[line] = line  # The user is typing in the line of the definition.
+    return (evolve(each, line=moved[each.line]) for each in lenses if each.line in moved)
