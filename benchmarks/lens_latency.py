@@ -73,7 +73,8 @@ def _files(index: IndexFile, lines: int) -> list[tuple[str, int]]:
     """Return the files of code with lenses, and their numbers of lines, the nearest to `lines` first."""
     rows = index.rows(
         """SELECT f.path, max(c.end_line) n FROM chunks c JOIN files f ON f.id = c.file_id
-           WHERE f.symbols_id IS NOT NULL AND f.kind = 'source' GROUP BY f.path ORDER BY abs(n - ?), f.path""",
+           WHERE f.symbols_id IS NOT NULL AND f.kind = 'source' GROUP BY f.path
+           ORDER BY abs(n - ?), f.path""",
         (lines,),
     )
     return [(str(path), int(number)) for path, number in rows]

@@ -180,10 +180,12 @@ class CodeLenses:
         from cairn.engine.lenses import titles
 
         document = self._documents.get(uri)
-        known = document.titles.get(definition, ({}, None)) if document is not None else ({}, None)
-        found = await self._work(partial(titles, uri=uri, definition=definition, known=known[1]))
+        nothing: tuple[Titles, Any] = ({}, None)
+        known = document.titles.get(definition, nothing) if document is not None else nothing
+        work = partial(titles, uri=uri, definition=definition, known=known[1])
+        found: tuple[Titles, Any] | None = await self._work(work)
         if found is None or not found[0]:
-            return dict(known[0])
+            return known[0]
         if document is not None:
             document.titles[definition] = found
         return found[0]
