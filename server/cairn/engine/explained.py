@@ -1,4 +1,4 @@
-"""Finds the documents that explain the name at a position."""
+"""Finds the documents that explain the name at a position, and the files that change with a file."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from attrs import frozen
 
 from cairn.engine.folders import places_of_uri
 from cairn.engine.request import Request
+from cairn.index.queries.relations import changed_together
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.references.edges import Place
 from cairn.index.references.graph import ReferenceGraph
@@ -19,6 +20,9 @@ _MOST = 2
 _SURE = 0.5
 """The minimum strength of a passage that explains a definition: its text marks the name as code once, or its
 code blocks use it twice."""
+_MOST_TOGETHER = 2
+_OFTEN = 0.3
+"""The minimum cosine of the commits of files that change together."""
 
 
 @frozen
@@ -39,6 +43,21 @@ class Explained:
 def surely_explaining(reader: IndexReader, place: Place, graph: ReferenceGraph) -> list[Explanation]:
     """Return up to two passages that surely explain a definition, the best first."""
     return [each for each in explaining(reader, place, _MOST, graph) if each.strength >= _SURE]
+
+
+def often_together(reader: IndexReader, path: str) -> list[str]:
+    """Return up to two files that often change in the same commits as a file, the most often first."""
+    often = {each: value for each, value in changed_together(reader, path).items() if value >= _OFTEN}
+    return sorted(reader.contents(often), key=lambda each: (-often[each], each))[:_MOST_TOGETHER]
+
+
+def changing_with(request: Request, uri: str) -> list[Explained]:
+    """Return the files that often change with a file, as places without sentences."""
+    for folder, path in places_of_uri(request.folders, uri):
+        reader = request.readers[request.folders.index(folder)]
+        if found := often_together(reader, path):
+            return [Explained(each, folder.uri_of(each), 0, "") for each in found]
+    return []
 
 
 def explained(request: Request, uri: str, line: int, character: int) -> list[Explained]:

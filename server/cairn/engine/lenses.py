@@ -16,14 +16,13 @@ from attrs import evolve, frozen
 from cairn import protocol
 from cairn.chunking.outline import CALLABLE
 from cairn.chunking.references.packed_table import PackedTable, words_of
-from cairn.engine.explained import surely_explaining
+from cairn.engine.explained import often_together, surely_explaining
 from cairn.engine.file_outline import indexed_outline
 from cairn.engine.folders import Folder, places_of_uri
 from cairn.engine.named_definitions import Searched
 from cairn.engine.reference_walk import Found, Walk
 from cairn.engine.request import Request
 from cairn.index.overlay.overlaid_reader import OverlaidReader
-from cairn.index.queries.relations import changed_together
 from cairn.index.references.edges import CALLS, Place, place_of
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.references.known_symbols import TYPES, Symbol, SymbolTables
@@ -46,9 +45,6 @@ _MOST = 1_000
 _MOST_FILES = 401
 """How many files with a name are looked at for one in tests. The search for callers reads as many, so both
 share the cached rows."""
-_MOST_TOGETHER = 2
-_OFTEN = 0.3
-"""The minimum cosine of the commits of files that change together."""
 
 
 Definition = tuple[str, int]
@@ -234,7 +230,7 @@ class _Counted:
         if title := _count(others, noun, complete=walk.complete):
             return title
         if any(_is_sure(each) for each in walk.found):
-            return f"no {noun}s but in tests"
+            return f"only {'called' if noun == 'caller' else 'used'} in tests"
         kinds = {each.kind for each in walk.notes.notes}
         entered = (each for each in walk.notes.notes if each.kind in _ENTERED)
         if (entry := next(entered, None)) is not None:
@@ -267,9 +263,7 @@ def _is_sure(found: Found) -> bool:
 
 
 def _together(reader: OverlaidReader, path: str) -> Titles:
-    often = {each: value for each, value in changed_together(reader, path).items() if value >= _OFTEN}
-    present = reader.contents(often)
-    paths = sorted(present, key=lambda each: (-often[each], each))[:_MOST_TOGETHER]
+    paths = often_together(reader, path)
     return {ContextSection.TOGETHER: f"changes with {_names(paths)}"} if paths else {}
 
 

@@ -3,15 +3,17 @@ a panel would contain. A single place is opened; several places are listed in a 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from lsprotocol import types
 
 from cairn.engine.methods import LSP
+from cairn.engine.runner import read
 from cairn.errors import InvalidRequestError
 from cairn.lsp.editor_connection import Connection, error_responses
 from cairn.lsp.own_requests import lsp_range
-from cairn.protocol import ContextParams, ContextSection, ReferencesParams
+from cairn.protocol import ContextParams, ContextSection, Position, ReferencesParams
 from cairn.schema.convert import structure
 
 SHOW = "cairn.show"
@@ -60,9 +62,27 @@ async def _places(
         return [
             (each.path, types.Location(each.uri, lsp_range(each.range))) for each in found
         ], answer.message
-    answer = await server.runner.answer("context", structure(at, ContextParams), front=LSP, as_json=False)
+    asked = structure(at, ContextParams)
+    if section in (ContextSection.DOCUMENTS, ContextSection.TOGETHER):
+        uri, position = asked.text_document.uri, asked.position or Position(0, 0)
+        if known := await _explained(server, section, uri, position):
+            return known, ""
+    answer = await server.runner.answer("context", asked, front=LSP, as_json=False)
     results = [each.result for each in answer.passages if each.section is section]
     return [(each.path, types.Location(each.uri, lsp_range(each.range))) for each in results], answer.message
+
+
+async def _explained(server: Connection, section: ContextSection, uri: str, at: Position) -> list[_Place]:
+    """Return the documents or the files that a lens names."""
+    from cairn.engine.explained import changing_with, explained  # Imported after the engine is loaded.
+
+    is_document = section is ContextSection.DOCUMENTS
+    of_name = partial(explained, uri=uri, line=at.line, character=at.character)
+    work = of_name if is_document else partial(changing_with, uri=uri)
+    starts = [
+        (each, types.Position(each.line, 0)) for each in await server.runner.work(partial(read, work=work))
+    ]
+    return [(each.path, types.Location(each.uri, types.Range(start, start))) for each, start in starts]
 
 
 async def _is_opened(server: Connection, place: types.Location) -> bool:
