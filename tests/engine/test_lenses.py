@@ -15,7 +15,7 @@ from tests.serving import wait_for
 
 from cairn.engine.engine import Engine
 from cairn.engine.explained import explained
-from cairn.engine.lenses import Lens, lenses, titles
+from cairn.engine.lenses import Counted, Lens, count, lenses
 from cairn.engine.runner import read
 from cairn.protocol import ContextSection
 
@@ -130,9 +130,12 @@ def shown(engine: Engine, path: Path, *, headings: bool = False) -> dict[str, li
 
 
 def said(engine: Engine, path: Path, name: str, number: int = 0) -> Mapping[ContextSection, str]:
-    found = read(engine.request(), lambda request: titles(request, path.as_uri(), (name, number)))
-    assert found is not None
-    return found[0]
+    return counted(engine, path, (name, number)).titles
+
+
+def counted(engine: Engine, path: Path, definition: tuple[str, int], known: Counted | None = None) -> Counted:
+    uri = path.as_uri()
+    return read(engine.request(), lambda request: count(request, uri, definition, known or Counted()))
 
 
 def test_functions_methods_and_types_have_lenses(engine: Engine, port: Path) -> None:
@@ -209,12 +212,28 @@ def test_nothing_is_said_of_what_is_not_there(engine: Engine, port: Path) -> Non
     assert shown(engine, port.parent / "outside.py") == {}
 
 
-def test_titles_are_not_counted_twice_in_one_state(engine: Engine, port: Path) -> None:
-    uri, definition = (port / "src/pier.py").as_uri(), ("Pier", 0)
-    first = read(engine.request(), lambda request: titles(request, uri, definition))
-    assert first is not None
-    state = first[1]
-    assert read(engine.request(), lambda request: titles(request, uri, definition, state)) is None
+def test_only_changed_files_with_its_names_make_a_definition_count_again(port: Path, tmp_path: Path) -> None:
+    root = write_files(tmp_path / "port", FILES)
+    pier, definition = root / "src/pier.py", ("build_pier", 0)
+
+    def changed(engine: Engine, name: str, text: str) -> None:
+        before = engine.folders[0].reader.facts().content
+        (root / name).write_text(text, encoding="utf-8")
+        engine.changed(root / name)
+        wait_for(lambda: engine.folders[0].reader.facts().content > before)
+
+    with indexed(root) as engine:
+        first = counted(engine, pier, definition)
+        assert counted(engine, pier, definition, first) is first
+        changed(engine, "src/hull.py", HULL + "# The end.\n")
+        second = counted(engine, pier, definition, first)
+        assert second.state != first.state
+        assert second.titles is first.titles
+        changed(engine, "src/port.py", PORT + "    build_pier()\n")
+        third = counted(engine, pier, definition, second).titles
+        assert third[ContextSection.CALLERS] == "2 callers"
+        changed(engine, "docs/guide.md", GUIDE.replace("`build_pier()`", "it"))
+        assert ContextSection.DOCUMENTS not in counted(engine, pier, definition, second).titles
 
 
 def test_headings_say_how_many_definitions_they_show(engine: Engine, port: Path) -> None:

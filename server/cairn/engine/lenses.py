@@ -1,17 +1,19 @@
 """Finds what code lenses say above the definitions of a file: how many call or test one, which documents
 explain it, and which files change with the file. Above the headings of a document, they say what it shows.
 
-`lenses` decides in a few milliseconds what has lenses, and `titles` counts for one definition.
+`lenses` decides in a few milliseconds what has lenses, and `count` counts for one definition.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import PurePosixPath
+from typing import TypeVar
 
-from attrs import evolve, frozen
+from attrs import define, evolve, field, frozen
 
 from cairn import protocol
 from cairn.chunking.outline import CALLABLE
@@ -22,10 +24,12 @@ from cairn.engine.folders import Folder, places_of_uri
 from cairn.engine.named_definitions import Searched
 from cairn.engine.reference_walk import Found, Walk
 from cairn.engine.request import Request
+from cairn.errors import OutOfTimeError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.references.edges import CALLS, Place, place_of
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.references.known_symbols import TYPES, Symbol, SymbolTables
+from cairn.index.store.deadline import Deadline, ended_by, query_end
 from cairn.languages.language import Category
 from cairn.languages.registry import category, detect_language
 from cairn.protocol import ContextSection, UsageKind
@@ -38,10 +42,19 @@ from cairn.text.counts import counted
 from cairn.text.verbatim import lines_with_ends
 from cairn.workspace.collections import FileKind, file_kind
 
+T = TypeVar("T")
+
 _SPECIAL = re.compile(r"__\w+__")
 """Matches the names of methods that the language calls, so that a count of their callers misleads."""
 _MOST = 1_000
 """The maximum number of references that are counted: the largest limit of `cairn/references`."""
+_MOST_MS = 1_000.0
+"""The processor time for the callers of a definition, for its tests, and for the documents, in milliseconds.
+Only names in hundreds of files take longer."""
+_MOST_NAMES = 20
+"""The maximum number of callers whose names count: as many are followed to tests."""
+_COMMON = 60
+"""The number of files with a name above which it is common. Counting for one took up to seconds."""
 _MOST_FILES = 401
 """How many files with a name are looked at for one in tests. The search for callers reads as many, so both
 share the cached rows."""
@@ -65,6 +78,8 @@ class Lens:
     """What the lens says, and the section of the panel that it opens."""
     title: str = ""
     """The title, if it is known already."""
+    is_common: bool = False
+    """Whether so many files have the name that counting takes long."""
 
 
 @frozen
@@ -72,10 +87,24 @@ class FileLenses:
     lenses: tuple[Lens, ...] = ()
     """The lenses in the order of their lines; none for a file that is not indexed."""
     state: Hashable = None
-    """The state of the saved index. Titles are valid until it changes."""
+    """The state of the saved index. Titles are surely valid until it changes."""
 
 
 Titles = Mapping[ContextSection, str]
+
+
+@frozen
+class Counted:
+    """The titles of one definition, and what they depend on."""
+
+    titles: Titles = field(factory=dict)
+    """By section. There are none if the file no longer has the definition."""
+    state: Hashable = None
+    """The state of the saved index."""
+    names: tuple[str, ...] = ()
+    """The names of the definition, its owner and its callers."""
+    mentions: Hashable = None
+    """The versions of the files that have these names, and of the documents."""
 
 
 def lenses(request: Request, uri: str, *, headings: bool) -> FileLenses:
@@ -89,10 +118,11 @@ def lenses(request: Request, uri: str, *, headings: bool) -> FileLenses:
         tables = SymbolTables(reader)
         found: list[Lens] = []
         for definition, symbol in _shown(tables, path):
-            place = definition, symbol.definition.line, symbol.definition.character
-            found.append(Lens(*place, ContextSection.CALLERS))
-            if _is_in_tests(reader, path, symbol.name):
-                found.append(Lens(*place, ContextSection.TESTS))
+            files = _files_with(reader, symbol.name)
+            is_tested = any(each != path and file_kind(each) == FileKind.TESTS for _, each in files)
+            place = symbol.definition.line, symbol.definition.character
+            for section in (ContextSection.CALLERS, *([ContextSection.TESTS] if is_tested else [])):
+                found.append(Lens(definition, *place, section, is_common=len(files) > _COMMON))
         if not found and headings and category(detect_language(path)) is Category.PROSE:
             found += _of_headings(reader, path)
         if found:
@@ -100,31 +130,44 @@ def lenses(request: Request, uri: str, *, headings: bool) -> FileLenses:
     return FileLenses(state=state)
 
 
-def titles(
-    request: Request, uri: str, definition: Definition, known: Hashable = None
-) -> tuple[Titles, Hashable] | None:
-    """Return the titles of all lenses of a definition, by section, and the state of the saved index.
+def count(request: Request, uri: str, definition: Definition, known: Counted) -> Counted:
+    """Return the titles of all lenses of a definition: the `known` ones, unless the index has changed since
+    in a file with one of their names.
 
-    Return None if that state is still `known`. There are no titles if the file no longer has the definition.
+    Such a change can be missed if it is one of types in a third file, on which the meaning of a name depends.
     """
     state: Hashable = None
     for folder, reader, path in _places(request, uri):
         state = _state(reader)
-        if state == known:
-            return None
+        if state == known.state:
+            return known
+        if known.names and _mentions(reader, known.names) == known.mentions:
+            return evolve(known, state=state)
         shown = dict(_shown(SymbolTables(reader), path))
         if (symbol := shown.get(definition)) is not None:
             searched = Searched(folder, reader, ReferenceGraph(reader))
-            found = _Counted(request, searched, place_of(symbol)).titles()
+            counting = _Counting(request, searched, place_of(symbol))
+            titles = counting.titles()
             if definition == next(iter(shown)):
-                found = {**found, **_together(reader, path)}
-            return found, state
-    return {}, state
+                titles = {**titles, **_together(reader, path)}
+            names = tuple(counting.names)
+            return Counted(titles, state, names, _mentions(reader, names))
+    return Counted(state=state)
 
 
 def _state(reader: OverlaidReader) -> Hashable:
     facts = reader.saved.facts()
     return reader.saved.key, reader.identity(), facts.content, facts.scanned, facts.history
+
+
+def _mentions(reader: OverlaidReader, names: Sequence[str]) -> Hashable:
+    facts = reader.saved.facts()
+    documents = reader.cached("documents' version", lambda: reader.saved.select(_SELECT_DOCUMENTS)[0])
+    tables = [frozenset(number for number, _ in _files_with(reader, name)) for name in names]
+    return reader.identity(), facts.scanned, facts.history, documents, tuple(tables)
+
+
+_SELECT_DOCUMENTS = "SELECT count(*), max(indexed_at) FROM files WHERE kind = 'docs'"
 
 
 def _places(request: Request, uri: str) -> Iterator[tuple[Folder, OverlaidReader, str]]:
@@ -165,9 +208,9 @@ def _is_used(tables: SymbolTables, symbol: Symbol) -> bool:
     return any(path != symbol.path for path in tables.files_mentioning(symbol.name))
 
 
-def _is_in_tests(reader: OverlaidReader, path: str, name: str) -> bool:
-    rows = reader.symbols_with_words(words_of(name), _MOST_FILES)
-    return any(each != path and file_kind(each) == FileKind.TESTS for _, each in rows)
+def _files_with(reader: OverlaidReader, name: str) -> list[tuple[int, str]]:
+    """Return the symbol tables and the paths of files that may have the name."""
+    return reader.symbols_with_words(words_of(name), _MOST_FILES)
 
 
 def _of_headings(reader: OverlaidReader, path: str) -> Iterator[Lens]:
@@ -196,22 +239,25 @@ def _of_headings(reader: OverlaidReader, path: str) -> Iterator[Lens]:
 # --- titles --------------------------------------------------------------------------------------------
 
 
-@frozen
-class _Counted:
+@define
+class _Counting:
     """Counts for one definition, by the walk that answers `cairn/references`."""
 
     request: Request
     searched: Searched
     place: Place
+    names: dict[str, None] = field(factory=dict)
+    """The names on which the counts depend."""
 
     def titles(self) -> Titles:
-        found = {ContextSection.CALLERS: self._callers()}
-        if tests := self._tests():
-            found[ContextSection.TESTS] = tests
+        self.names = dict.fromkeys(self.place.qualified.split(".")[-2:])
+        found = {ContextSection.CALLERS: _in_time(self._callers) or "callers not counted"}
+        if (tests := _in_time(self._tests)) != "":
+            found[ContextSection.TESTS] = tests or "tests not counted"
         if not self.searched.reader.facts().scanned:
             found = {section: f"{title} so far" for section, title in found.items()}
         reader, graph = self.searched.reader, self.searched.graph
-        if explanations := surely_explaining(reader, self.place, graph):
+        if explanations := _in_time(lambda: surely_explaining(reader, self.place, graph)):
             names = _names([each.stored.path for each in explanations])
             found[ContextSection.DOCUMENTS] = f"explained in {names}"
         return found
@@ -224,6 +270,8 @@ class _Counted:
 
     def _callers(self) -> str:
         walk = self._walk(ReferenceDirection.CALLERS)
+        around = (each.edge.enclosing for each in walk.found if _is_sure(each))
+        self.names.update(dict.fromkeys(islice((each.name for each in around if each), _MOST_NAMES)))
         others = [each for each in walk.found if file_kind(each.edge.path) != FileKind.TESTS]
         is_called = self.place.kind in CALLABLE or any(each.edge.kind in CALLS for each in others)
         noun = "caller" if is_called else "use"
@@ -235,11 +283,21 @@ class _Counted:
         entered = (each for each in walk.notes.notes if each.kind in _ENTERED)
         if (entry := next(entered, None)) is not None:
             return entry.text if entry.kind is UsageKind.ROUTE else entry.kind.value
-        return f"no {noun}s" if kinds <= {UsageKind.UNUSED} else f"no known {noun}s"
+        is_none = walk.complete and kinds <= {UsageKind.UNUSED}
+        return f"no {noun}s" if is_none else f"no known {noun}s"
 
     def _tests(self) -> str:
         walk = self._walk(ReferenceDirection.TESTS)
         return _count(walk.found, "test", complete=walk.complete)
+
+
+def _in_time(make: Callable[[], T]) -> T | None:
+    """Return the result; None if making it takes too long."""
+    try:
+        with ended_by(Deadline(query_end(), _MOST_MS)):
+            return make()
+    except OutOfTimeError:
+        return None
 
 
 _ENTERED = frozenset(UsageKind) - {

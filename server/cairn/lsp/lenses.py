@@ -29,7 +29,7 @@ from cairn.text.verbatim import lines_of
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
-    from cairn.engine.lenses import Definition, FileLenses, Lens, Titles
+    from cairn.engine.lenses import Counted, Definition, FileLenses, Lens, Titles
 
 _PATIENCE_SECONDS = 0.02
 """How long a request waits for unsaved text to be read, which takes 40 to 120 ms after each change."""
@@ -37,6 +37,8 @@ _CALM_SECONDS = 1.0
 """How long the worker waits after a change, since more changes often follow."""
 _REST = 4.0
 """How long the worker rests after counting, as a multiple of the time that it took."""
+_MOST_COUNTED = 200
+"""The maximum number of definitions of a document that are counted before the client resolves them."""
 _MOST_DOCUMENTS = 50
 """The maximum number of documents whose lenses are remembered."""
 _NONE = {ContextSection.TESTS: "no tests"}
@@ -52,8 +54,16 @@ class _Document:
     text: str | None
     """The text in the editor; None if the document is not open."""
     found: FileLenses
-    titles: dict[Definition, tuple[Titles, Any]] = field(factory=dict)
-    """The titles of each counted definition, and the state of the index that was counted."""
+    titles: dict[Definition, Counted] = field(factory=dict)
+    """The titles of each counted definition."""
+
+    def by_definition(self) -> Iterator[tuple[Definition, list[Lens]]]:
+        for definition, lenses in groupby(self.found.lenses, key=lambda each: each.definition):
+            yield definition, list(lenses)
+
+    def expected(self) -> set[tuple[Definition, ContextSection, str]]:
+        """Return the lenses without their places, which the client asks for itself after a change of text."""
+        return {(each.definition, each.section, each.title) for each in self.found.lenses}
 
     def counted(self) -> set[Definition]:
         """Return the definitions whose lenses need a count."""
@@ -62,7 +72,8 @@ class _Document:
     def known(self, *, is_current: bool) -> dict[Definition, Titles]:
         """Return the known titles; with `is_current`, those that no change of the index can have changed."""
         state = self.found.state
-        return {name: titles for name, (titles, of) in self.titles.items() if of == state or not is_current}
+        every = self.titles.items()
+        return {name: each.titles for name, each in every if each.state == state or not is_current}
 
 
 class CodeLenses:
@@ -177,36 +188,30 @@ class CodeLenses:
         return await asyncio.shield(counting)
 
     async def _count(self, uri: str, definition: Definition) -> Titles:
-        from cairn.engine.lenses import titles
+        from cairn.engine.lenses import Counted, count
 
         document = self._documents.get(uri)
-        nothing: tuple[Titles, Any] = ({}, None)
-        known = document.titles.get(definition, nothing) if document is not None else nothing
-        work = partial(titles, uri=uri, definition=definition, known=known[1])
-        found: tuple[Titles, Any] | None = await self._work(work)
-        if found is None or not found[0]:
-            return known[0]
-        if document is not None:
+        known = document.titles.get(definition) if document is not None else None
+        work = partial(count, uri=uri, definition=definition, known=known or Counted())
+        found: Counted = await self._work(work)
+        if found.titles and document is not None:
             document.titles[definition] = found
-        return found[0]
+        return found.titles or (known.titles if known else {})
 
     async def _is_changed(self, uri: str) -> bool:
         """Count what the index's changes may have changed. Return whether the client should ask again."""
         if (before := self._documents.get(uri)) is None:
             return False
         document = await self._read(uri)
-        is_changed = before.found.lenses != document.found.lenses
-        for definition, group in groupby(document.found.lenses, key=lambda each: each.definition):
-            lenses = list(group)
-            if not lenses[0].title:
-                known = before.titles.get(definition)
-                titles = await self._titles(uri, definition)
-                # A lens that was not counted yet is resolved by the client, but others would be missing.
-                is_changed |= (
-                    dict(known[0]) != dict(titles)
-                    if known
-                    else not titles.keys() <= {e.section for e in lenses}
-                )
+        is_changed = before.expected() != document.expected()
+        for number, (definition, lenses) in enumerate(document.by_definition()):
+            known, (first, *_) = before.titles.get(definition), lenses
+            if first.title or not (known or (number < _MOST_COUNTED and not first.is_common)):
+                continue
+            titles = await self._titles(uri, definition)
+            # The client resolves a lens that was not counted yet, but others would be missing.
+            expected = {each.section for each in lenses}
+            is_changed |= known.titles != titles if known else not titles.keys() <= expected
         return is_changed
 
     async def _work(self, work: Any) -> Any:
@@ -219,8 +224,8 @@ class CodeLenses:
         known = document.known(is_current=not self._can_refresh)
         return [
             _code_lens(uri, each)
-            for definition, group in groupby(document.found.lenses, key=lambda each: each.definition)
-            for each in _titled(list(group), known.get(definition))
+            for definition, lenses in document.by_definition()
+            for each in _titled(lenses, known.get(definition))
         ]
 
 

@@ -28,6 +28,7 @@ from cairn.index.references.implicit_interfaces import is_by_chance
 from cairn.index.references.known_symbols import LIKELY, Symbol, SymbolTables
 from cairn.index.references.modules import names_elsewhere
 from cairn.index.references.resolution import CALLING, Resolver
+from cairn.index.store.deadline import check_end
 from cairn.languages.imports import DEFAULT
 from cairn.workspace.collections import FileKind, file_kind
 
@@ -269,6 +270,7 @@ class ReferenceGraph:
             values = {place for each in functions for place in self.resolver.functions.aliases(each)}
             is_value = any(known == name for _, known in values)
             for path, known in (*here, *sorted(elsewhere)):
+                check_end()
                 file = self.tables.top(path)
                 if file is None or file.family not in families:
                     continue
