@@ -164,10 +164,14 @@ async def test_other_lenses_are_announced_once_they_are_counted(schedule: Path, 
     async with run_daemon(workspace, capabilities=REFRESHING, prepare=refreshes.handle) as cairn:
         await cairn.ready()
         cairn.open(schedule, schedule.read_text(encoding="utf-8"))
-        assert known(await lenses(cairn, schedule)) == [(5, "")]
+        assert await titles(cairn, schedule) == [(5, "2 callers")]
         await wait_until(lambda: refreshes.count)
         found = known(await lenses(cairn, schedule))
         assert found == [(5, "2 callers"), (5, "explained in guide.md")]
+        cairn.save(workspace / "README.md", "# Another text\n")
+        cairn.save(workspace / "src/harbour/port.py", PORT + "    assign_berths([], [])\n")
+        await wait_until(lambda: refreshes.count == 2)
+        assert (5, "3 callers") in known(await lenses(cairn, schedule))
 
 
 async def test_lenses_follow_the_setting_without_a_restart(schedule: Path, workspace: Path) -> None:

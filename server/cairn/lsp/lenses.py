@@ -19,7 +19,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from cairn.engine.runner import read
-from cairn.errors import InvalidRequestError
+from cairn.errors import CairnError, InvalidRequestError
 from cairn.lsp.capabilities import Feature, Options
 from cairn.lsp.editor_connection import Connection
 from cairn.lsp.show import SHOW
@@ -56,14 +56,12 @@ class _Document:
     found: FileLenses
     titles: dict[Definition, Counted] = field(factory=dict)
     """The titles of each counted definition."""
+    shown: dict[Definition, dict[ContextSection, str]] = field(factory=dict)
+    """The titles that the client shows, "" for those that it has not resolved yet."""
 
     def by_definition(self) -> Iterator[tuple[Definition, list[Lens]]]:
         for definition, lenses in groupby(self.found.lenses, key=lambda each: each.definition):
             yield definition, list(lenses)
-
-    def expected(self) -> set[tuple[Definition, ContextSection, str]]:
-        """Return the lenses without their places, which the client asks for itself after a change of text."""
-        return {(each.definition, each.section, each.title) for each in self.found.lenses}
 
     def counted(self) -> set[Definition]:
         """Return the definitions whose lenses need a count."""
@@ -104,8 +102,9 @@ class CodeLenses:
             await asyncio.sleep(_CALM_SECONDS)
             began = asyncio.get_running_loop().time()
             opened = [uri for uri in self._documents if uri in self._server.workspace.text_documents]
-            if any([await self._is_changed(uri) for uri in opened]):
-                await self._refresh()
+            with suppress(CairnError):
+                if self._shown is not Lenses.OFF and any([await self._is_changed(uri) for uri in opened]):
+                    await self._refresh()
             await asyncio.sleep(_REST * (asyncio.get_running_loop().time() - began))
 
     async def settings_changed(self) -> None:
@@ -149,6 +148,8 @@ class CodeLenses:
         await server.notifications_applied()
         titles = await self._titles(uri, definition)
         title = titles.get(section) or _NONE.get(section, section.value)
+        if (document := self._documents.get(uri)) is not None:
+            document.shown.setdefault(definition, {})[section] = title
         lens.command = _command(uri, lens.range.start.line, character, section, title)
         return lens
 
@@ -173,7 +174,7 @@ class CodeLenses:
         before = self._documents.pop(uri, None)
         here = {each.definition for each in found.lenses}
         titles = {name: known for name, known in before.titles.items() if name in here} if before else {}
-        self._documents[uri] = _Document(text, found, titles)
+        self._documents[uri] = _Document(text, found, titles, before.shown if before else {})
         for other in list(self._documents)[:-_MOST_DOCUMENTS]:
             del self._documents[other]
         return self._documents[uri]
@@ -194,7 +195,7 @@ class CodeLenses:
         known = document.titles.get(definition) if document is not None else None
         work = partial(count, uri=uri, definition=definition, known=known or Counted())
         found: Counted = await self._work(work)
-        if found.titles and document is not None:
+        if found.titles and (document := self._documents.get(uri)) is not None:
             document.titles[definition] = found
         return found.titles or (known.titles if known else {})
 
@@ -202,16 +203,15 @@ class CodeLenses:
         """Count what the index's changes may have changed. Return whether the client should ask again."""
         if (before := self._documents.get(uri)) is None:
             return False
+        shown, known = before.shown, before.titles.keys() | set()
         document = await self._read(uri)
-        is_changed = before.expected() != document.expected()
+        is_changed = False
         for number, (definition, lenses) in enumerate(document.by_definition()):
-            known, (first, *_) = before.titles.get(definition), lenses
-            if first.title or not (known or (number < _MOST_COUNTED and not first.is_common)):
-                continue
-            titles = await self._titles(uri, definition)
-            # The client resolves a lens that was not counted yet, but others would be missing.
-            expected = {each.section for each in lenses}
-            is_changed |= known.titles != titles if known else not titles.keys() <= expected
+            first, titles, seen = lenses[0], None, shown.get(definition, {})
+            if definition in known or (number < _MOST_COUNTED and not (first.is_common or first.title)):
+                titles = await self._titles(uri, definition)
+            now = {each.section: each.title for each in _titled(lenses, titles)}
+            is_changed |= now.keys() != seen.keys() or any(seen[each] not in ("", now[each]) for each in now)
         return is_changed
 
     async def _work(self, work: Any) -> Any:
@@ -222,11 +222,15 @@ class CodeLenses:
     def _code_lenses(self, uri: str, document: _Document) -> list[types.CodeLens]:
         # A client that cannot be asked to refresh would keep an old title for ever.
         known = document.known(is_current=not self._can_refresh)
-        return [
-            _code_lens(uri, each)
+        every = [
+            each
             for definition, lenses in document.by_definition()
             for each in _titled(lenses, known.get(definition))
         ]
+        document.shown.clear()
+        for each in every:
+            document.shown.setdefault(each.definition, {})[each.section] = each.title
+        return [_code_lens(uri, each) for each in every]
 
 
 def _wanted(engine: Engine) -> Lenses:
