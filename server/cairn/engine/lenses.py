@@ -26,6 +26,7 @@ from cairn.engine.reference_walk import Found, Walk
 from cairn.engine.request import Request
 from cairn.errors import OutOfTimeError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.reader.index_reader import IndexReader
 from cairn.index.references.edges import CALLS, Place, place_of
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.references.known_symbols import TYPES, Symbol, SymbolTables
@@ -54,10 +55,11 @@ Only names in hundreds of files take longer."""
 _MOST_NAMES = 20
 """The maximum number of callers whose names count: as many are followed to tests."""
 _COMMON = 60
-"""The number of files with a name above which it is common. Counting for one took up to seconds."""
+"""The number of files with a name above which it is common: counting takes up to seconds, and tests are
+expected to have it."""
 _MOST_FILES = 401
-"""How many files with a name are looked at for one in tests. The search for callers reads as many, so both
-share the cached rows."""
+"""How many files with a name are compared to see whether one has changed. The search for callers reads as
+many, so both share the cached rows."""
 
 
 Definition = tuple[str, int]
@@ -118,11 +120,14 @@ def lenses(request: Request, uri: str, *, headings: bool) -> FileLenses:
         tables = SymbolTables(reader)
         found: list[Lens] = []
         for definition, symbol in _shown(tables, path):
-            files = _files_with(reader, symbol.name)
-            is_tested = any(each != path and file_kind(each) == FileKind.TESTS for _, each in files)
+            files = _files_with(reader, symbol.name, _COMMON + 1)
+            is_common = len(files) > _COMMON
+            is_tested = is_common or any(
+                each != path and file_kind(each) == FileKind.TESTS for _, each in files
+            )
             place = symbol.definition.line, symbol.definition.character
             for section in (ContextSection.CALLERS, *([ContextSection.TESTS] if is_tested else [])):
-                found.append(Lens(definition, *place, section, is_common=len(files) > _COMMON))
+                found.append(Lens(definition, *place, section, is_common=is_common))
         if not found and headings and category(detect_language(path)) is Category.PROSE:
             found += _of_headings(reader, path)
         if found:
@@ -163,7 +168,7 @@ def _state(reader: OverlaidReader) -> Hashable:
 def _mentions(reader: OverlaidReader, names: Sequence[str]) -> Hashable:
     facts = reader.saved.facts()
     documents = reader.cached("documents' version", lambda: reader.saved.select(_SELECT_DOCUMENTS)[0])
-    tables = [frozenset(number for number, _ in _files_with(reader, name)) for name in names]
+    tables = [frozenset(number for number, _ in _files_with(reader, name, _MOST_FILES)) for name in names]
     return reader.identity(), facts.scanned, facts.history, documents, tuple(tables)
 
 
@@ -205,12 +210,12 @@ def _is_used(tables: SymbolTables, symbol: Symbol) -> bool:
     """Return whether any code may use a definition of a test file. A test itself has no callers."""
     if symbol.table.references_to(symbol.name):
         return True
-    return any(path != symbol.path for path in tables.files_mentioning(symbol.name))
+    return any(path != symbol.path for _, path in _files_with(tables.reader, symbol.name, 2))
 
 
-def _files_with(reader: OverlaidReader, name: str) -> list[tuple[int, str]]:
+def _files_with(reader: IndexReader, name: str, most: int) -> list[tuple[int, str]]:
     """Return the symbol tables and the paths of files that may have the name."""
-    return reader.symbols_with_words(words_of(name), _MOST_FILES)
+    return reader.symbols_with_words(words_of(name), most)
 
 
 def _of_headings(reader: OverlaidReader, path: str) -> Iterator[Lens]:
