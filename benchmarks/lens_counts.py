@@ -56,7 +56,7 @@ def measure(workspace: Path, data: Path, count: int, rng: random.Random) -> Figu
         drawn = set(rng.sample(definitions, min(count, len(definitions))))
         compared, differing, kinds = 0, [], {"counts": 0, "possible": 0, "others": 0, "not_counted": 0}
         for lens in lenses:
-            if tuple(lens["data"][:3]) in drawn and lens["data"][4] in _DIRECTIONS:
+            if tuple(lens["data"][:3]) in drawn and lens["data"][5] in _DIRECTIONS:
                 title = daemon.request("codeLens/resolve", lens)["command"]["title"]
                 problem, kind = _compared(daemon, lens, title)
                 compared += 1
@@ -78,8 +78,8 @@ def _lenses(daemon: Daemon, uri: str) -> list[Any]:
 
 def _compared(daemon: Daemon, lens: Any, title: str) -> tuple[str, str]:
     """Return how a title differs from the references, "" if it does not, and the kind of title."""
-    uri, name, _, character, section = lens["data"]
-    position = {"line": lens["range"]["start"]["line"], "character": character}
+    uri, name, _, below, character, section = lens["data"]
+    position = {"line": lens["range"]["start"]["line"] + below, "character": character}
     place = {"textDocument": {"uri": uri}, "position": position, "limit": _LIMIT}
     answer = daemon.request("cairn/references", {**place, "direction": section, **_DIRECTIONS[section]})
     found = answer["references"]

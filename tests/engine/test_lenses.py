@@ -151,7 +151,16 @@ def test_lenses_stand_at_the_names(engine: Engine, port: Path) -> None:
     lines = PIER.split("\n")
     for each in found_in(engine, port / "src/pier.py"):
         name = each.definition[0].rpartition(".")[2]
-        assert lines[each.line].startswith(name, each.character)
+        assert lines[each.line + each.below].startswith(name, each.character)
+
+
+def test_lens_stands_above_the_whole_definition(tmp_path: Path, module_folder: Path) -> None:
+    root = write_files(
+        tmp_path / "c", {"pier.c": "/* A pier. */\nstatic int\npier_length(void)\n{\n    return 1;\n}\n"}
+    )
+    with indexed(root) as engine:
+        (lens,) = found_in(engine, root / "pier.c")
+        assert (lens.line, lens.below, lens.character) == (1, 1, 0)
 
 
 def test_tests_have_no_lenses_but_what_they_share_has(engine: Engine, port: Path) -> None:
@@ -170,7 +179,7 @@ def test_counts_are_those_of_the_references(engine: Engine, port: Path) -> None:
                 continue
             place = {
                 "textDocument": {"uri": uri},
-                "position": {"line": each.line, "character": each.character},
+                "position": {"line": each.line + each.below, "character": each.character},
             }
             filtered = {"tests": False} if each.section is ContextSection.CALLERS else {}
             answer = ask(engine, "references", {**place, **filtered, "direction": each.section.value})

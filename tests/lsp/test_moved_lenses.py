@@ -23,7 +23,7 @@ LINES = {"one": 2, "two": 5, "three": 8}
 
 
 def lens(name: str, line: int) -> Lens:
-    return Lens((name, 0), line, 4, ContextSection.CALLERS)
+    return Lens((name, 0), line, 0, 4, ContextSection.CALLERS)
 
 
 @pytest.mark.parametrize(

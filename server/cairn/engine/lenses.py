@@ -73,9 +73,11 @@ class Lens:
 
     definition: Definition
     line: int
-    """The line of the name."""
+    """The line of the definition or heading."""
+    below: int
+    """How many lines the name is below that line: in C, a type can stand alone above it."""
     character: int
-    """Where the name starts in that line."""
+    """Where the name starts in its line."""
     section: ContextSection
     """What the lens says, and the section of the panel that it opens."""
     title: str = ""
@@ -125,7 +127,8 @@ def lenses(request: Request, uri: str, *, headings: bool) -> FileLenses:
             is_tested = is_common or any(
                 each != path and file_kind(each) == FileKind.TESTS for _, each in files
             )
-            place = symbol.definition.line, symbol.definition.character
+            start, name = symbol.definition.start_line, symbol.definition.line
+            place = start, name - start, symbol.definition.character
             for section in (ContextSection.CALLERS, *([ContextSection.TESTS] if is_tested else [])):
                 found.append(Lens(definition, *place, section, is_common=is_common))
         if not found and headings and category(detect_language(path)) is Category.PROSE:
@@ -192,7 +195,7 @@ def _shown(tables: SymbolTables, path: str) -> Iterator[tuple[Definition, Symbol
         symbol = file.at(number)
         if symbol.kind not in CALLABLE and symbol.kind not in TYPES:
             continue
-        name, line = place_of(symbol).qualified, symbol.definition.line
+        name, line = place_of(symbol).qualified, symbol.definition.start_line
         definition = name, seen[name]
         seen[name] += 1
         is_hidden = _SPECIAL.fullmatch(symbol.name) or _is_local(symbol.table, symbol.parent)
@@ -237,7 +240,7 @@ def _of_headings(reader: OverlaidReader, path: str) -> Iterator[Lens]:
         count = sum(found.place is not None for found in named)
         if count:
             title = f"shows {counted(count, 'definition')}"
-            yield Lens((each.name, seen[each.name]), each.line, 0, ContextSection.USED, title)
+            yield Lens((each.name, seen[each.name]), each.line, 0, 0, ContextSection.USED, title)
         seen[each.name] += 1
 
 

@@ -144,13 +144,13 @@ class CodeLenses:
         return self._code_lenses(uri, document)
 
     async def _resolve(self, server: Connection, lens: types.CodeLens) -> types.CodeLens:
-        uri, definition, character, section = _data(lens)
+        uri, definition, below, character, section = _data(lens)
         await server.notifications_applied()
         titles = await self._titles(uri, definition)
         title = titles.get(section) or _NONE.get(section, section.value)
         if (document := self._documents.get(uri)) is not None:
             document.shown.setdefault(definition, {})[section] = title
-        lens.command = _command(uri, lens.range.start.line, character, section, title)
+        lens.command = _command(uri, lens.range.start.line + below, character, section, title)
         return lens
 
     async def _refresh_unless(self, reading: asyncio.Task[_Document], shown: tuple[Lens, ...]) -> None:
@@ -259,9 +259,9 @@ def _titled(lenses: list[Lens], titles: Titles | None) -> Iterator[Lens]:
 def _code_lens(uri: str, lens: Lens) -> types.CodeLens:
     start = types.Position(lens.line, 0)
     if lens.title:
-        command = _command(uri, lens.line, lens.character, lens.section, lens.title)
+        command = _command(uri, lens.line + lens.below, lens.character, lens.section, lens.title)
         return types.CodeLens(types.Range(start, start), command)
-    data = [uri, *lens.definition, lens.character, lens.section.value]
+    data = [uri, *lens.definition, lens.below, lens.character, lens.section.value]
     return types.CodeLens(types.Range(start, start), data=data)
 
 
@@ -272,12 +272,12 @@ def _command(uri: str, line: int, character: int, section: ContextSection, title
     )
 
 
-def _data(lens: types.CodeLens) -> tuple[str, Definition, int, ContextSection]:
+def _data(lens: types.CodeLens) -> tuple[str, Definition, int, int, ContextSection]:
     """Return what `_code_lens` wrote. Raise InvalidRequestError for another lens."""
     match lens.data:
-        case [str(uri), str(name), int(number), int(character), str(section)]:
+        case [str(uri), str(name), int(number), int(below), int(character), str(section)]:
             with suppress(ValueError):
-                return uri, (name, number), character, ContextSection(section)
+                return uri, (name, number), below, character, ContextSection(section)
     raise InvalidRequestError("data", "is not that of a lens of Cairn")
 
 
