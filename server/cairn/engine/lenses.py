@@ -236,7 +236,8 @@ def _of_headings(reader: OverlaidReader, path: str) -> Iterator[Lens]:
             end_line=end,
             text="".join(lines[each.start_line : end]),
         )
-        named = named_places(reader, graph, path, [read_document(evolve(page[0], chunk=chunk))])
+        text = read_document(evolve(page[0], chunk=chunk))
+        named = named_places(reader, graph, path, [text], range(each.start_line, end))
         count = sum(found.place is not None for found in named)
         if count:
             title = f"shows {counted(count, 'definition')}"

@@ -62,7 +62,7 @@ async def _places(
         return [
             (each.path, types.Location(each.uri, lsp_range(each.range))) for each in found
         ], answer.message
-    asked = structure(at, ContextParams)
+    asked = structure({**at, "section": section.value}, ContextParams)
     if section in (ContextSection.DOCUMENTS, ContextSection.TOGETHER):
         uri, position = asked.text_document.uri, asked.position or Position(0, 0)
         if known := await _explained(server, section, uri, position):
