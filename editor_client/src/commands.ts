@@ -6,6 +6,7 @@ import {
   type ExtensionContext,
   Location,
   type LogOutputChannel,
+  Position,
   ProgressLocation,
   Uri,
   window,
@@ -45,7 +46,7 @@ export function registerCommands(
     },
     "cairn.discover": () => discoveries.discover(),
     "cairn.findRelated": () => findRelated(server, palette),
-    "cairn.showCallers": () => showCallers(server),
+    "cairn.showCallers": (place) => showCallers(server, place as DefinitionPlace | undefined),
     "cairn.copyPrompt": () => discoveries.copyPrompt(),
     "cairn.openPrompt": () => discoveries.openPrompt(),
     "cairn.sendToChat": () => discoveries.sendToChat(),
@@ -123,36 +124,49 @@ async function findRelated(server: Server, palette: Palette): Promise<void> {
   });
 }
 
+/** A place in a definition, and what of it to list. */
+export interface DefinitionPlace {
+  readonly uri: Uri;
+  /** 0-based. */
+  readonly line: number;
+  readonly character: number;
+  readonly direction: "callers" | "tests";
+}
+
 /**
- * Show the callers of the name at the cursor, or of the function around it, in the editor's references view.
+ * Show the callers or tests of the definition around a place in the editor's references view. Without a place,
+ * show the callers of the name at the cursor, or of the function around it.
  */
-async function showCallers(server: Server): Promise<void> {
+async function showCallers(server: Server, place?: DefinitionPlace): Promise<void> {
   const editor = window.activeTextEditor;
-  if (!editor) {
+  const uri = place?.uri ?? editor?.document.uri;
+  const cursor = place ? new Position(place.line, place.character) : editor?.selection.start;
+  if (!uri || !cursor) {
     void window.showInformationMessage("Cairn: open a file to see who calls the function at the cursor.");
     return;
   }
-  const { document, selection } = editor;
   await asking(server, async (api) => {
-    const { line, character } = selection.start;
-    const byName = await api.references({
-      textDocument: { uri: document.uri.toString() },
-      position: { line, character },
-    });
-    const isNamed = byName.definitions.length > 0 || document.uri.scheme !== "file";
-    const around = `${document.uri.fsPath}:${line + 1}`;
-    const answer = isNamed ? byName : await api.references({ symbol: around });
-    const { definitions, references, notes, message } = answer;
+    const { line, character } = cursor;
+    const direction = place?.direction ?? "callers";
+    const around = () => api.references({ symbol: `${uri.fsPath}:${line + 1}`, direction });
+    const byName = () =>
+      api.references({ textDocument: { uri: uri.toString() }, position: { line, character } });
+    const named = place ? undefined : await byName();
+    const isNamed = named && (named.definitions.length > 0 || uri.scheme !== "file");
+    const { definitions, references, notes, message } = isNamed ? named : await around();
     const name = definitions[0]?.symbol ?? "This";
     const said = notes.map(({ text }) => text).filter(Boolean);
     const found = [...references, ...notes].flatMap(({ uri, range }) =>
       uri && range ? [new Location(Uri.parse(uri), editorRange(range))] : [],
     );
     if (found.length > 0) {
-      await commands.executeCommand("editor.action.showReferences", document.uri, selection.active, found);
+      await commands.executeCommand("editor.action.showReferences", uri, cursor, found);
     }
-    if (references.length === 0) return message || [`${name} has no resolved callers`, ...said].join("; ");
-    const calls = references.length === 1 ? "1 call" : `${references.length} calls`;
+    if (references.length === 0)
+      return message || [`${name} has no resolved ${direction}`, ...said].join("; ");
+    const one = direction === "tests" ? "call in a test" : "call";
+    const calls =
+      references.length === 1 ? `1 ${one}` : `${references.length} ${one.replace("call", "calls")}`;
     return [`${calls} of ${name}`, ...said].join("; ");
   });
 }

@@ -20,7 +20,7 @@ export async function activate(context: ExtensionContext): Promise<void> {
   const palette = new Palette(running, context.workspaceState, ({ query, filter }) => {
     void discoveries.discover(query, filter.path);
   });
-  const panel = new ContextPanel(context.extensionUri, running, log);
+  const panel = new ContextPanel(context.extensionUri, running, log, context.globalState);
   context.subscriptions.push(
     log,
     running,

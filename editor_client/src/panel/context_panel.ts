@@ -1,18 +1,13 @@
-// The context panel: a view with code, documents and README passages related to the cursor. The server finds
-// them, the follower decides when to ask, the view model decides what to draw, and the webview draws it.
+// The context panel: a view with the passages related to the cursor, in sections. The server finds them, the
+// follower decides when to ask, the view model decides what to draw, and the webview draws it.
 
 import { randomBytes } from "node:crypto";
 import {
-  type CancellationToken,
-  CancellationTokenSource,
-  type Diagnostic,
   commands,
   Disposable,
   env,
-  languages,
   type LogOutputChannel,
-  type TextDocument,
-  type TextEditor,
+  type Memento,
   Uri,
   type Webview,
   type WebviewView,
@@ -20,36 +15,49 @@ import {
   window,
   workspace,
 } from "vscode";
-import { ResponseError } from "vscode-languageclient";
 
-import { folderName, open, type Place as FilePlace, protocolRange } from "../places.ts";
+import { folderName, open, type Place as FilePlace } from "../places.ts";
 import { messageOf } from "../problem.ts";
 import type * as protocol from "../protocol.ts";
 import type { Server } from "../server.ts";
-import { Follower, type Outcome, type Place, spansLines } from "./follower.ts";
-import { type Action, type Content, fromWebview, type FromWebview, type ToWebview } from "./messages.ts";
+import { type Answer, isText, placeAt, placeOf, requestContext } from "./context_request.ts";
+import { Follower, type Outcome, type Place } from "./follower.ts";
+import {
+  type Action,
+  type Content,
+  type Folds,
+  fromWebview,
+  type FromWebview,
+  type Listed,
+  type ToWebview,
+} from "./messages.ts";
 import { page } from "./page.ts";
-import { type Absence, contentOfAbsence, contentOfAnswer, quoted } from "./view_model.ts";
+import {
+  type Absence,
+  contentOfAbsence,
+  contentOfAnswer,
+  quoted,
+  revealOf,
+  type Surroundings,
+} from "./view_model.ts";
 
 const VIEW = "cairn.panel";
-const DIAGNOSTICS = 20;
 /** Faster answers need no progress indicator. */
 const BUSY_AFTER_MS = 400;
 const TOLD_MS = 4000;
-/** The error codes of JSON-RPC. */
-const INVALID_PARAMS = -32602;
 const COMMANDS: Readonly<Record<Exclude<Action, "refresh">, string>> = {
   install: "cairn.installServer",
   restart: "cairn.restart",
   log: "cairn.showLog",
 };
-
-type Answer = protocol.ContextAnswer;
+/** Where the folded sections are kept, for all windows. */
+const FOLDS = "cairn.panel.folds";
 
 export class ContextPanel implements WebviewViewProvider, Disposable {
   readonly #extension: Uri;
   readonly #server: Server;
   readonly #log: LogOutputChannel;
+  readonly #memory: Memento;
   readonly #follower = new Follower<Answer>({
     ask: (place, signal) => this.#ask(place, signal),
     show: () => {
@@ -59,11 +67,17 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
   #view: WebviewView | undefined;
   /** The key of the content that was last sent to the webview. */
   #drawn = "";
+  /** Whether the webview receives messages. */
+  #ready = false;
+  /** The section to show once the answer for the place is drawn. */
+  #revealing: protocol.ContextSection | undefined;
 
-  constructor(extension: Uri, server: Server, log: LogOutputChannel) {
+  /** `memory` keeps which sections are folded. */
+  constructor(extension: Uri, server: Server, log: LogOutputChannel, memory: Memento) {
     this.#extension = extension;
     this.#server = server;
     this.#log = log;
+    this.#memory = memory;
   }
 
   register(): Disposable[] {
@@ -76,6 +90,12 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
       commands.registerCommand("cairn.panel.pin", () => this.#pin()),
       commands.registerCommand("cairn.panel.unpin", () => {
         this.#unpin();
+      }),
+      commands.registerCommand("cairn.panel.back", () => {
+        this.#move("back");
+      }),
+      commands.registerCommand("cairn.panel.forward", () => {
+        this.#move("forward");
       }),
       commands.registerCommand("cairn.panel.copyPrompt", () => this.#copyPrompt()),
       window.onDidChangeActiveTextEditor(follow),
@@ -102,9 +122,24 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
     this.#follower.dispose();
   }
 
+  /** Pin the panel to a place, and move the focus to a section of what belongs there. */
+  async showSection(
+    uri: string,
+    position: protocol.Position,
+    section: protocol.ContextSection,
+  ): Promise<void> {
+    // The webview shows the section once it has drawn the answer.
+    this.#revealing = section;
+    this.#follower.pinTo(placeAt(Uri.parse(uri), position));
+    this.#describe();
+    await commands.executeCommand(`${VIEW}.focus`);
+    this.#draw();
+  }
+
   resolveWebviewView(view: WebviewView): void {
     this.#view = view;
     this.#drawn = "";
+    this.#ready = false;
     const dist = Uri.joinPath(this.#extension, "dist");
     view.webview.options = { enableScripts: true, localResourceRoots: [dist] };
     view.webview.onDidReceiveMessage((given: unknown) => {
@@ -113,6 +148,8 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
       else this.#log.warn("the context panel sent something else than its messages");
     });
     view.onDidChangeVisibility(() => {
+      // The editor ends the page of a hidden view.
+      if (!view.visible) this.#ready = false;
       this.#follow();
       this.#follower.setVisible(view.visible);
     });
@@ -146,43 +183,15 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
   }
 
   async #ask(place: Place, signal: AbortSignal): Promise<Answer> {
-    const cancelling = new CancellationTokenSource();
-    signal.addEventListener("abort", () => {
-      cancelling.cancel();
-    });
+    const asking = requestContext(this.#server.api, place, signal);
+    const settled = Promise.race([asking.catch(() => undefined), aborted(signal)]);
     const slow = setTimeout(() => {
       void window.withProgress({ location: { viewId: VIEW } }, () => settled);
     }, BUSY_AFTER_MS);
-    const asking = this.#context(place, cancelling.token);
-    const settled = Promise.race([asking.catch(() => undefined), aborted(signal)]);
     try {
       return await asking;
     } finally {
       clearTimeout(slow);
-      cancelling.dispose();
-    }
-  }
-
-  async #context(place: Place, token?: CancellationToken): Promise<Answer> {
-    const api = this.#server.api;
-    if (!api) throw new Error("Cairn’s server is not running.");
-    const uri = Uri.parse(place.uri);
-    const document = workspace.textDocuments.find((each) => each.uri.toString() === place.uri);
-    const params: protocol.ContextParams = {
-      textDocument: { uri: place.uri },
-      ...(spansLines(place.selection) ? { range: place.selection } : { position: place.selection.end }),
-      limit: workspace.getConfiguration("cairn", uri).get<number>("panel.limit", 10),
-      diagnostics: nearest(languages.getDiagnostics(uri), place.selection.end.line),
-    };
-    if (!document) return api.context(params, token);
-    const text = () => ({ ...params, text: document.getText() });
-    if (!workspace.getWorkspaceFolder(uri)) return api.context(text(), token);
-    try {
-      return await api.context(params, token);
-    } catch (problem) {
-      // The file is not indexed: a rule excludes it, or it was not read yet. Its text is enough.
-      if (!(problem instanceof ResponseError) || problem.code !== INVALID_PARAMS) throw problem;
-      return api.context(text(), token);
     }
   }
 
@@ -191,22 +200,43 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
   #draw(): void {
     if (!this.#view?.visible) return;
     const content = this.#content();
-    if (content.key === this.#drawn) return;
-    this.#drawn = content.key;
-    this.#post({ type: "draw", content });
+    if (content.key !== this.#drawn) {
+      this.#drawn = content.key;
+      this.#post({ type: "draw", content, folds: this.#folds });
+    }
+    this.#reveal();
+  }
+
+  #reveal(): void {
+    const section = this.#revealing;
+    if (!section || !this.#ready || !this.#follower.settled) return;
+    this.#revealing = undefined;
+    const { outcome } = this.#follower;
+    if (!outcome || !("answer" in outcome)) return;
+    this.#post(revealOf(section, outcome.answer, this.#around(outcome.answer)));
   }
 
   #content(): Content {
     const { health } = this.#server;
     const { outcome, pinned } = this.#follower;
     if (outcome && "answer" in outcome && (health.state === "running" || pinned)) {
-      return contentOfAnswer(outcome.answer, {
-        pinned,
-        status: health.state === "running" ? health.status : undefined,
-        folderName: (uri) => folderName(uri) ?? "",
-      });
+      return contentOfAnswer(outcome.answer, this.#around(outcome.answer));
     }
-    return contentOfAbsence(this.#absence(outcome), pinned);
+    return contentOfAbsence(this.#absence(outcome), this.#follower.history);
+  }
+
+  #around({ indexed }: Answer): Surroundings {
+    const { health } = this.#server;
+    return {
+      pinned: this.#follower.history,
+      indexed,
+      status: health.state === "running" ? health.status : undefined,
+      folderName: (uri) => folderName(uri) ?? "",
+    };
+  }
+
+  get #folds(): Folds {
+    return this.#memory.get<Folds>(FOLDS, {});
   }
 
   #absence(outcome: Outcome<Answer> | undefined): Absence {
@@ -224,9 +254,12 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
   }
 
   #describe(): void {
-    const { pinned } = this.#follower;
+    const { pinned, history } = this.#follower;
     if (this.#view) this.#view.description = pinned ? "Pinned" : "";
-    void commands.executeCommand("setContext", "cairn.panelPinned", pinned);
+    const set = (key: string, value = false) => commands.executeCommand("setContext", `cairn.${key}`, value);
+    void set("panelPinned", pinned);
+    void set("panelCanGoBack", history?.canGoBack);
+    void set("panelCanGoForward", history?.canGoForward);
   }
 
   // --- actions of the user
@@ -234,6 +267,7 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
   #received(message: FromWebview): void {
     switch (message.type) {
       case "ready":
+        this.#ready = true;
         this.#drawn = "";
         this.#draw();
         break;
@@ -243,8 +277,18 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
       case "unpin":
         this.#unpin();
         break;
+      case "back":
+      case "forward":
+        this.#move(message.type);
+        break;
       case "refresh":
         this.#follower.refresh();
+        break;
+      case "fold":
+        void this.#memory.update(FOLDS, { ...this.#folds, [message.section]: message.folded });
+        break;
+      case "all":
+        void this.#showAll(message.section);
         break;
       case "copyPrompt":
         void this.#copyPrompt();
@@ -283,9 +327,29 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
   }
 
   #unpin(): void {
+    this.#revealing = undefined;
     this.#follower.unpin();
     this.#describe();
     this.#draw();
+  }
+
+  #move(direction: "back" | "forward"): void {
+    if (!this.#follower.move(direction)) return;
+    this.#revealing = undefined;
+    this.#describe();
+    this.#draw();
+  }
+
+  async #showAll(direction: Listed): Promise<void> {
+    const place = this.#follower.outcome?.place;
+    if (!place) return;
+    const { line, character } = place.selection.start;
+    await commands.executeCommand("cairn.showCallers", {
+      uri: Uri.parse(place.uri),
+      line,
+      character,
+      direction,
+    });
   }
 
   /** The shown context if the panel is pinned, otherwise the context of the current selection. */
@@ -299,7 +363,7 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
       return;
     }
     try {
-      const answer = kept ?? (place && (await this.#context(place)));
+      const answer = kept ?? (place && (await requestContext(this.#server.api, place)));
       if (answer) await this.#copy(answer.context, `context copied, ${answer.tokens} tokens`);
     } catch (problem) {
       void window.showErrorMessage(`Cairn: ${messageOf(problem)}`);
@@ -323,36 +387,6 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
       void window.showErrorMessage(`Cairn: ${messageOf(problem)}`);
     }
   }
-}
-
-function isText(document: TextDocument): boolean {
-  return document.uri.scheme === "file" || document.uri.scheme === "untitled";
-}
-
-function placeOf({ document, selection }: TextEditor): Place {
-  return {
-    uri: document.uri.toString(),
-    version: document.version,
-    selection: protocolRange(selection),
-  };
-}
-
-/** The diagnostics of a document, the nearest to the line first. */
-function nearest(problems: readonly Diagnostic[], line: number): protocol.Diagnostic[] {
-  const distance = ({ range }: Diagnostic) => Math.max(range.start.line - line, line - range.end.line, 0);
-  return [...problems]
-    .sort((one, other) => distance(one) - distance(other))
-    .slice(0, DIAGNOSTICS)
-    .map(({ range, message, severity, source, code }) => {
-      const value = typeof code === "object" ? code.value : code;
-      return {
-        range: protocolRange(range),
-        message,
-        severity: severity + 1, // LSP counts from 1
-        ...(source === undefined ? {} : { source }),
-        ...(value === undefined ? {} : { code: value }),
-      };
-    });
 }
 
 function pageFor(webview: Webview, dist: Uri): string {

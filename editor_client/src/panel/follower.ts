@@ -2,6 +2,7 @@
 // not cover.
 
 import type { Position, Range } from "../protocol.ts";
+import { History } from "./history.ts";
 
 /** A place in a document. */
 export interface Place {
@@ -35,10 +36,17 @@ interface Covering {
   readonly index: { readonly generation: number };
 }
 
+interface Entry<Answer> {
+  readonly place: Place;
+  /** The answer that was last shown for the place; going back shows it again. */
+  outcome?: Outcome<Answer>;
+}
+
 export class Follower<Answer extends Covering> {
   readonly #listener: Listener<Answer>;
   #place: Place | undefined;
-  #pinned: Place | undefined;
+  /** The pinned places; empty if the panel is not pinned. */
+  readonly #history = new History<Entry<Answer>>();
   #outcome: Outcome<Answer> | undefined;
   #visible = false;
   #serving = false;
@@ -55,6 +63,17 @@ export class Follower<Answer extends Covering> {
 
   get pinned(): boolean {
     return this.#pinned !== undefined;
+  }
+
+  /** Whether there are places before and after the pinned one; undefined if the panel is not pinned. */
+  get history(): { readonly canGoBack: boolean; readonly canGoForward: boolean } | undefined {
+    const { canGoBack, canGoForward } = this.#history;
+    return this.pinned ? { canGoBack, canGoForward } : undefined;
+  }
+
+  /** Whether the outcome is that of the target. */
+  get settled(): boolean {
+    return this.#outcome !== undefined && !this.#running && !this.#isStale();
   }
 
   get outcome(): Outcome<Answer> | undefined {
@@ -98,18 +117,37 @@ export class Follower<Answer extends Covering> {
     if (!this.#pinned && this.#timer === undefined && this.#isStale()) this.#updateIn(INDEXED_MS);
   }
 
-  /** Pin the panel to the current place. Returns false if there is none. */
+  /** Pin the panel to the current place, also from another pinned place. Returns false if there is none. */
   pin(): boolean {
-    if (this.#pinned) return true;
-    const shown = this.#outcome;
-    this.#pinned = this.#place && shown && this.#covers(shown, this.#place) ? shown.place : this.#place;
-    this.#updateNow();
+    if (this.#place) this.pinTo(this.#place);
     return this.pinned;
   }
 
+  /** Pin the panel to a place. A place within the pinned passage is the same entry of the history. */
+  pinTo(place: Place): void {
+    const shown = this.#outcome && holds(this.#outcome, place) ? this.#outcome : undefined;
+    const added = shown?.place ?? place;
+    if (!this.#pinned || !isSamePlace(this.#pinned, added)) {
+      this.#keepOutcome();
+      this.#history.add({ place: added });
+      this.#outcome = shown ?? this.#shownWhileServing();
+    }
+    if (shown && !this.#isCurrent(shown)) this.#ask();
+    else this.#updateNow();
+  }
+
   unpin(): void {
-    this.#pinned = undefined;
+    this.#history.clear();
     this.#updateNow();
+  }
+
+  /** Go to the pinned place before or after the current one. Returns false if there is none. */
+  move(direction: "back" | "forward"): boolean {
+    this.#keepOutcome();
+    if (!this.#history.move(direction)) return false;
+    this.#outcome = this.#history.current?.outcome ?? this.#shownWhileServing();
+    this.#updateNow();
+    return true;
   }
 
   /** Request again, pinned or not. */
@@ -121,6 +159,21 @@ export class Follower<Answer extends Covering> {
     this.#stop();
   }
 
+  get #pinned(): Place | undefined {
+    return this.#history.current?.place;
+  }
+
+  /** The shown outcome stays until there is an answer for another place, which only a server gives. */
+  #shownWhileServing(): Outcome<Answer> | undefined {
+    return this.#serving ? this.#outcome : undefined;
+  }
+
+  #keepOutcome(): void {
+    const entry = this.#history.current;
+    const shown = this.#outcome;
+    if (entry && shown && "answer" in shown && isSamePlace(shown.place, entry.place)) entry.outcome = shown;
+  }
+
   #isStale(): boolean {
     const target = this.target;
     if (!this.#outcome || !target) return this.#outcome !== undefined || target !== undefined;
@@ -129,16 +182,13 @@ export class Follower<Answer extends Covering> {
   }
 
   #covers(outcome: Outcome<Answer>, place: Place): boolean {
-    const asked = outcome.place;
-    if (asked.uri !== place.uri || asked.version !== place.version) return false;
+    return this.#isCurrent(outcome) && holds(outcome, place);
+  }
+
+  /** Whether the outcome is from the current generation of the index. */
+  #isCurrent(outcome: Outcome<Answer>): boolean {
     const generation = "answer" in outcome ? outcome.answer.index.generation : this.#failedAt;
-    if (this.#generation !== undefined && generation !== this.#generation) return false;
-    if (isSameRange(asked.selection, place.selection)) return true;
-    // A selection of several lines means exactly these lines; a cursor means its whole passage.
-    if (!("answer" in outcome) || spansLines(asked.selection) || spansLines(place.selection)) return false;
-    const { start, end } = outcome.answer.place.range;
-    const cursor = place.selection.end;
-    return isBefore(start, cursor, true) && isBefore(cursor, end, false);
+    return this.#generation === undefined || generation === this.#generation;
   }
 
   #updateIn(delay: number): void {
@@ -191,6 +241,18 @@ export class Follower<Answer extends Covering> {
     this.#running?.abort.abort();
     this.#running = undefined;
   }
+}
+
+/** Whether the outcome is that of the place, whatever changed in the index since. */
+function holds(outcome: Outcome<Covering>, place: Place): boolean {
+  const asked = outcome.place;
+  if (asked.uri !== place.uri || asked.version !== place.version) return false;
+  if (isSameRange(asked.selection, place.selection)) return true;
+  // A selection of several lines means exactly these lines; a cursor means its whole passage.
+  if (!("answer" in outcome) || spansLines(asked.selection) || spansLines(place.selection)) return false;
+  const { start, end } = outcome.answer.place.range;
+  const cursor = place.selection.end;
+  return isBefore(start, cursor, true) && isBefore(cursor, end, false);
 }
 
 export function spansLines(selection: Range): boolean {

@@ -3,24 +3,36 @@
 
 import { createHash } from "node:crypto";
 
-import type { ContextAnswer, ContextPassage, SearchResult, StatusAnswer } from "../protocol.ts";
-import type { Content, PassageContent, Piece, SnippetLine } from "./messages.ts";
+import type {
+  ContextAnswer,
+  ContextPassage,
+  ContextSection,
+  SearchResult,
+  StatusAnswer,
+} from "../protocol.ts";
+import {
+  type Content,
+  LISTED,
+  type PassageContent,
+  type Piece,
+  type Reveal,
+  type SectionContent,
+  type SnippetLine,
+} from "./messages.ts";
+import { emptySections, fillingOf, headingOf } from "./sections.ts";
 
-const GROUPS: readonly { readonly name: string; readonly heading: string }[] = [
-  { name: "code", heading: "Code" },
-  { name: "documents", heading: "Documents" },
-  { name: "readme", heading: "README" },
-];
 /** More lines are in the file, one key away. */
 const SNIPPET_LINES = 4;
 /** Wider than any side bar; minified lines are cut here. */
 const SNIPPET_COLUMNS = 200;
-/** The strongest reasons that fit into one line; the tooltip has all. */
+/** The strongest reasons that fit into one line; *Why?* shows all. */
 const REASONS = 3;
 
 /** Facts beside the answer. */
 export interface Surroundings {
-  readonly pinned: boolean;
+  readonly pinned: Content["pinned"];
+  /** Whether the place's file is in the index. */
+  readonly indexed: boolean;
   readonly status: StatusAnswer | undefined;
   /** The folder's name by its URI; "" if only one folder is open. */
   readonly folderName: (uri: string) => string;
@@ -39,31 +51,81 @@ export function contentOfAnswer(answer: ContextAnswer, around: Surroundings): Co
     directory: directoryOf(where),
     where,
   };
-  const groups = GROUPS.map(({ name, heading }) => ({
-    heading,
-    passages: answer.passages.flatMap((passage, index) =>
-      passage.group === name ? [passageContent(passage, index, around)] : [],
-    ),
-  })).filter((group) => group.passages.length > 0);
-  const count = groups.reduce((sum, group) => sum + group.passages.length, 0);
+  const sections = sectionsOf(answer, around);
+  const count = answer.passages.length;
+  const empty =
+    count > 0
+      ? emptySections(
+          sections.map(({ name }) => name),
+          answer.place,
+        )
+      : [];
   return withKey({
     place,
     pinned: around.pinned,
-    notice: answer.index.complete ? answer.index.source : notice(around.status),
-    groups,
-    message: count > 0 ? "" : "Nothing related was found for this place.",
+    notice: notice(answer, around),
+    sections,
+    empty: empty.map((name) => ({
+      heading: headingOf(name, answer.place),
+      filling: fillingOf(name, answer.place),
+    })),
+    message: count > 0 ? "" : answer.message || nothingRelated(answer),
     actions: [],
     announcement: `${count === 1 ? "1 passage" : `${count || "No"} passages`} for ${place.title}`,
   });
 }
 
-export function contentOfAbsence(absence: Absence, pinned: boolean): Content {
+/** The sections in the order of their first passages. */
+function sectionsOf(answer: ContextAnswer, around: Surroundings): SectionContent[] {
+  const sections = new Map<ContextSection, PassageContent[]>();
+  for (const [index, passage] of answer.passages.entries()) {
+    const drawn = passageContent(passage, index, around);
+    const before = sections.get(passage.section);
+    if (before) before.push(drawn);
+    else sections.set(passage.section, [drawn]);
+  }
+  return Array.from(sections, ([name, passages]) => ({
+    name,
+    heading: headingOf(name, answer.place),
+    passages,
+    all: allOf(name, answer, around),
+  }));
+}
+
+/** The label of the link to all callers or tests, which only an indexed definition has. */
+function allOf(section: ContextSection, { place }: ContextAnswer, { indexed }: Surroundings): string {
+  const listed = LISTED.find((each) => each === section);
+  return listed && indexed && place.symbol ? `All ${listed}` : "";
+}
+
+/** The message that shows a section of the answer. */
+export function revealOf(section: ContextSection, answer: ContextAnswer, around: Surroundings): Reveal {
+  const isThere = answer.passages.some((passage) => passage.section === section);
+  const absent = `Nothing is shown under “${headingOf(section, answer.place)}”. ${fillingOf(section, answer.place)}`;
+  return {
+    type: "reveal",
+    section,
+    absent: isThere ? "" : absent,
+    all: isThere ? "" : allOf(section, answer, around),
+  };
+}
+
+function nothingRelated({ index }: ContextAnswer): string {
+  if (!index.complete) return "Nothing related was found so far. More can appear as indexing goes on.";
+  return (
+    "Nothing related was found for this place. Callers, tests and documents appear here once indexed files " +
+    "use or name what is at the cursor."
+  );
+}
+
+export function contentOfAbsence(absence: Absence, pinned: Content["pinned"]): Content {
   const { message, actions } = explained(absence);
   return withKey({
     place: undefined,
     pinned,
     notice: "",
-    groups: [],
+    sections: [],
+    empty: [],
     message,
     actions,
     announcement: message,
@@ -96,8 +158,13 @@ function explained(absence: Absence): Pick<Content, "message" | "actions"> {
   }
 }
 
-/** The progress of indexing, if it is incomplete. */
-function notice(status: StatusAnswer | undefined): string {
+function notice(answer: ContextAnswer, { indexed, status }: Surroundings): string {
+  if (!answer.index.complete) return progress(status);
+  return indexed ? answer.index.source : "This file is not indexed. Passages are found by its text alone.";
+}
+
+/** The progress of indexing, while it is incomplete. */
+function progress(status: StatusAnswer | undefined): string {
   if (!status) return "The index is not complete yet.";
   const { files, chunks, embedded } = status;
   if (files.indexed < files.total) return `Indexed so far: ${files.indexed} of ${files.total} files.`;
@@ -122,14 +189,10 @@ function passageContent(passage: ContextPassage, index: number, around: Surround
     directory: directoryOf(result.path),
     folder,
     reasons: why.join(", "),
+    why: { reasons, scores: result.matchExplain ?? [] },
     snippet: snippet(result),
     label: [title, ...(folder ? [`folder ${folder}`] : []), `${result.path} line ${line}`, ...why].join(", "),
-    tooltip: [
-      result.headerPath || title,
-      citedAs(result.path, result.range),
-      "",
-      ...(result.matchExplain ?? reasons),
-    ].join("\n"),
+    tooltip: [result.headerPath || title, citedAs(result.path, result.range)].join("\n"),
   };
 }
 

@@ -248,6 +248,73 @@ void test("pinning before there is an answer asks for the place at once", async 
   assert.equal(shown.length, 1);
 });
 
+void test("another pinned place is an entry of the history, which keeps the answers", async () => {
+  start();
+  await askAbout(at(12));
+  follower.pin();
+  follower.pinTo(at(50));
+  await asked[1]?.answer();
+  assert.deepEqual(follower.history, { canGoBack: true, canGoForward: false });
+  assert.equal(follower.move("back"), true);
+  assert.equal(follower.outcome?.place.selection.end.line, 12);
+  assert.deepEqual(follower.history, { canGoBack: false, canGoForward: true });
+  assert.equal(follower.move("back"), false);
+  assert.equal(follower.move("forward"), true);
+  assert.equal(follower.outcome.place.selection.end.line, 50);
+  assert.deepEqual(lines(), [12, 50], "nothing was asked again");
+});
+
+void test("a place that was left before its answer is asked again on the way back", async () => {
+  start();
+  await askAbout(at(12));
+  follower.pin();
+  follower.pinTo(at(50));
+  follower.pinTo(at(70));
+  assert.equal(asked[1]?.signal.aborted, true);
+  await asked[2]?.answer();
+  follower.move("back");
+  assert.equal(follower.settled, false);
+  assert.deepEqual(lines(), [12, 50, 70, 50]);
+  await asked[3]?.answer();
+  assert.equal(follower.settled, true);
+});
+
+void test("another place in the pinned passage adds no entry, and shows what the index has now", async () => {
+  start();
+  await askAbout(at(12));
+  follower.pin();
+  follower.pinTo(at(14));
+  assert.equal(follower.history?.canGoBack, false);
+  assert.equal(asked.length, 1);
+  follower.indexChanged(8);
+  follower.pinTo(at(14));
+  assert.equal(follower.history.canGoBack, false);
+  assert.deepEqual(lines(), [12, 12]);
+});
+
+void test("unpinning ends the history", async () => {
+  start();
+  await askAbout(at(12));
+  follower.pin();
+  follower.pinTo(at(50));
+  follower.unpin();
+  assert.equal(follower.history, undefined);
+  follower.pin();
+  assert.deepEqual(follower.history, { canGoBack: false, canGoForward: false });
+});
+
+void test("without a server, another pinned place does not show the former one's passages", async () => {
+  start();
+  await askAbout(at(12));
+  follower.pin();
+  follower.setServing(false);
+  const shownLine = () => follower.outcome?.place.selection.end.line;
+  follower.pinTo(at(50));
+  assert.equal(shownLine(), undefined);
+  follower.move("back");
+  assert.equal(shownLine(), 12);
+});
+
 void test("a pinned answer outlives its document and its server", async () => {
   start();
   await askAbout(at(12));

@@ -6,6 +6,11 @@ import { fromWebview } from "../../../src/panel/messages.ts";
 const valid = [
   { type: "ready" },
   { type: "openPlace" },
+  { type: "back" },
+  { type: "forward" },
+  { type: "fold", section: "tests", folded: true },
+  { type: "fold", section: "empty", folded: false },
+  { type: "all", section: "callers" },
   { type: "open", key: "k", index: 0, beside: true },
   { type: "copy", key: "k", index: 12 },
   { type: "run", action: "install" },
@@ -32,6 +37,9 @@ const invalid: unknown[] = [
   { type: "copy", key: 1, index: 0 },
   { type: "run", action: "workbench.action.terminal.new" },
   { type: "run" },
+  { type: "fold", section: "tests" },
+  { type: "fold", section: "__proto__", folded: true },
+  { type: "all", section: "similar" },
 ];
 for (const message of invalid) {
   void test(`refuses ${JSON.stringify(message)}`, () => {

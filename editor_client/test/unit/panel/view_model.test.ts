@@ -6,46 +6,107 @@ import {
   contentOfAbsence,
   contentOfAnswer,
   quoted,
+  revealOf,
   snippet,
   type Surroundings,
 } from "../../../src/panel/view_model.ts";
 import { answeredIn, lines, result as anyResult } from "../results.ts";
-import type { ContextAnswer, ContextPassage, SearchResult, StatusAnswer } from "../../../src/protocol.ts";
+import type {
+  ContextAnswer,
+  ContextPassage,
+  ContextSection,
+  SearchResult,
+  StatusAnswer,
+} from "../../../src/protocol.ts";
 
-const alone: Surroundings = { pinned: false, status: undefined, folderName: () => "" };
+const nowhereElse = { canGoBack: false, canGoForward: false };
+const alone: Surroundings = { pinned: undefined, indexed: true, status: undefined, folderName: () => "" };
 
-void test("groups keep their order and the answer's order within, whatever the answer's order", () => {
+void test("sections stand in the order of their first passages, with the answer's order within", () => {
   const content = contentOfAnswer(
     answer([
-      passage({ path: "README.md" }, "readme"),
-      passage({ path: "a.py" }),
-      passage({ path: "docs/b.md" }, "documents"),
-      passage({ path: "c.py" }),
+      passage({ path: "tests/a.py" }, "tests"),
+      passage({ path: "b.py" }, "callers"),
+      passage({ path: "docs/c.md" }, "documents"),
+      passage({ path: "tests/d.py" }, "tests"),
     ]),
     alone,
   );
   assert.deepEqual(
-    content.groups.map(({ heading, passages }) => [
+    content.sections.map(({ heading, passages }) => [
       heading,
       passages.map(({ file, index }) => [file, index]),
     ]),
     [
       [
-        "Code",
+        "Tests",
         [
-          ["a.py", 1],
-          ["c.py", 3],
+          ["a.py", 0],
+          ["d.py", 3],
         ],
       ],
-      ["Documents", [["b.md", 2]]],
-      ["README", [["README.md", 0]]],
+      ["Called and used by", [["b.py", 1]]],
+      ["Documents", [["c.md", 2]]],
     ],
   );
   assert.equal(content.message, "");
 });
 
+void test("callers and tests of an indexed definition can all be listed", () => {
+  const given = answer([passage({}, "callers"), passage({}, "tests"), passage({}, "similar")]);
+  const links = (around: Surroundings, of = given) =>
+    contentOfAnswer(of, around).sections.map(({ all }) => all);
+  assert.deepEqual(links(alone), ["All callers", "All tests", ""]);
+  assert.deepEqual(links({ ...alone, indexed: false }), ["", "", ""]);
+  assert.deepEqual(links(alone, { ...given, place: { ...given.place, symbol: "" } }), ["", "", ""]);
+});
+
+void test("empty sections say what fills them, for a function and for a document", () => {
+  const ofFunction = contentOfAnswer(answer([passage({}, "callers")]), alone);
+  assert.deepEqual(
+    ofFunction.empty.map(({ heading }) => heading),
+    [
+      "Implementations and overrides",
+      "Uses",
+      "Tests",
+      "Counterparts",
+      "Documents",
+      "Changed together",
+      "Similar",
+    ],
+  );
+  assert.equal(
+    ofFunction.empty[2]?.filling,
+    "Tests that call this, directly or through one other function, appear here.",
+  );
+  const given = answer([passage({}, "similar")]);
+  const place = { ...given.place, path: "docs/guide.md", symbol: "" };
+  assert.deepEqual(
+    contentOfAnswer({ ...given, place }, alone).empty.map(({ heading }) => heading),
+    ["Code it shows", "Counterparts", "Documents", "Changed together"],
+  );
+});
+
+void test("a section to show that is empty says so, and links to what the index knows", () => {
+  const given = answer([passage({}, "callers")]);
+  assert.deepEqual(revealOf("callers", given, alone), {
+    type: "reveal",
+    section: "callers",
+    absent: "",
+    all: "",
+  });
+  const { absent, all } = revealOf("tests", given, alone);
+  assert.match(absent, /^Nothing is shown under “Tests”\. Tests that call this/);
+  assert.equal(all, "All tests");
+});
+
+void test("a file that is not indexed is said to be compared by its text", () => {
+  const content = contentOfAnswer(answer([passage({})]), { ...alone, indexed: false });
+  assert.match(content.notice, /^This file is not indexed\./);
+});
+
 void test("a passage has its place, reasons and a label that reads well", () => {
-  const drawn = draw(passage({}, "code", ["calls this", "similar in meaning", "same file", "a fourth"]));
+  const drawn = draw(passage({}, "callers", ["calls this", "similar in meaning", "same file", "a fourth"]));
   assert.equal(drawn.title, "App.add_url_rule");
   assert.deepEqual([drawn.file, drawn.line, drawn.directory], ["app.py", 594, "src/flask"]);
   assert.equal(drawn.reasons, "calls this, similar in meaning, same file");
@@ -53,7 +114,11 @@ void test("a passage has its place, reasons and a label that reads well", () => 
     drawn.label,
     "App.add_url_rule, src/flask/app.py line 594, calls this, similar in meaning, same file",
   );
-  assert.equal(drawn.tooltip, "App > add_url_rule\nsrc/flask/app.py:593-600\n\nsimilar in meaning: 0.5");
+  assert.deepEqual(drawn.why, {
+    reasons: ["calls this", "similar in meaning", "same file", "a fourth"],
+    scores: ["similar in meaning: 0.5"],
+  });
+  assert.equal(drawn.tooltip, "App > add_url_rule\nsrc/flask/app.py:593-600");
 });
 
 void test("the workspace folder is named where several are open", () => {
@@ -78,9 +143,10 @@ for (const [count, said] of [
   });
 }
 
-void test("says that nothing is related, and of which place", () => {
+void test("says that nothing is related, what would be, and of which place", () => {
   const content = contentOfAnswer(answer([]), alone);
-  assert.equal(content.message, "Nothing related was found for this place.");
+  assert.match(content.message, /^Nothing related was found for this place\. Callers, tests and documents/);
+  assert.deepEqual(content.empty, []);
   assert.deepEqual(content.place, {
     title: "App.route",
     file: "app.py:10-12",
@@ -89,10 +155,19 @@ void test("says that nothing is related, and of which place", () => {
   });
 });
 
+void test("the server's words for an empty answer come before the panel's own", () => {
+  const message = "No code calls or names it, and no document is about it.";
+  assert.equal(contentOfAnswer({ ...answer([]), message }, alone).message, message);
+});
+
+void test("while the index is incomplete, an empty answer says that more can appear", () => {
+  assert.match(contentOfAnswer(answer([], false), alone).message, /as indexing goes on\.$/);
+});
+
 void test("the key changes with what is drawn and only then", () => {
   const one = contentOfAnswer(answer([passage({})]), alone);
   const same = contentOfAnswer({ ...answer([passage({})]), timings: { total: 3 } }, alone);
-  const pinned = contentOfAnswer(answer([passage({})]), { ...alone, pinned: true });
+  const pinned = contentOfAnswer(answer([passage({})]), { ...alone, pinned: nowhereElse });
   const other = contentOfAnswer(answer([passage({ contentHash: "other" })]), alone);
   assert.equal(one.key, same.key);
   assert.equal(new Set([one.key, pinned.key, other.key]).size, 3);
@@ -115,13 +190,16 @@ for (const [given, said] of [
 
 void test("each absence says what it is and what can be done", () => {
   const actions = (absence: Parameters<typeof contentOfAbsence>[0]) =>
-    contentOfAbsence(absence, false).actions.map(({ action }) => action);
+    contentOfAbsence(absence, undefined).actions.map(({ action }) => action);
   assert.deepEqual(actions({ why: "missing" }), ["install", "restart"]);
   assert.deepEqual(actions({ why: "stopped" }), ["restart"]);
   assert.deepEqual(actions({ why: "crashed", message: "gone" }), ["restart", "log"]);
   assert.deepEqual(actions({ why: "problem", message: "no" }), ["refresh"]);
-  assert.equal(contentOfAbsence({ why: "problem", message: "not indexed" }, false).message, "not indexed");
-  assert.match(contentOfAbsence({ why: "noEditor" }, false).message, /^Open a file/);
+  assert.equal(
+    contentOfAbsence({ why: "problem", message: "not indexed" }, undefined).message,
+    "not indexed",
+  );
+  assert.match(contentOfAbsence({ why: "noEditor" }, undefined).message, /^Open a file/);
 });
 
 void test("a snippet has four lines that say something, without their common indentation", () => {
@@ -197,7 +275,7 @@ void test("a copied passage has its citation, and a fence that nothing in it end
 });
 
 function draw(given: ContextPassage, around = alone): PassageContent {
-  const [drawn] = contentOfAnswer(answer([given]), around).groups.flatMap(({ passages }) => passages);
+  const [drawn] = contentOfAnswer(answer([given]), around).sections.flatMap(({ passages }) => passages);
   assert.ok(drawn);
   return drawn;
 }
@@ -224,16 +302,17 @@ function answer(passages: ContextPassage[], complete = true): ContextAnswer {
     },
     index: { generation: 1, complete, remaining: [], note: "", revisions: [], source: "" },
     timings: {},
+    message: "",
     retrieval: answeredIn,
   };
 }
 
 function passage(
   given: Partial<SearchResult>,
-  group = "code",
+  section: ContextSection = "similar",
   reasons = ["similar in meaning"],
 ): ContextPassage {
-  return { group, reasons, result: result(given) };
+  return { group: "code", section, reasons, result: result(given) };
 }
 
 function result(given: Partial<SearchResult>): SearchResult {
