@@ -77,8 +77,11 @@ def environment() -> dict[str, str]:
 
 def workbench_variables(browser: str) -> dict[str, str]:
     """Return the variables with the paths of the workbench tests' parts."""
-    cairn = python_environment.tool("cairn")
+    cairn, python = python_environment.tool("cairn"), python_environment.tool("python")
+    where = "import axe_playwright_python as axe, pathlib; print(pathlib.Path(axe.__file__).parent)"
+    axe = subprocess.run([python, "-c", where], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     return {
+        "CAIRN_TEST_AXE": str(Path(axe, "axe.min.js")),
         "CAIRN_TEST_BROWSER": browser,
         "CAIRN_TEST_CODE_SERVER": str(CODE_SERVER),
         "CAIRN_TEST_COMMAND": str(cairn),

@@ -32,19 +32,19 @@ export interface PassageContent {
   readonly folder: string;
   /** The strongest reasons, in one line. */
   readonly reasons: string;
-  readonly why: Why;
+  /** All reasons, the strongest first. */
+  readonly why: readonly Reason[];
   readonly snippet: readonly SnippetLine[];
   /** The text for screen readers. */
   readonly label: string;
   readonly tooltip: string;
 }
 
-/** Why a passage is shown. */
-export interface Why {
-  /** All reasons, the strongest first. */
-  readonly reasons: readonly string[];
-  /** A line for each signal, with its score. */
-  readonly scores: readonly string[];
+/** A reason why a passage is shown. */
+export interface Reason {
+  readonly words: string;
+  /** How the score was computed; "" if the reason has none. */
+  readonly score: string;
 }
 
 /** The sections of which the editor's references view can show everything. */

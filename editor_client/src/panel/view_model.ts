@@ -15,6 +15,7 @@ import {
   LISTED,
   type PassageContent,
   type Piece,
+  type Reason,
   type Reveal,
   type SectionContent,
   type SnippetLine,
@@ -189,11 +190,21 @@ function passageContent(passage: ContextPassage, index: number, around: Surround
     directory: directoryOf(result.path),
     folder,
     reasons: why.join(", "),
-    why: { reasons, scores: result.matchExplain ?? [] },
+    why: whyOf(reasons, result.matchExplain ?? []),
     snippet: snippet(result),
     label: [title, ...(folder ? [`folder ${folder}`] : []), `${result.path} line ${line}`, ...why].join(", "),
     tooltip: [result.headerPath || title, citedAs(result.path, result.range)].join("\n"),
   };
+}
+
+/** The scores are lines such as `calls it: 1.00 × 10 = +10.00`. Some reasons have none. */
+function whyOf(reasons: readonly string[], scores: readonly string[]): Reason[] {
+  const scored = scores.map((line) => {
+    const end = line.lastIndexOf(": ");
+    return { words: line.slice(0, end), score: line.slice(end + 2) };
+  });
+  const others = reasons.filter((reason) => !scored.some(({ words }) => words === reason));
+  return [...others.map((words) => ({ words, score: "" })), ...scored];
 }
 
 /**

@@ -348,7 +348,7 @@ function keyPressed(event: KeyboardEvent): void {
     send({ type: "copy", key: shown.key, index: passage.index });
   } else if (passage && event.key === "w") {
     explain(explained === passage.id ? undefined : passage.id);
-    if (explained) announce([...passage.why.reasons, ...passage.why.scores].join(", "), 0);
+    if (explained) announce(passage.why.map(({ words, score }) => `${words} ${score}`).join(", "), 0);
   } else if (!isPassage && event.key === "ArrowLeft") fold(focused, true);
   else if (!isPassage && event.key === "ArrowRight" && focused.ariaExpanded === "false") fold(focused, false);
   else {

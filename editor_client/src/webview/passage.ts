@@ -59,8 +59,12 @@ export function showReasons(item: HTMLElement, { index, title, why }: PassageCon
   const shown = element("div", { className: "why-shown", id: `why-${index}` });
   shown.setAttribute("role", "group");
   shown.ariaLabel = `Why ${title} is shown`;
-  shown.append(list("words", why.reasons));
-  if (why.scores.length > 0) shown.append(list("scores", why.scores));
+  const reasons = why.map(({ words, score }) =>
+    element("li", {}, words, ...(score ? [element("span", { className: "score", textContent: score })] : [])),
+  );
+  const list = element("ul", {}, ...reasons);
+  list.setAttribute("role", "list");
+  shown.append(list);
   item.append(shown);
   const opener = item.querySelector<HTMLElement>(".why");
   if (opener) opener.ariaExpanded = "true";
@@ -72,8 +76,4 @@ export function hideReasons(item: HTMLElement): void {
   const opener = item.querySelector<HTMLElement>(".why");
   if (opener) opener.ariaExpanded = "false";
   opener?.removeAttribute("aria-controls");
-}
-
-function list(className: string, texts: readonly string[]): HTMLElement {
-  return element("ul", { className }, ...texts.map((textContent) => element("li", { textContent })));
 }

@@ -16,6 +16,8 @@ const CLIENT = join(import.meta.dirname, "..", "..");
 
 /** What scripts/test-editor says: where the parts are that the tests run in. */
 export const parts = {
+  /** The script of axe-core. */
+  axe: fromEnvironment("CAIRN_TEST_AXE"),
   browser: fromEnvironment("CAIRN_TEST_BROWSER"),
   codeServer: fromEnvironment("CAIRN_TEST_CODE_SERVER"),
   /** The `cairn` command. */

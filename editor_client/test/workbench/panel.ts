@@ -14,6 +14,11 @@ export interface Passage {
 export class Panel {
   readonly #frame: FrameLocator;
 
+  /** What the webview shows. */
+  get root(): Locator {
+    return this.#frame.locator(":root");
+  }
+
   private constructor(frame: FrameLocator) {
     this.#frame = frame;
   }

@@ -114,10 +114,12 @@ void test("a passage has its place, reasons and a label that reads well", () => 
     drawn.label,
     "App.add_url_rule, src/flask/app.py line 594, calls this, similar in meaning, same file",
   );
-  assert.deepEqual(drawn.why, {
-    reasons: ["calls this", "similar in meaning", "same file", "a fourth"],
-    scores: ["similar in meaning: 0.5"],
-  });
+  assert.deepEqual(drawn.why, [
+    { words: "calls this", score: "" },
+    { words: "same file", score: "" },
+    { words: "a fourth", score: "" },
+    { words: "similar in meaning", score: "0.50 × 2 = +1.00" },
+  ]);
   assert.equal(drawn.tooltip, "App > add_url_rule\nsrc/flask/app.py:593-600");
 });
 
@@ -316,6 +318,6 @@ function passage(
 }
 
 function result(given: Partial<SearchResult>): SearchResult {
-  const explained = { matchedTerms: [], matchExplain: ["similar in meaning: 0.5"] };
+  const explained = { matchedTerms: [], matchExplain: ["similar in meaning: 0.50 × 2 = +1.00"] };
   return anyResult({ selectionRange: lines(593, 594), ...explained, ...given });
 }
