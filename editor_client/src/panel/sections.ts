@@ -4,8 +4,8 @@ import type { ContextPlace, ContextSection } from "../protocol.ts";
 
 interface SectionText {
   readonly heading: string;
-  /** The passages that would be in the section. */
-  readonly filledBy: string;
+  /** A sentence that says what fills the section. */
+  readonly filling: string;
   /** Whether the section needs a definition, or whether it can also be filled beside a document. */
   readonly ofDefinitions: boolean;
 }
@@ -13,53 +13,53 @@ interface SectionText {
 const TEXTS: Readonly<Record<ContextSection, SectionText>> = {
   query: {
     heading: "Found by the question",
-    filledBy: "Passages that answer the question",
+    filling: "Passages that answer the question appear here.",
     ofDefinitions: false,
   },
   callers: {
     heading: "Called and used by",
-    filledBy: "Indexed code that calls or uses this",
+    filling: "Indexed code that calls or uses this appears here.",
     ofDefinitions: true,
   },
   overrides: {
     heading: "Implementations and overrides",
-    filledBy: "Indexed types and methods that implement or override this",
+    filling: "Indexed types and methods that implement or override this appear here.",
     ofDefinitions: true,
   },
   used: {
     heading: "Uses",
-    filledBy: "Indexed code that this calls or uses",
+    filling: "Indexed code that this calls or uses appears here.",
     ofDefinitions: false,
   },
   tests: {
     heading: "Tests",
-    filledBy: "Tests that call this, directly or through one other function,",
+    filling: "Tests that call this, directly or through one other function, appear here.",
     ofDefinitions: true,
   },
   twins: {
     heading: "Counterparts",
-    filledBy: "Files of the same name, such as those of another language or layer,",
+    filling: "Files of the same name, such as those of another language or layer, appear here.",
     ofDefinitions: false,
   },
   documents: {
     heading: "Documents",
-    filledBy: "Documents that name this or explain the same",
+    filling: "Documents that name this or explain the same appear here.",
     ofDefinitions: false,
   },
   together: {
     heading: "Changed together",
-    filledBy: "Files that many commits change together with this one",
+    filling: "Files that many commits change together with this one appear here.",
     ofDefinitions: false,
   },
   similar: {
     heading: "Similar",
-    filledBy: "Passages with a similar meaning",
+    filling: "Passages with a similar meaning appear here.",
     ofDefinitions: false,
   },
 };
 /** Beside a document, the code that it uses is the code that its text names and its examples show. */
 const IN_DOCUMENTS: Readonly<Partial<Record<ContextSection, Partial<SectionText>>>> = {
-  used: { heading: "Code it shows", filledBy: "Indexed code that this document names or shows" },
+  used: { heading: "Code it shows", filling: "Indexed code that this document names or shows appears here." },
 };
 const DOCUMENT = /(?:\.(?:adoc|asciidoc|markdown|md|mdx|org|rst|tex|txt)|(?:^|\/)readme)$/i;
 const NAMES = Object.keys(TEXTS) as ContextSection[];
@@ -75,7 +75,7 @@ export function headingOf(section: ContextSection, place: Pick<ContextPlace, "pa
 
 /** A sentence that says what fills the section. */
 export function fillingOf(section: ContextSection, place: Pick<ContextPlace, "path">): string {
-  return `${textOf(section, place).filledBy} appear here.`;
+  return textOf(section, place).filling;
 }
 
 /** The sections that a place could have besides those that are shown. */

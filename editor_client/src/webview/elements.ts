@@ -40,3 +40,12 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   made.append(...children);
   return made;
 }
+
+/** A file name with its lines, such as `app.py:10-12`. Where room is scarce, the name is cut, not the lines. */
+export function fileWithLines(text: string): HTMLElement[] {
+  const end = text.lastIndexOf(":");
+  return [
+    element("span", { className: "base", textContent: text.slice(0, end) }),
+    element("span", { className: "lines", textContent: text.slice(end) }),
+  ];
+}

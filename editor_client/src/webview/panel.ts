@@ -13,7 +13,7 @@ import {
   type SectionContent,
   type ToWebview,
 } from "../panel/messages.ts";
-import { element, icon, iconButton } from "./elements.ts";
+import { element, fileWithLines, icon, iconButton } from "./elements.ts";
 import { hideReasons, passageItem, showReasons } from "./passage.ts";
 import { makeTabStop, moved, rows, tabStop } from "./rows.ts";
 
@@ -76,6 +76,7 @@ function draw(content: Content): void {
   const samePlace = content.place?.where === shown?.place?.where;
   const scrolled = document.documentElement.scrollTop;
   shown = content;
+  if (!samePlace) explained = undefined;
   keep();
   main.replaceChildren(
     ...header(content),
@@ -144,14 +145,18 @@ function header({ place, pinned, notice }: Content): HTMLElement[] {
     pin.classList.toggle("on", pinned !== undefined);
     const where = element("div", { className: "where" });
     if (pinned) {
-      const back = element("button", { className: "file link", type: "button", textContent: place.file });
+      const back = element(
+        "button",
+        { className: "file link", type: "button" },
+        ...fileWithLines(place.file),
+      );
       back.title = "Go to this place";
       back.dataset.id = "place";
       back.addEventListener("click", () => {
         send({ type: "openPlace" });
       });
       where.append(back);
-    } else where.append(element("span", { className: "file", textContent: place.file }));
+    } else where.append(element("span", { className: "file" }, ...fileWithLines(place.file)));
     where.append(element("span", { className: "path", textContent: place.directory }));
     where.title = place.where;
     const title = element("h1", { textContent: place.title });

@@ -1,7 +1,7 @@
 // Draws a passage of the context panel, and the reasons why it is shown.
 
 import type { PassageContent, SnippetLine } from "../panel/messages.ts";
-import { element, iconButton } from "./elements.ts";
+import { element, fileWithLines, iconButton } from "./elements.ts";
 
 export interface PassageActions {
   open(beside: boolean): void;
@@ -15,7 +15,7 @@ export function passageItem(content: PassageContent, actions: PassageActions): H
   const where = element(
     "span",
     { className: "where" },
-    element("span", { className: "file", textContent: `${file}:${line}` }),
+    element("span", { className: "file" }, ...fileWithLines(`${file}:${line}`)),
     element("span", { className: "path", textContent: [folder, directory].filter(Boolean).join(" • ") }),
   );
   const open = element(

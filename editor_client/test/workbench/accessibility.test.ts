@@ -55,13 +55,103 @@ void suite("the context panel is accessible", () => {
     void test(`axe finds no violation in any state in the theme ${theme}`, async () => {
       await setTheme(folder, theme);
       await frame.locator(`body.${className}`).waitFor();
-      for (const [name, state] of Object.entries(STATES)) {
-        await show(frame, state);
+      for (const [name, state] of Object.entries<State>(STATES)) {
+        await draw(frame, state);
         await workbench.screenshot(`panel-${name}-${className}`);
         assert.deepEqual(await violations(frame), [], name);
       }
     });
   }
+
+  void test("the keyboard alone reaches every button, opens the reasons and folds sections", async () => {
+    const { keyboard } = workbench.page;
+    const focused = () => frame.evaluate<string>("document.activeElement?.dataset.id ?? ''");
+    const reached = new Set<string>();
+    const press = async (...keys: string[]) => {
+      for (const key of keys) await keyboard.press(key);
+      reached.add(await focused());
+    };
+    await draw(frame, STATES.pinned);
+    await workbench.run("Cairn: Focus on Context View");
+    // The header's buttons come before the first passage.
+    while (!(await frame.evaluate('document.activeElement?.classList.contains("passage")')))
+      await press("Tab");
+    const first = await focused();
+    await press("Home");
+    for (let last = ""; last !== (await focused());) {
+      last = await focused();
+      const row = "document.activeElement.closest('li, .top')";
+      const others = (await frame.evaluate<number>(`${row}.querySelectorAll("button").length`)) - 1;
+      for (let each = 0; each < others; each++) await press("Tab");
+      for (let each = 0; each < others; each++) await press("Shift+Tab");
+      assert.equal(await focused(), last);
+      await press("ArrowDown");
+    }
+    reached.delete(""); // before the panel had the focus
+    const all = '[...document.querySelectorAll("button")].map((each) => each.dataset.id)';
+    assert.deepEqual([...reached].sort(), (await frame.evaluate<string[]>(all)).sort());
+
+    await press("Home", "ArrowDown");
+    assert.equal(await focused(), first);
+    const reasons = frame.getByRole("group", { name: "Why Flask.dispatch_request is shown" });
+    await press("w");
+    await reasons.waitFor();
+    await frame.locator("[role=status]", { hasText: "calls it 0.80 × 10" }).waitFor();
+    await press("Escape");
+    await reasons.waitFor({ state: "detached" });
+    await press("Tab", "Enter");
+    await reasons.waitFor();
+    await press("Escape");
+    assert.equal(await focused(), first);
+
+    await press("ArrowLeft");
+    assert.equal(await focused(), "section callers");
+    const heading = frame.getByRole("button", { name: "Called and used by" });
+    for (const [key, expanded] of Object.entries({ ArrowLeft: "false", Enter: "true", " ": "false" })) {
+      await press(key);
+      assert.equal(await heading.getAttribute("aria-expanded"), expanded, key);
+    }
+    await press("ArrowDown");
+    assert.equal(await focused(), "section used");
+    await press("ArrowUp", "ArrowRight");
+    assert.equal(await heading.getAttribute("aria-expanded"), "true");
+  });
+
+  void test("a section that is shown is unfolded and has the focus; an empty one is said to be", async () => {
+    await draw(frame, { ...STATES.passages, folds: { documents: true } });
+    await post(frame, { type: "reveal", section: "documents", absent: "", all: "" });
+    await frame.locator("#heading-documents:focus[aria-expanded=true]").waitFor();
+    await draw(frame, STATES.absent);
+    await frame.locator(".absent", { hasText: "Nothing is shown under “Tests”." }).waitFor();
+    await frame.locator("[role=status]", { hasText: "Nothing is shown under “Tests”." }).waitFor();
+    await frame.locator(".absent button:focus", { hasText: "All tests" }).waitFor();
+  });
+
+  void test("folded sections stay folded at another place and in a new window", async () => {
+    await draw(frame, { ...STATES.passages, folds: { tests: true, empty: false } });
+    // The extension has handled the folds by the time it has answered a command that came later.
+    await workbench.run("Cairn: Show Log");
+    await workbench.run("View: Hide Panel");
+    await workbench.page.reload({ waitUntil: "domcontentloaded" });
+    frame = await openPanel(workbench);
+    await post(frame, { type: "draw", content: STATES.indexing.content, folds: {} });
+    await frame.locator("#heading-tests[aria-expanded=false]").waitFor();
+    await frame.locator("#heading-empty[aria-expanded=true]").waitFor();
+    await frame.locator("#heading-callers[aria-expanded=true]").waitFor();
+  });
+
+  void test("the page ignores what an earlier version kept", async () => {
+    const page = await workbench.page.context().newPage();
+    await page.evaluate(`globalThis.acquireVsCodeApi = () => ({
+      getState: () => ({ version: 1, content: { key: "old", groups: [] } }),
+      setState: () => undefined,
+      postMessage: () => undefined,
+    })`);
+    await page.addScriptTag({ path: join(import.meta.dirname, "..", "..", "dist", "panel.js") });
+    await post(page.mainFrame(), { type: "draw", content: STATES.passages.content, folds: {} });
+    await page.locator("#heading-callers").waitFor();
+    await page.close();
+  });
 
   void test("everything fits into a narrow side bar", async () => {
     const { mouse } = workbench.page;
@@ -73,8 +163,8 @@ void suite("the context panel is accessible", () => {
     await mouse.move(box.x + NARROW_WIDTH, y, { steps: 5 });
     await mouse.up();
     await eventually("the side bar is narrow", async () => (await width(frame)) <= NARROW_WIDTH);
-    for (const [name, state] of Object.entries(STATES)) {
-      await show(frame, state);
+    for (const [name, state] of Object.entries<State>(STATES)) {
+      await draw(frame, state);
       await workbench.screenshot(`panel-${name}-narrow`);
       const wide = await frame.evaluate<number>("document.documentElement.scrollWidth");
       assert.ok(wide <= (await width(frame)), `${name} is ${wide} pixels wide`);
@@ -83,8 +173,8 @@ void suite("the context panel is accessible", () => {
 
   void test("nothing moves where the user wants no motion, and forced colours keep all states apart", async () => {
     await workbench.page.emulateMedia({ reducedMotion: "reduce", forcedColors: "active" });
-    for (const [name, state] of Object.entries(STATES)) {
-      await show(frame, state);
+    for (const [name, state] of Object.entries<State>(STATES)) {
+      await draw(frame, state);
       await workbench.screenshot(`panel-${name}-forced-colors`);
       assert.equal(await frame.evaluate("document.getAnimations().length"), 0, name);
       assert.deepEqual(await violations(frame), [], name);
@@ -118,7 +208,7 @@ async function openPanel(workbench: Workbench): Promise<Frame> {
 }
 
 /** Draw a state, fold its sections, and press its keys on the first passage. */
-async function show(frame: Frame, state: State): Promise<void> {
+async function draw(frame: Frame, state: State): Promise<void> {
   const { content, folds = {}, keys = [], hovered = false, absent } = state;
   // The focus, the scroll position and the reasons of the state before would stay.
   await post(frame, { type: "draw", content: contentOfAbsence({ why: "asking" }, undefined), folds: {} });

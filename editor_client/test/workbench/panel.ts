@@ -52,12 +52,17 @@ export class Panel {
 
   /** All of them as they are at one moment, since they are drawn anew when others are found. */
   async passages(): Promise<Passage[]> {
-    const texts = await this.#frame.locator("button.passage").locator(".title, .file").allInnerTexts();
+    const texts = await this.#frame.locator("button.passage").locator(".title, .file").allTextContents();
     return Array.from({ length: texts.length / 2 }, (_, at) => {
       const [title = "", place = ""] = texts.slice(2 * at);
       const [file = "", line = ""] = place.split(":");
       return { title, file, line: Number(line) };
     });
+  }
+
+  /** Press a button by its name. */
+  async press(name: string): Promise<void> {
+    await this.#frame.getByRole("button", { name, exact: true }).click();
   }
 
   async open({ file, line }: Passage): Promise<void> {

@@ -104,7 +104,7 @@ const ANSWER: ContextAnswer = {
 const INCOMPLETE = { ...ANSWER, index: { ...ANSWER.index, complete: false } };
 
 /** The states by name. */
-export const STATES: Readonly<Record<string, State>> = {
+export const STATES = {
   passages: { content: contentOfAnswer(ANSWER, around) },
   hovered: { content: contentOfAnswer({ ...ANSWER, passages: PASSAGES.slice(1) }, around), hovered: true },
   folded: {
@@ -132,4 +132,4 @@ export const STATES: Readonly<Record<string, State>> = {
     ),
   },
   asking: { content: contentOfAbsence({ why: "asking" }, undefined) },
-};
+} satisfies Readonly<Record<string, State>>;

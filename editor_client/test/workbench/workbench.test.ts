@@ -101,6 +101,39 @@ void suite("a user works on a project", () => {
     await panel.isAbout("Evidence");
   });
 
+  void test("a pinned panel goes back and forward through the places that it was pinned to", async () => {
+    const panel = await Panel.show(workbench);
+    const at = async (path: string, heading: string) => {
+      await workbench.openFile(path, await project.lineOf(path, `## ${heading}`));
+    };
+    await at("docs/design.md", "Phases and fallbacks");
+    await panel.isAbout("Phases and fallbacks");
+    await workbench.run("Cairn: Pin to This Place");
+    await panel.pinned.waitFor();
+    await at("docs/ranking.md", "Evidence");
+    await workbench.run("Cairn: Pin to This Place");
+    await panel.isAbout("Evidence");
+    await workbench.run("Cairn: Focus on Context View");
+    await workbench.page.keyboard.press("Alt+ArrowLeft");
+    await panel.isAbout("Phases and fallbacks");
+    await workbench.page.keyboard.press("Alt+ArrowRight");
+    await panel.isAbout("Evidence");
+    await panel.press("Back (Alt+Left)");
+    await panel.isAbout("Phases and fallbacks");
+    await workbench.run("Cairn: Follow the Cursor Again");
+    await panel.isAbout("Evidence");
+  });
+
+  void test("a section's link lists all callers in the references view", async () => {
+    const panel = await Panel.show(workbench);
+    const path = "server/cairn/paths.py";
+    await workbench.openFile(path, await project.lineOf(path, "def data_dir"));
+    await panel.isAbout("data_dir");
+    await panel.press("All callers");
+    await workbench.page.locator(".reference-zone-widget .monaco-list-row").first().waitFor();
+    await workbench.page.keyboard.press("Escape");
+  });
+
   void test("the panel's context is copied as a prompt that cites its lines", async () => {
     const panel = await Panel.show(workbench);
     const passages = await panel.passages();
