@@ -20,6 +20,7 @@ import {
 import { Api } from "./api.ts";
 import { findServer, FindingError, type FoundServer } from "./finding/find_server.ts";
 import { pythonEnvironment } from "./finding/surroundings.ts";
+import { Lenses } from "./inline/lenses.ts";
 import { messageOf } from "./problem.ts";
 import { serverSettings } from "./settings.ts";
 import { describe, type Health } from "./status_text.ts";
@@ -46,6 +47,7 @@ export class Server implements Disposable {
   #pendingRestart: NodeJS.Timeout | undefined;
 
   readonly onDidChangeHealth: Event<Health> = this.#healthChanged.event;
+  readonly lenses = new Lenses(() => this.#client);
 
   constructor(context: ExtensionContext, log: LogOutputChannel) {
     this.#context = context;
@@ -113,6 +115,7 @@ export class Server implements Disposable {
   dispose(): void {
     clearTimeout(this.#pendingRestart);
     this.#healthChanged.dispose();
+    this.lenses.dispose();
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {
@@ -195,6 +198,7 @@ export class Server implements Disposable {
       },
       initializationFailedHandler: () => false,
       middleware: {
+        ...this.lenses.middleware,
         workspace: {
           // The server requests its section. It gets the values that the user set, without the extension's
           // own settings.

@@ -524,6 +524,113 @@ def test_context_of_a_range_has_a_page_and_a_prompt(neovim: Neovim) -> None:
     assert neovim.evaluate("getreg('+')") == "\n".join(lines)
 
 
+LENSES = """(function()
+  local drawn = vim.empty_dict()
+  for name, namespace in pairs(vim.api.nvim_get_namespaces()) do
+    local marks = vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, {details = true})
+    for _, mark in ipairs(name:find("codelens:", 1, true) and marks or {}) do
+      local text = ""
+      for _, chunk in ipairs(mark[4].virt_text or mark[4].virt_lines[1]) do text = text .. chunk[1] end
+      drawn[tostring(mark[2] + 1)] = text
+    end
+  end
+  return drawn
+end)()"""
+"""What code lenses say, by line."""
+
+CHOOSE = """(function()
+  vim.ui.select = function(options, asked, done)
+    for _, option in ipairs(options) do
+      if asked.format_item(option):find(%r) then return done(option) end
+    end
+  end
+  vim.lsp.codelens.run()
+end)()"""
+"""Runs that lens of the cursor's line that contains a text."""
+
+
+def drawn_lenses(neovim: Neovim, path: str, contains: str) -> dict[int, str]:
+    """Show a file, and return its lenses by line, once one of them contains the text."""
+
+    def lenses() -> dict[str, str]:
+        # The index may have changed since the lenses were drawn.
+        neovim.run("doautocmd CursorHold")
+        return dict(neovim.lua(LENSES))
+
+    neovim.run(f"edit {path}")
+    found = wait_for(lenses, lambda found: any(contains in text for text in found.values()))
+    return {int(line): text for line, text in found.items()}
+
+
+def test_lenses_say_who_calls_and_tests_a_definition(neovim: Neovim) -> None:
+    berths = neovim.folder / "src/harbour/berths.py"
+    lenses = drawn_lenses(neovim, str(berths), "1 caller")
+    assert "1 test" in lenses[line_of(berths, "def moor_ship")]
+    assert lenses[line_of(berths, "class Berth")]
+    assert "nresolved" not in "".join(lenses.values())
+
+
+def test_lens_opens_the_page_at_its_section(neovim: Neovim) -> None:
+    berths = neovim.folder / "src/harbour/berths.py"
+    for said, heading, path, cited in (
+        ("caller", "## Called and used by", "src/harbour/schedule.py", "berth.moor_ship(ship)"),
+        ("test", "## Tests", "tests/test_berths.py", ""),
+    ):
+        neovim.back()
+        drawn_lenses(neovim, str(berths), "1 caller")
+        neovim.run(f"call cursor({line_of(berths, 'def moor_ship')}, 1)")
+        neovim.lua(CHOOSE % said)
+        assert neovim.wait_for("getline('.')", lambda line: line.startswith("#")) == heading
+        assert neovim.evaluate("&buftype") == "nofile"
+        row = neovim.evaluate("line('.')")
+        lines = neovim.evaluate("getline(1, '$')")
+        assert lines[row : row + 2] == ["", f"### {path}"]
+        if cited:
+            quoted = next(at for at, line in enumerate(lines, 1) if at > row and cited in line)
+            neovim.run(f"call cursor({quoted}, 1)")
+            neovim.keys(r"\<CR>")
+            source = neovim.folder / path
+            assert neovim.place() == (str(source), line_of(source, cited))
+
+
+def test_lenses_move_with_their_definitions(writer: Neovim) -> None:
+    berths = writer.folder / "src/harbour/berths.py"
+    before = drawn_lenses(writer, str(berths), "1 caller")
+    writer.run("call append(0, ['# A comment', '# of two lines'])")
+    writer.run("doautocmd TextChanged")
+    moved = {line + 2: text for line, text in before.items()}
+    writer.wait_for(
+        f"luaeval({quoted(LENSES)})", lambda found: found == {str(k): v for k, v in moved.items()}
+    )
+    writer.run("edit!")
+
+
+def test_lens_of_another_server_is_not_repeated(neovim: Neovim) -> None:
+    berths = neovim.folder / "src/harbour/berths.py"
+    line = line_of(berths, "def moor_ship")
+    before = drawn_lenses(neovim, str(berths), "1 caller")
+    start = f"{{line = {line - 1}, character = 0}}"
+    command = "{title = '3 references', command = 'other.show'}"
+    other = f"{{range = {{start = {start}, ['end'] = {start}}}, command = {command}}}"
+    neovim.lua(f"vim.lsp.codelens.save({{ {other} }}, vim.api.nvim_get_current_buf(), 999)")
+    neovim.run("doautocmd CursorHold")
+    after = neovim.wait_for(f"luaeval({quoted(LENSES)})", lambda found: "caller" not in str(found))
+    assert "1 test" in after[str(line)]
+    assert "1 caller" in before[line]
+    neovim.lua("vim.lsp.codelens.save({}, vim.api.nvim_get_current_buf(), 999)")
+
+
+def test_lenses_can_be_switched_off(start: Start, project: Path) -> None:
+    settings = {**NO_MODEL, "lsp": {"lenses": "off"}}
+    neovim = start(project, "src/harbour/berths.py", settings=settings)
+    neovim.ready("degraded")
+    neovim.run("doautocmd CursorHold")
+    neovim.run("messages clear")
+    neovim.run("CairnStatus")  # It is answered after the lenses.
+    neovim.said("passages")
+    assert neovim.lua(LENSES) == {}
+
+
 def test_workspace_symbol_finds_names(neovim: Neovim) -> None:
     neovim.run("call setqflist([], 'f')")
     neovim.lua("vim.lsp.buf.workspace_symbol('moor_ship')")

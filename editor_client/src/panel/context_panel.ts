@@ -115,6 +115,9 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
       this.#server.onDidChangeHealth(() => {
         this.#healthChanged();
       }),
+      this.#server.lenses.onShow(
+        ({ uri, position, section }) => void this.showSection(uri, position, section),
+      ),
     ];
   }
 

@@ -6,6 +6,21 @@ local M = {}
 
 -- How a passage is related, as many ways as fit beside its title.
 local REASONS = 2
+-- How many lines of a related passage are quoted.
+local QUOTED = 4
+
+-- The headings of a context's sections.
+local HEADINGS = {
+  query = "Found by the question",
+  callers = "Called and used by",
+  overrides = "Implementations and overrides",
+  used = "Uses",
+  tests = "Tests",
+  twins = "Counterparts",
+  documents = "Documents",
+  together = "Changed together",
+  similar = "Similar",
+}
 
 -- By the quickfix list's id: { query, root, results, reported }; only existing lists.
 local searches = {}
@@ -236,6 +251,52 @@ function M.discovery(answer, question)
     add_by_file(lines, places, answer.elsewhere, add_named_place)
   end
   return lines, places
+end
+
+-- Append a related passage: why it is related, and the first lines that show it.
+local function add_related(lines, places, result)
+  local shown = result.selectionRange
+  local first = shown.start.line + 1
+  local parts = vim.tbl_filter(is_given, { line_numbers(shown), result.title, about(result, false) })
+  table.insert(lines, "")
+  add_line(lines, places, table.concat(parts, " — "), result, first)
+  local text = vim.split(result.snippet, "\r?\n")
+  local from = shown.start.line - result.range.start.line
+  local to = math.max(from, shown["end"].line - result.range.start.line - 1)
+  local quoted = vim.list_slice(text, from + 1, math.min(to + 1, from + QUOTED))
+  if #quoted > 0 then
+    local marks = fence(result.snippet)
+    table.insert(lines, marks .. result.language)
+    for offset, line in ipairs(quoted) do
+      add_line(lines, places, line, result, first + offset - 1)
+    end
+    table.insert(lines, marks)
+  end
+end
+
+-- Return the passages of a context as Markdown, by section, the place of each quoted line, and the row of the
+-- wanted section.
+function M.context(answer, wanted)
+  local place = answer.place
+  local lines, places, row = { "# " .. (place.title ~= "" and place.title or place.path), "" }, {}, nil
+  local names, sections = {}, {}
+  for _, passage in ipairs(answer.passages) do
+    if not sections[passage.section] then
+      table.insert(names, passage.section)
+      sections[passage.section] = {}
+    end
+    local related = vim.tbl_extend("force", passage.result, { reasons = passage.reasons })
+    table.insert(sections[passage.section], related)
+  end
+  if not sections[wanted] then
+    table.insert(lines, ('Nothing is shown under "%s".'):format(HEADINGS[wanted] or wanted))
+  end
+  for _, name in ipairs(names) do
+    vim.list_extend(lines, { "", "## " .. (HEADINGS[name] or name) })
+    row = name == wanted and #lines or row
+    add_by_file(lines, places, sections[name], add_related)
+  end
+  return lines, places, row or 1
 end
 
 local function model(given)

@@ -1,6 +1,7 @@
 -- Cairn in Neovim: its commands, and the events that it reports to the server. See :help cairn.
 
 local answers = require("cairn.answers")
+local lenses = require("cairn.lenses")
 local page = require("cairn.page")
 local server = require("cairn.server")
 
@@ -77,6 +78,16 @@ local function context(command)
   end)
 end
 
+-- Show what belongs to a place, from the section on that a code lens names.
+local function show(command)
+  local asked = command.arguments[1]
+  local params = { textDocument = { uri = asked.uri }, position = asked.position }
+  server.ask("cairn/context", params, function(answer, root)
+    local lines, places, row = answers.context(answer, asked.section)
+    page.show(lines, places, answer.context, root, "", row)
+  end)
+end
+
 local function status()
   server.ask("cairn/status", nil, function(answer, root)
     say(table.concat(answers.status(answer, root), "\n"))
@@ -136,6 +147,12 @@ local function listen()
       end)
     end,
   })
+  vim.api.nvim_create_autocmd({ "BufEnter", "BufWritePost", "CursorHold", "InsertLeave", "TextChanged" }, {
+    group = group,
+    callback = function(event)
+      lenses.refresh(event.buf)
+    end,
+  })
   vim.api.nvim_create_autocmd("FocusGained", { group = group, callback = server.refresh })
   -- Deferred, because the cursor reaches the line of a quickfix entry after its buffer was entered.
   vim.api.nvim_create_autocmd({ "BufEnter", "CursorMoved" }, {
@@ -148,8 +165,10 @@ end
 
 -- The options are `cmd` (the server's command, a list) and `settings` (as in .cairn.toml, in camelCase).
 function M.setup(options)
-  server.configure(options or {})
+  server.configure(options or {}, lenses.refresh)
   define_commands()
+  -- Neovim calls this, and not the server, when a code lens is run.
+  vim.lsp.commands["cairn.show"] = show
   listen()
   for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
     server.attach(buffer)

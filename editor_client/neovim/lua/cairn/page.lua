@@ -175,7 +175,8 @@ end
 
 -- Show `lines`, whose citations are relative to `root`. `places` has the file and line of quoted rows.
 -- `ready_prompt` is what :CairnPrompt copies. `mods` are the modifiers of the command, such as `vertical`.
-function M.show(lines, places, ready_prompt, root, mods)
+-- The cursor is at `row`, or else in the first one.
+function M.show(lines, places, ready_prompt, root, mods, row)
   if not (buffer and vim.api.nvim_buf_is_loaded(buffer)) then
     if buffer and vim.api.nvim_buf_is_valid(buffer) then
       vim.api.nvim_buf_delete(buffer, { force = true })
@@ -192,7 +193,8 @@ function M.show(lines, places, ready_prompt, root, mods)
     vim.cmd(mods .. " split")
     vim.api.nvim_win_set_buf(0, buffer)
   end
-  vim.api.nvim_win_set_cursor(0, { 1, 0 })
+  vim.api.nvim_win_set_cursor(0, { row or 1, 0 })
+  vim.cmd("normal! zt")
 end
 
 return M

@@ -14,7 +14,7 @@ Install it: in a checkout of Cairn, run scripts/discover once. If this plugin is
   require("cairn").setup({ cmd = { "CHECKOUT/.venv/bin/cairn", "lsp" } })
 Then :CairnRestart.]]
 
-local command, settings
+local command, settings, on_attach
 -- By root folder: { state, id, client, waiting, restarting }. `state` is starting, running, ending, ended or
 -- missing; `id` exists as long as the process; `waiting` has requests made before it runs.
 local servers = {}
@@ -88,6 +88,17 @@ local function request(server, method, params, handler)
   return server.client.request(method, params, handler)
 end
 
+-- Return the client that serves a buffer, and a function that sends it a request; nil while there is none.
+function M.of(buffer)
+  local root = M.is_file(buffer) and root_of(buffer)
+  local server = root and servers[root]
+  if server and server.state == "running" then
+    return server.client, function(...)
+      return request(server, ...)
+    end
+  end
+end
+
 local function attach_files(root, id)
   for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
     if vim.api.nvim_buf_is_loaded(buffer) and M.is_file(buffer) and root_of(buffer) == root then
@@ -134,6 +145,11 @@ function start(root, waiting)
           ask(server)
         end
         server.waiting = {}
+      end)
+    end,
+    on_attach = function(_, buffer)
+      vim.schedule(function()
+        on_attach(buffer)
       end)
     end,
     on_exit = vim.schedule_wrap(function(code, signal)
@@ -275,7 +291,9 @@ local function default_command()
   return { "cairn", "lsp" }
 end
 
-function M.configure(options)
+-- `attached(buffer)` is called when a server serves another buffer.
+function M.configure(options, attached)
+  on_attach = attached
   command = options.cmd or default_command()
   local given = options.settings or {}
   -- An empty table would be sent as a list.
