@@ -1,6 +1,8 @@
 // The code lenses of the server: those of a kind that another extension gives are left out, and a click on
 // one is reported.
 
+import { setTimeout as pause } from "node:timers/promises";
+
 import { type CodeLens, commands, type Disposable, EventEmitter, type TextDocument } from "vscode";
 import { type BaseLanguageClient, CodeLensRequest, type Middleware } from "vscode-languageclient";
 
@@ -11,8 +13,8 @@ import { sectionsOf } from "./lens_kinds.ts";
 const SHOW = "cairn.show";
 /** An extension gives one or two kinds for each definition, so its first lenses have all of them. */
 const LOOKED_AT = 12;
-/** The editor requests lenses again whenever any extension has other ones; mostly nothing new is found. */
-const RECENT_MS = 5000;
+/** For the query of other extensions, which wait for their servers. It may itself be what waits. */
+const PATIENCE_MS = 5000;
 
 /** The argument of the server's command. */
 export interface Shown {
@@ -64,14 +66,19 @@ export class Lenses implements Disposable {
   }
 }
 
+interface Query {
+  /** How often the server's lenses were requested meanwhile. */
+  requests: number;
+  readonly settled: Promise<void>;
+}
+
 /** What other extensions give for a document. */
 class Others {
   readonly #document: TextDocument;
   readonly #refresh: () => void;
   #sections = new Set<ContextSection>();
-  #lookedAt: number | undefined;
-  /** How often the server's lenses were requested during the query that runs. */
-  #query: { requests: number } | undefined;
+  #isKnown = false;
+  #query: Query | undefined;
 
   constructor(document: TextDocument, refresh: () => void) {
     this.#document = document;
@@ -87,30 +94,32 @@ class Others {
     return this.#query !== undefined && ++this.#query.requests === 1;
   }
 
-  /** Look again, unless that was done lately. While the user types, lenses must not come and go. */
+  /** Look again, because the editor also requests lenses when another extension has other ones. */
   async look(): Promise<void> {
-    const isKnown = this.#lookedAt !== undefined;
-    const isRecent = Date.now() - (this.#lookedAt ?? 0) < RECENT_MS;
-    if (this.#query || isRecent || (isKnown && this.#document.isDirty)) return;
-    const query = (this.#query = { requests: 0 });
+    if (this.#query) return Promise.race([this.#query.settled, pause(PATIENCE_MS)]);
+    // While the user types, lenses must not come and go.
+    if (this.#isKnown && this.#document.isDirty) return;
+    const query = (this.#query = { requests: 0, settled: this.#ask() });
+    await query.settled;
+    // If another request came first, it got the answer that was meant for the query.
+    if (query.requests > 1) this.#refresh();
+  }
+
+  async #ask(): Promise<void> {
+    const { uri } = this.#document;
     try {
-      const lenses = await commands.executeCommand<CodeLens[]>(
-        "vscode.executeCodeLensProvider",
-        this.#document.uri,
-        LOOKED_AT,
-      );
-      this.#sections = sectionsOf(lenses);
+      const command = "vscode.executeCodeLensProvider";
+      this.#sections = sectionsOf(await commands.executeCommand<CodeLens[]>(command, uri, LOOKED_AT));
     } finally {
       this.#query = undefined;
-      this.#lookedAt = Date.now();
+      this.#isKnown = true;
     }
-    // One of them got the query's answer or the former sections: which one is not known.
-    if (query.requests > 1) this.#refresh();
   }
 }
 
-/** The section that a lens opens, which is the last of its data. It is known before the lens is resolved. */
+/** Whether a lens opens one of the sections, also if the lens is not resolved yet. */
 function isOf(lens: CodeLens, sections: ReadonlySet<string>): boolean {
-  const { data } = lens as CodeLens & { readonly data: readonly unknown[] };
-  return sections.has(String(data.at(-1)));
+  const { data, command } = lens as CodeLens & { readonly data?: readonly unknown[] };
+  const [shown] = (command?.arguments ?? []) as Shown[];
+  return sections.has(shown?.section ?? String(data?.at(-1)));
 }

@@ -27,10 +27,15 @@ export class Project {
     this.folder = folder;
   }
 
-  static async make(): Promise<Project> {
+  /** With the given files by their paths, or else with a part of Cairn's. */
+  static async make(files?: Readonly<Record<string, string>>): Promise<Project> {
     const parent = await realpath(await mkdtemp(join(tmpdir(), "cairn-project-")));
     const folder = join(parent, "cairn");
-    for (const part of PARTS) {
+    for (const [path, text] of Object.entries(files ?? {})) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), text);
+    }
+    for (const part of files ? [] : PARTS) {
       const filter = (path: string) => basename(path) !== "__pycache__";
       await cp(join(REPOSITORY, part), join(folder, part), { recursive: true, filter });
     }

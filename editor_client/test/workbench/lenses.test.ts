@@ -1,0 +1,165 @@
+// Code lenses and hovers of the packaged extension in a VS Code workbench, in a browser, with the real server.
+
+import assert from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
+import { after, afterEach, before, suite, test } from "node:test";
+
+import { parts } from "./code_server.ts";
+import { eventually } from "./eventually.ts";
+import { above, lens, picture, pictures, type Picture } from "./lenses.ts";
+import { Panel } from "./panel.ts";
+import { Project } from "./project.ts";
+import { Workbench } from "./workbench.ts";
+
+const TUG = `/** Pulls ships. */
+export class Tug {
+  pull(ship: string): string {
+    return ship;
+  }
+}
+
+export function tow(ship: string): string {
+  return new Tug().pull(ship);
+}
+`;
+const HARBOUR: Readonly<Record<string, string>> = {
+  "harbour/berths.py": `"""Berths of the port."""
+
+
+class Berth:
+    """A place where one ship at a time can be moored."""
+
+    def moor_ship(self, ship):
+        """Moor a ship here."""
+        self.ship = ship
+
+
+def free_berths(berths):
+    """Return the berths without a ship."""
+    return [berth for berth in berths if berth.ship is None]
+`,
+  "harbour/schedule.py": `from harbour.berths import Berth, free_berths
+
+
+def assign_berths(ships, berths):
+    for ship, berth in zip(ships, free_berths(berths)):
+        Berth.moor_ship(berth, ship)
+`,
+  "tests/test_berths.py": `from harbour.berths import Berth
+
+
+def test_a_ship_is_moored():
+    Berth().moor_ship("Ada")
+`,
+  "docs/berths.md": `# Berths
+
+A berth is a place where one ship can be moored. \`moor_ship\` moors a ship there until it leaves.
+`,
+  "src/tug.ts": TUG,
+};
+/** Thirty characters, as a user types them. */
+const TYPED = "berth = self.ship or self.berth";
+const KEYSTROKE_MS = 80;
+/** Longer than the editor and the server wait after the last keystroke. */
+const SETTLED_MS = 3000;
+
+void suite("context stands where the code is", () => {
+  let project: Project;
+  let workbench: Workbench;
+
+  before(async () => {
+    project = await Project.make(HARBOUR);
+    workbench = await Workbench.open(project.folder, {
+      settings: {
+        "cairn.path": parts.command,
+        "cairn.embedding.enabled": false,
+        "typescript.referencesCodeLens.enabled": true,
+      },
+    });
+  });
+
+  afterEach(async (context) => {
+    if ("passed" in context && !context.passed) {
+      await workbench.screenshot(`failed: ${context.name}`.replaceAll(/[^a-z]+/g, "-"));
+    }
+  });
+
+  after(async () => {
+    await workbench.close();
+    await project.remove();
+  });
+
+  void test("lenses above definitions count their callers and tests", async () => {
+    await openBerths(workbench);
+    await eventually("all are counted", async () => {
+      const shown = await picture(workbench);
+      assert.match(above(shown, "def moor_ship"), /^1 caller *\| *1 test/);
+      assert.match(above(shown, "def free_berths"), /^1 caller/);
+      return true;
+    });
+    await workbench.screenshot("lenses");
+  });
+
+  void test("a lens opens the panel, pinned to its definition", async () => {
+    await openBerths(workbench);
+    await lens(workbench, "1 test").first().click();
+    const panel = await Panel.show(workbench);
+    await panel.pinned.waitFor();
+    await panel.isAbout("moor_ship");
+    await workbench.screenshot("lens-panel");
+    await workbench.run("Cairn: Follow the Cursor Again");
+  });
+
+  void test("nothing moves while the user types", async () => {
+    await openBerths(workbench, 9);
+    await workbench.page.keyboard.press("End");
+    await workbench.page.keyboard.press("Enter");
+    await pause(SETTLED_MS);
+    const before = await picture(workbench);
+    const seen = await pictures(workbench, async () => {
+      await workbench.page.keyboard.type(TYPED, { delay: KEYSTROKE_MS });
+      await workbench.screenshot("lenses-typed");
+      await pause(SETTLED_MS);
+    });
+    assert.ok(seen.length > 60, `${seen.length} pictures`);
+    for (const [at, each] of seen.entries()) {
+      assert.deepEqual(tops(each), tops(before), `picture ${at} of ${seen.length}`);
+      assert.deepEqual(each.lenses, before.lenses, `picture ${at} of ${seen.length}`);
+    }
+    await workbench.run("File: Revert File");
+  });
+
+  void test("the hover of a name says which document explains it", async () => {
+    await openBerths(workbench);
+    await workbench.page
+      .locator(".view-line span", { hasText: /^moor_ship$/ })
+      .last()
+      .hover();
+    const hover = workbench.page.locator(".monaco-hover:visible", { hasText: "Explained in" });
+    await hover.waitFor();
+    assert.match(await hover.innerText(), /Explained in berths\.md/);
+    await workbench.screenshot("hover");
+  });
+
+  void test("a lens that another extension gives is not repeated", async () => {
+    await workbench.openFile("src/tug.ts");
+    await eventually("only the lenses of TypeScript", async () => {
+      const drawn = await picture(workbench);
+      return above(drawn, "class Tug") === "1 reference" && above(drawn, "pull(ship") === "1 reference";
+    });
+    await workbench.screenshot("lenses-of-two");
+  });
+});
+
+/** Open a file whose lenses are drawn. */
+async function openBerths(workbench: Workbench, line = 1): Promise<void> {
+  await workbench.openFile("harbour/berths.py", line);
+  await eventually("the lenses are drawn", async () => {
+    const drawn = await picture(workbench);
+    return above(drawn, "def free_berths").includes("caller");
+  });
+}
+
+function tops({ lines }: Picture): number[] {
+  return lines.map(({ top }) => top);
+}
