@@ -25,12 +25,17 @@ export class Panel {
 
   /** Bring the panel to the front of the side bar. */
   static async show(workbench: Workbench): Promise<Panel> {
-    const frame = workbench.webview("cairn.cairn");
     const icon = 'a.action-label[aria-label^="Cairn"]';
     // Clicked once more, it would hide the side bar.
     if (!(await workbench.page.locator(`.activitybar .checked ${icon}`).isVisible())) {
       await workbench.page.locator(`.activitybar ${icon}`).click();
     }
+    return Panel.shown(workbench);
+  }
+
+  /** The panel, once something else has brought it to the front. */
+  static async shown(workbench: Workbench): Promise<Panel> {
+    const frame = workbench.webview("cairn.cairn");
     await frame.locator("main.panel").waitFor();
     return new Panel(frame);
   }
