@@ -105,12 +105,13 @@ void suite("context stands where the code is", () => {
     await workbench.screenshot("lenses");
   });
 
-  void test("a lens opens the panel, pinned to its definition", async () => {
+  void test("a lens opens the panel at its section, pinned to its definition", async () => {
     await openBerths(workbench);
     await lens(workbench, "1 test").first().click();
     const panel = await Panel.shown(workbench);
     await panel.pinned.waitFor();
     await panel.isAbout("moor_ship");
+    await workbench.webview("cairn.cairn").locator("[data-section=tests]:focus").waitFor();
     await workbench.screenshot("lens-panel");
     await workbench.run("Cairn: Follow the Cursor Again");
   });
