@@ -551,23 +551,50 @@ end)()"""
 
 def drawn_lenses(neovim: Neovim, path: str, contains: str) -> dict[int, str]:
     """Show a file, and return its lenses by line, once one of them contains the text."""
-
-    def lenses() -> dict[str, str]:
-        # The index may have changed since the lenses were drawn.
-        neovim.run("doautocmd CursorHold")
-        return dict(neovim.lua(LENSES))
-
     neovim.run(f"edit {path}")
-    found = wait_for(lenses, lambda found: any(contains in text for text in found.values()))
+    drawn = f"luaeval({quoted(LENSES)})"
+    found = neovim.wait_for(drawn, lambda found: any(contains in text for text in found.values()))
     return {int(line): text for line, text in found.items()}
 
 
 def test_lenses_say_who_calls_and_tests_a_definition(neovim: Neovim) -> None:
     berths = neovim.folder / "src/harbour/berths.py"
-    lenses = drawn_lenses(neovim, str(berths), "1 caller")
+    lenses = drawn_lenses(neovim, str(berths), "1 caller | 1 test")
     assert "1 test" in lenses[line_of(berths, "def moor_ship")]
     assert lenses[line_of(berths, "class Berth")]
     assert "nresolved" not in "".join(lenses.values())
+
+
+def test_lenses_count_anew_when_a_saved_file_calls_more(writer: Neovim) -> None:
+    tides = writer.folder / "src/harbour/tides.py"
+    drawn_lenses(writer, str(tides), "no known callers")
+    (writer.folder / "src/harbour/table.py").write_text("")
+    writer.run("topleft new")
+    writer.run("edit src/harbour/table.py")
+    code = ["from harbour.tides import high_water", "def noon():", "    return high_water(1, [])"]
+    writer.run(f"call setline(1, {code})")
+    writer.run("write")
+    writer.run("wincmd p")
+    writer.wait_for(f"luaeval({quoted(LENSES)})", lambda found: "1 caller" in str(found))
+    writer.run("only")
+
+
+def test_hover_says_which_document_explains_a_name(writer: Neovim) -> None:
+    writer.run("edit docs/almanac.md")
+    writer.run("call setline(1, ['# Almanac', '', '`high_water` reads the hour from the moon.'])")
+    writer.run("write")
+    writer.run("edit src/harbour/tides.py")
+    writer.run(f"call cursor({line_of(writer.folder / 'src/harbour/tides.py', 'def high_water')}, 6)")
+
+    def hover() -> list[str]:
+        writer.lua("vim.lsp.buf.hover()")
+        windows = "filter(nvim_list_wins(), {_, w -> nvim_win_get_config(w).relative != ''})"
+        shown = writer.evaluate(f"map({windows}, {{_, w -> getbufline(winbufnr(w), 1, '$')}})")
+        return [line for lines in shown for line in lines]
+
+    shown = "\n".join(wait_for(hover, bool))
+    assert "Explained in" in shown
+    assert "reads the hour from the moon." in shown
 
 
 def test_lens_opens_the_page_at_its_section(neovim: Neovim) -> None:
@@ -613,7 +640,7 @@ def test_lens_of_another_server_is_not_repeated(neovim: Neovim) -> None:
     command = "{title = '3 references', command = 'other.show'}"
     other = f"{{range = {{start = {start}, ['end'] = {start}}}, command = {command}}}"
     neovim.lua(f"vim.lsp.codelens.save({{ {other} }}, vim.api.nvim_get_current_buf(), 999)")
-    neovim.run("doautocmd CursorHold")
+    neovim.run("doautocmd BufEnter")
     after = neovim.wait_for(f"luaeval({quoted(LENSES)})", lambda found: "caller" not in str(found))
     assert "1 test" in after[str(line)]
     assert "1 caller" in before[line]
@@ -624,7 +651,7 @@ def test_lenses_can_be_switched_off(start: Start, project: Path) -> None:
     settings = {**NO_MODEL, "lsp": {"lenses": "off"}}
     neovim = start(project, "src/harbour/berths.py", settings=settings)
     neovim.ready("degraded")
-    neovim.run("doautocmd CursorHold")
+    neovim.run("doautocmd BufEnter")
     neovim.run("messages clear")
     neovim.run("CairnStatus")  # It is answered after the lenses.
     neovim.said("passages")

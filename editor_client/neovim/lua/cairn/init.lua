@@ -147,7 +147,7 @@ local function listen()
       end)
     end,
   })
-  vim.api.nvim_create_autocmd({ "BufEnter", "BufWritePost", "CursorHold", "InsertLeave", "TextChanged" }, {
+  vim.api.nvim_create_autocmd({ "BufEnter", "InsertLeave", "TextChanged" }, {
     group = group,
     callback = function(event)
       lenses.refresh(event.buf)

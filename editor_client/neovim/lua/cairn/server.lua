@@ -5,6 +5,7 @@ local M = {}
 
 local uv = vim.uv or vim.loop
 local HAS_0_11 = vim.fn.has("nvim-0.11") == 1
+local HAS_0_12 = vim.fn.has("nvim-0.12") == 1
 
 -- How long a server may take to end before it is killed.
 local END_MS = 3000
@@ -14,7 +15,7 @@ Install it: in a checkout of Cairn, run scripts/discover once. If this plugin is
   require("cairn").setup({ cmd = { "CHECKOUT/.venv/bin/cairn", "lsp" } })
 Then :CairnRestart.]]
 
-local command, settings, on_attach
+local command, settings, show_lenses
 -- By root folder: { state, id, client, waiting, restarting }. `state` is starting, running, ending, ended or
 -- missing; `id` exists as long as the process; `waiting` has requests made before it runs.
 local servers = {}
@@ -107,6 +108,20 @@ local function attach_files(root, id)
   end
 end
 
+-- The server says that the shown buffers may have other code lenses.
+local function refresh_lenses()
+  for _, window in ipairs(vim.api.nvim_list_wins()) do
+    show_lenses(vim.api.nvim_win_get_buf(window))
+  end
+  return vim.NIL
+end
+
+local function capabilities()
+  local all = vim.lsp.protocol.make_client_capabilities()
+  all.workspace.codeLens = { refreshSupport = true }
+  return all
+end
+
 local start
 
 local function ended(root, server, code, signal)
@@ -149,9 +164,11 @@ function start(root, waiting)
     end,
     on_attach = function(_, buffer)
       vim.schedule(function()
-        on_attach(buffer)
+        show_lenses(buffer)
       end)
     end,
+    capabilities = capabilities(),
+    handlers = { ["workspace/codeLens/refresh"] = not HAS_0_12 and refresh_lenses or nil },
     on_exit = vim.schedule_wrap(function(code, signal)
       ended(root, server, code, signal)
     end),
@@ -291,9 +308,9 @@ local function default_command()
   return { "cairn", "lsp" }
 end
 
--- `attached(buffer)` is called when a server serves another buffer.
-function M.configure(options, attached)
-  on_attach = attached
+-- `on_lenses(buffer)` is called when the buffer may have other code lenses.
+function M.configure(options, on_lenses)
+  show_lenses = on_lenses
   command = options.cmd or default_command()
   local given = options.settings or {}
   -- An empty table would be sent as a list.
