@@ -613,11 +613,14 @@ def test_lens_opens_the_page_at_its_section(neovim: Neovim) -> None:
         lines = neovim.evaluate("getline(1, '$')")
         assert lines[row : row + 2] == ["", f"### {path}"]
         if cited:
-            quoted = next(at for at, line in enumerate(lines, 1) if at > row and cited in line)
-            neovim.run(f"call cursor({quoted}, 1)")
+            at = next(at for at, line in enumerate(lines, 1) if at > row and cited in line)
+            neovim.run(f"call cursor({at}, 1)")
             neovim.keys(r"\<CR>")
             source = neovim.folder / path
             assert neovim.place() == (str(source), line_of(source, cited))
+        neovim.run(f"edit {berths}")
+        line = str(line_of(berths, "def moor_ship"))
+        neovim.wait_for(f"luaeval({quoted(LENSES)})", lambda drawn: "1 caller" in drawn.get(line, ""))
 
 
 def test_lenses_move_with_their_definitions(writer: Neovim) -> None:
@@ -799,6 +802,6 @@ def test_help_is_found(neovim: Neovim, tmp_path: Path) -> None:
     shutil.copytree(PLUGIN / "doc", tmp_path / "copy/doc")  # tags are written beside it
     neovim.run(f"helptags {tmp_path}/copy/doc")
     neovim.run(f"set runtimepath^={tmp_path}/copy")
-    for tag in ("cairn", ":Cairn", ":CairnDiscover", ":CairnRestart", "cairn-setup"):
+    for tag in ("cairn", ":Cairn", ":CairnDiscover", ":CairnRestart", "cairn-setup", "cairn-lenses"):
         neovim.run(f"help {tag}")
         assert neovim.evaluate("expand('%:p')") == f"{tmp_path}/copy/doc/cairn.txt"

@@ -1,4 +1,5 @@
-// Code lenses and hovers of the packaged extension in a VS Code workbench, in a browser, with the real server.
+// Code lenses and hovers of the packaged extension in a VS Code workbench, in a browser, with the real
+// server.
 
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";

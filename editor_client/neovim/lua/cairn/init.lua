@@ -79,7 +79,9 @@ local function context(command)
 end
 
 -- Show what belongs to a place, from the section on that a code lens names.
-local function show(command)
+local function show(command, at)
+  -- Neovim removes the lenses of a line where one is run.
+  lenses.refresh(at.bufnr)
   local asked = command.arguments[1]
   local params = { textDocument = { uri = asked.uri }, position = asked.position }
   server.ask("cairn/context", params, function(answer, root)

@@ -194,7 +194,6 @@ function M.show(lines, places, ready_prompt, root, mods, row)
     vim.api.nvim_win_set_buf(0, buffer)
   end
   vim.api.nvim_win_set_cursor(0, { row or 1, 0 })
-  vim.cmd("normal! zt")
 end
 
 return M
