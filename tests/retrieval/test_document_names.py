@@ -68,7 +68,7 @@ def test_headings_mark_names_most_surely() -> None:
     assert names(text) == dict.fromkeys(("moor", "Berth", "tie_rope"), Mark.HEADING)
 
 
-def test_a_call_is_told_from_a_name() -> None:
+def test_a_call_is_known_by_its_bracket() -> None:
     found = {each.name: each.is_call for each in read("Use `moor(vessel)`, `tie_rope` and hoist().\n")}
     assert found == {"moor": True, "tie_rope": False, "hoist": True}
 
