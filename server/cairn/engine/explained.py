@@ -12,8 +12,6 @@ from cairn.index.queries.relations import changed_together
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.references.edges import Place
 from cairn.index.references.graph import ReferenceGraph
-from cairn.languages.language import Category
-from cairn.languages.registry import category, detect_language
 from cairn.retrieval.explanations import Explanation, explaining
 
 _MOST_MEANINGS = 3
@@ -43,13 +41,8 @@ class Explained:
 
 
 def surely_explaining(reader: IndexReader, place: Place, graph: ReferenceGraph) -> list[Explanation]:
-    """Return up to two passages that surely explain a definition, the best first, none of them code: a folder
-    of documents can have programs that make them."""
-    found = explaining(reader, place, _MOST, graph)
-    is_code = {
-        each.stored.path: category(detect_language(each.stored.path)) is Category.CODE for each in found
-    }
-    return [each for each in found if each.strength >= _SURE and not is_code[each.stored.path]]
+    """Return up to two passages that surely explain a definition, the best first."""
+    return [each for each in explaining(reader, place, _MOST, graph) if each.strength >= _SURE]
 
 
 def often_together(reader: IndexReader, path: str) -> list[str]:

@@ -11,7 +11,7 @@ from cairn.index.reader.records import ColumnWeights, StoredChunk
 from cairn.index.references.edges import Place
 from cairn.index.references.graph import ReferenceGraph
 from cairn.languages.registry import prose_language
-from cairn.retrieval.document_names import DocumentName, Mark, is_document, read_document
+from cairn.retrieval.document_names import DocumentName, Mark, is_document_path, read_document
 from cairn.retrieval.file_names import former, is_release_notes, without_language
 from cairn.retrieval.shown_code import Meanings, files_defining
 from cairn.text.inline_markup import strip_inline
@@ -87,9 +87,10 @@ _STRENGTHS = {Mark.IN_BLOCK: 1.0, Mark.WRITTEN: 1.0, Mark.CODE: 2.0, Mark.HEADIN
 
 
 def _explains(stored: StoredChunk) -> bool:
-    """Return whether a chunk is of a document that may explain code."""
+    """Return whether a chunk is of a document that may explain code. A folder of documents can also have the
+    programs that make them."""
     is_plain = stored.path.endswith(".txt") and not is_beside(stored.path)
-    return is_document(stored) and not is_plain and not is_release_notes(stored.path)
+    return is_document_path(stored.path) and not is_plain and not is_release_notes(stored.path)
 
 
 def _sentence(stored: StoredChunk, mention: DocumentName) -> str:
