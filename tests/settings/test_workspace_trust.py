@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ def test_workspace_cannot_set_user_only_settings(write: Write, tmp_path: Path, k
         if isinstance(default, int | float)
         else ["all" if keys == ("agents", "tools") else "x"]
         if isinstance(default, tuple)
+        else "off"
+        if isinstance(default, Enum)
         else "x"
     )
     text = f"{'.'.join(keys)} = {json.dumps(other)}\n"

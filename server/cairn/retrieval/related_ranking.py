@@ -81,9 +81,11 @@ class _Candidate:
 
     @property
     def is_said(self) -> bool:
-        """Whether the passage has the words of the chunk's symbol."""
+        """Whether a passage of a document has the words of the chunk's symbol, and is alike."""
         words = frozenset(stems(self.related.stored.chunk.symbol))
-        return bool(words) and len(words & self.said) >= _MOST_WORDS * len(words)
+        least = _SIMILAR_CODE if len(words) > 1 else _SIMILAR_WORD
+        is_said = bool(words) and len(words & self.said) >= _MOST_WORDS * len(words)
+        return is_said and self.similarity >= least
 
     @property
     def stands_out(self) -> bool:
@@ -104,6 +106,8 @@ class _Candidate:
 _UNKNOWN_SIMILARITY = 0.5
 _FIFTH, _MARGIN = 4, 0.06
 _MOST_WORDS = 0.8
+_SIMILAR_CODE, _SIMILAR_WORD = 0.55, 0.6
+"""The minimum similarity of code with a symbol of words that a document has, and with one of one word."""
 _IN_VIEW = 10
 """How many lines away from the cursor are in view."""
 
@@ -137,7 +141,7 @@ def _is_similar(candidate: _Candidate, value: float) -> bool:
     if candidate.value(SAME_NAME) and file_kind(passage.path) == FileKind.TESTS:
         return value >= 0.2  # What the test is for.
     if candidate.beside_document:
-        return value >= 0.55 and candidate.is_said
+        return candidate.is_said
     return value >= 0.75 and candidate.affinity >= 0.6
 
 
@@ -151,11 +155,11 @@ def _is_shown(candidate: _Candidate, value: float) -> bool:
     if value < 0.35:  # Many passages have the name; this one may be the one about it.
         words = frozenset(stems(candidate.related.stored.chunk.symbol))
         return candidate.similarity >= 0.5 and len(words) > 1 and words <= candidate.topic
-    return value >= SURE or candidate.similarity >= 0.45
+    return value >= SURE or candidate.similarity >= 0.5
 
 
 _RULES: Mapping[str, _Rule] = {
-    IMPLEMENTATION: _Rule(10.0, 0.35, _is_strong(SURE)),
+    IMPLEMENTATION: _Rule(8.0, 0.35, _is_strong(SURE)),
     CALLER: _Rule(9.5, 0.5, _is_strong(SURE)),
     TEST: _Rule(9.0, 0.35, _is_strong(SURE)),
     DEFINES: _Rule(9.0, 0.7, _is_shown),
