@@ -17,7 +17,7 @@ from cairn.retrieval.shown_code import Meanings, files_defining
 from cairn.text.inline_markup import strip_inline
 from cairn.text.sentences import split_sentences
 from cairn.text.verbatim import find_words, lines_of
-from cairn.workspace.collections import FileKind, is_beside
+from cairn.workspace.collections import FileKind
 
 _TEXT_ONLY = ColumnWeights(text=1.0, identifiers=0.0, symbol=0.0)
 _MOST_READ = 24
@@ -34,7 +34,8 @@ class Explanation:
     line: int
     """The 0-based line of the document that names the definition."""
     sentence: str
-    """The sentence that names it, without markup; the passage's heading for a code block."""
+    """The sentence that names it, without markup except for marks of code; the passage's heading if a heading
+    or a code block names it."""
     strength: float = field(kw_only=True)
     """How likely the passage is about the definition, 0 to 1."""
 
@@ -89,8 +90,7 @@ _STRENGTHS = {Mark.IN_BLOCK: 1.0, Mark.WRITTEN: 1.0, Mark.CODE: 2.0, Mark.HEADIN
 def _explains(stored: StoredChunk) -> bool:
     """Return whether a chunk is of a document that may explain code. A folder of documents can also have the
     programs that make them."""
-    is_plain = stored.path.endswith(".txt") and not is_beside(stored.path)
-    return is_document_path(stored.path) and not is_plain and not is_release_notes(stored.path)
+    return is_document_path(stored.path) and not is_release_notes(stored.path)
 
 
 def _sentence(stored: StoredChunk, mention: DocumentName) -> str:

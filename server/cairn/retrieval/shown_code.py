@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from attrs import define, evolve, field, frozen
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS
-from cairn.index.queries.file_queries import file_facts, files_at
+from cairn.index.queries.file_queries import file_facts, file_stem, files_called
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights, FoundName
@@ -29,6 +29,8 @@ from cairn.workspace.collections import FileKind, file_kind
 
 _MOST_NAMES = 80
 _MOST_PATHS = 12
+_LEAST_LETTERS = 3
+"""A name of a file of at most so many letters is not looked up."""
 _MOST_PLACES = 12
 _MOST_OWNED = 40
 """The maximum numbers of files that define a name, and one with an owner. What more of them mean is unclear,
@@ -91,7 +93,8 @@ class Meanings:
                 for place in sorted(places, key=lambda place: place.end_line - place.start_line)
                 if file_kind(place.path) in (FileKind.SOURCE, FileKind.CONFIG) and _is_global(place)
             }
-            self._defined[key] = [place for place in places if place in set(one.values())]
+            shown = set(one.values())
+            self._defined[key] = [place for place in places if place in shown]
         return self._defined[key]
 
     def _agreeing(self, each: DocumentName, found: Sequence[Place]) -> list[Place]:
@@ -256,20 +259,22 @@ def _named_files(
     wanted = [*list(written)[:_MOST_PATHS], *tasks[:_MOST_PATHS]]
     if not wanted:
         return
-    exact = {posixpath.normpath(posixpath.join(folder, each)) for each in written}
-    ends = [each.lstrip("./") for each in wanted if len(each.lstrip("./")) > 3 and not each.startswith("..")]
+    exact = {posixpath.normpath(posixpath.join(folder, each)): each for each in written}
+    ends = {each: each.removeprefix("./").lstrip("/") for each in wanted if not each.startswith("..")}
+    ends = {each: end for each, end in ends.items() if len(end) > _LEAST_LETTERS}
     by_end: defaultdict[str, list[str]] = defaultdict(list)
-    for other in files_at(reader, [*ends, *exact], 4 * _MOST_PATHS):
+    for other in files_called(reader, {file_stem(each) for each in (*ends.values(), *exact)}):
         if other == path or detect_language(other) in PROSE_LANGUAGES:
             continue
         if other in exact:
+            ends.pop(exact[other], None)
             yield other
             continue
-        for end in ends:
+        for each, end in ends.items():
             if f"/{other}".endswith(f"/{end}") or _is_task(other, end):
-                by_end[end].append(other)
-    for others in by_end.values():
-        if len(others) == 1:
+                by_end[each].append(other)
+    for each, others in by_end.items():
+        if each in ends and len(others) == 1:
             yield others[0]
 
 
