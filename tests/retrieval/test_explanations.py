@@ -93,12 +93,22 @@ def test_each_document_explains_by_one_passage(folder: IndexedFolder) -> None:
         "CHANGELOG.md",
         "docs/release-notes.md",
         "docs/whatsnew/3.0.md",
-        "docs/v1/guide.md",
+        "docs/legacy/guide.md",
         "versioned_docs/version-2.x/guide.md",
     ],
 )
 def test_release_notes_and_former_versions_explain_nothing(folder: IndexedFolder, path: str) -> None:
     assert paths(explained(folder, {path: "# A\n\nCall `moor_ship` once.\n"})) == []
+
+
+def test_the_latest_version_of_the_documents_explains(folder: IndexedFolder) -> None:
+    documents = {f"docs/v{n}/guide.md": f"# A\n\nCall `moor_ship` {n} times.\n" for n in (1, 2)}
+    assert paths(explained(folder, documents)) == ["docs/v2/guide.md"]
+
+
+def test_the_original_explains_instead_of_its_translation(folder: IndexedFolder) -> None:
+    documents = {f"docs/{code}/guide.md": f"# {code}\n\n`moor_ship` {code}.\n" for code in ("de", "en", "fr")}
+    assert paths(explained(folder, documents)) == ["docs/en/guide.md"]
 
 
 def test_documents_of_its_version_explain_a_former_version(folder: IndexedFolder) -> None:

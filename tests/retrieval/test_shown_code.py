@@ -23,11 +23,11 @@ def folder(folder_of: FolderOf) -> IndexedFolder:
     return folder_of(FILES)
 
 
-def places(folder: IndexedFolder, text: str, path: str = GUIDE) -> list[NamedPlace]:
+def places(folder: IndexedFolder, text: str, path: str = GUIDE, focus: range = range(0)) -> list[NamedPlace]:
     """Return what a document with the text names, the surest first."""
     folder.save({path: text})
     texts = [read_document(stored) for stored in folder.reader.page(path)]
-    return named_places(folder.reader, ReferenceGraph(folder.reader), path, texts)
+    return named_places(folder.reader, ReferenceGraph(folder.reader), path, texts, focus)
 
 
 def named(folder: IndexedFolder, text: str, path: str = GUIDE) -> set[str]:
@@ -131,7 +131,7 @@ def test_unsaved_text_is_read(folder: IndexedFolder) -> None:
     folder.type(GUIDE, "Text.\n\nCall `hoist_load`.\n")
     folder.type("harbour/cranes.py", "\n\n\n" + FILES["harbour/cranes.py"])
     texts = [read_document(stored) for stored in folder.reader.page(GUIDE)]
-    (found,) = named_places(folder.reader, ReferenceGraph(folder.reader), GUIDE, texts)
+    (found,) = named_places(folder.reader, ReferenceGraph(folder.reader), GUIDE, texts, range(0))
     assert (found.path, found.line) == ("harbour/cranes.py", 8)
 
 

@@ -60,7 +60,8 @@ from cairn.workspace.collections import file_kind
 _DOCUMENTS = ChunkFilter(types=(ChunkType.PROSE.value,))
 _OTHER_FIELDS = 500
 """The estimated size of a passage's fields besides its text, such as path and titles, in characters."""
-_MOST_SAID = 3
+_MOST_SAID, _MOST_LINES = 3, 25
+"""The maximum numbers of functions in a message, and of lines whose cursor positions get the same answer."""
 _Page = tuple[int, str, list[StoredChunk]]
 """A document's folder number, path in that folder, and chunks."""
 
@@ -209,10 +210,10 @@ class _Asked:
     def passages(self) -> tuple[tuple[Grouped, ...], str | None, bool]:
         """Return the passages, why a part of the search failed, and whether they are from the cache."""
         passage, params = self.passage, self.params
-        # The key is the same for every cursor position in one function of a chunk. The id of a chunk
-        # identifies its text while `state`, which covers the index and unsaved text, is unchanged.
+        # A chunk's id identifies its text while `state`, which covers index and unsaved text, is unchanged.
         ids = [stored.id or stored.chunk for stored in passage.chunks]
-        place = (passage.folder, passage.path, *ids, self.functions)
+        near = passage.focus if self.at_cursor.selected else self.lines
+        place = (passage.folder, passage.path, *ids, self.functions, near)
         key = ("passages", self.state, place, params.query, params.limit, params.section)
         cached = self.known.get(key)
         if cached is not None:
@@ -232,6 +233,19 @@ class _Asked:
         return tuple(definitions_around(self.graph, passage.path, passage.lines, passage.focus))
 
     @cached_property
+    def lines(self) -> tuple[int, int]:
+        """The lines `[first, last)` whose cursor positions get the same answer: the function or passage at
+        the cursor, or a part of a long one, because what is near the cursor counts more."""
+        passage, (first, last) = self.passage, self.passage.lines
+        if self.at_cursor.selected or not passage.chunks:
+            return first, last
+        line = min(self.at_cursor.cursor, last - 1)
+        if self.functions:
+            first, last = self.graph.lines_alone(passage.path, line, first, last)
+        first += max(0, line - first) // _MOST_LINES * _MOST_LINES
+        return first, min(last, first + _MOST_LINES)
+
+    @cached_property
     def graph(self) -> ReferenceGraph:
         return ReferenceGraph(self.request.readers[self.passage.folder])
 
@@ -241,16 +255,16 @@ class _Asked:
         passage, uri = self.passage, self.params.text_document.uri
         if not passage.chunks:
             return protocol.ContextPlace(passage.path, uri, protocol.whole_lines(0, 0), "", "", "")
-        lines, chunk = passage.lines, passage.chunks[0].chunk
+        chunk = passage.chunks[0].chunk
         title, header, symbol = chunk.title, chunk.header_path, chunk.symbol
         if self.functions and not self.at_cursor.selected:
-            line = min(self.at_cursor.cursor, lines[1] - 1)
-            lines = self.graph.lines_alone(passage.path, line, *lines)
-            place = self.graph.around(passage.path, line)
+            place = self.graph.around(passage.path, min(self.at_cursor.cursor, passage.lines[1] - 1))
             if place is not None and place.name != symbol:
                 header = " > ".join(place.qualified.split("."))
                 title = symbol = place.name
-        return protocol.ContextPlace(passage.path, uri, protocol.whole_lines(*lines), title, header, symbol)
+        return protocol.ContextPlace(
+            passage.path, uri, protocol.whole_lines(*self.lines), title, header, symbol
+        )
 
     @property
     def looked_for(self) -> str:

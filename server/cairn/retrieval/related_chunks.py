@@ -344,7 +344,7 @@ class Relations:
                     self._add_named(file)
             for chunks in looked_into:
                 best = max(chunks, key=lambda chunk: similar.get(chunk, -1.0))
-                pool[best].setdefault(SIMILAR, 0.0)
+                pool.setdefault(best, {})  # Without vectors the similarity is unknown.
             if vector is not None:
                 for chunk in {hit.chunk_id for hit in hits} | pool.keys():
                     value = (similar.get(chunk, background) - background) / max(1e-6, 1 - background)

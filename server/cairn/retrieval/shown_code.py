@@ -147,12 +147,12 @@ def named_places(
     near the lines of `focus` count more."""
     found: dict[tuple[str, int], NamedPlace] = {}
     every = list(texts)
-    files = files_defining(reader.definitions_of({each.name for text in every for each in text.names}))
-    meanings = Meanings(reader, graph, files)
     by_name: defaultdict[str, list[DocumentName]] = defaultdict(list)
     for each in (each for text in every for each in text.names):
         if each.name in by_name or len(by_name) < _MOST_NAMES:
             by_name[each.name].append(each)
+    files = files_defining(reader.definitions_of(by_name))
+    meanings = Meanings(reader, graph, files)
     for name, mentions in by_name.items():
         strongest: dict[Place, float] = {}
         for each in mentions:
