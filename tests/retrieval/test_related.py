@@ -121,12 +121,14 @@ def lines_shown(folder: IndexedFolder, path: str, line: int, *wanted: str) -> li
 def test_implementations_callers_and_tests_are_shown_by_a_line(folder: IndexedFolder) -> None:
     folder.save(CRANES)
     shown = lines_shown(folder, "port/crane.py", 1)
-    assert shown[0] == ("port/tall.py", "def lift(self, load):", "overrides `Crane.lift`")
-    assert set(shown[1:3]) == {
+    assert set(shown[:2]) == {
         ("port/crane.py", "return crane.lift(1)", "calls `lift`"),
         ("yard.py", "crane.lift(3)", "calls `lift` in `work`, `rest`"),
     }
-    assert shown[3] == ("tests/test_yard.py", "crane.lift(0)", "tests `lift`")
+    assert set(shown[2:4]) == {
+        ("port/tall.py", "def lift(self, load):", "overrides `Crane.lift`"),
+        ("tests/test_yard.py", "crane.lift(0)", "tests `lift`"),
+    }
 
 
 def test_only_the_function_at_the_cursor_has_callers(folder: IndexedFolder) -> None:
