@@ -134,7 +134,7 @@ export interface DefinitionPlace {
 }
 
 /**
- * Show the callers or tests of the definition around a place in the editor's references view. Without a place,
+ * Show the callers or tests of the definition around a place in the editor's references view. With no place,
  * show the callers of the name at the cursor, or of the function around it.
  */
 async function showCallers(server: Server, place?: DefinitionPlace): Promise<void> {

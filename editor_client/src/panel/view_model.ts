@@ -102,7 +102,8 @@ function allOf(section: ContextSection, { place }: ContextAnswer, { indexed }: S
 /** The message that shows a section of the answer. */
 export function revealOf(section: ContextSection, answer: ContextAnswer, around: Surroundings): Reveal {
   const isThere = answer.passages.some((passage) => passage.section === section);
-  const absent = `Nothing is shown under “${headingOf(section, answer.place)}”. ${fillingOf(section, answer.place)}`;
+  const heading = headingOf(section, answer.place);
+  const absent = `Nothing is shown under “${heading}”. ${fillingOf(section, answer.place)}`;
   return {
     type: "reveal",
     section,
