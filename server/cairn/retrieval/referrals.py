@@ -111,7 +111,7 @@ def referrals(
         return {}, {}
     rare = [each for each in definitions if thorough or each.kind in CALLABLE or _is_rare(graph, each)]
     for edge in graph.calls_or_uses(rare, _MOST_EDGES).found if rare else ():
-        if edge.kind is ReferenceKind.IMPORT:
+        if edge.kind in (ReferenceKind.IMPORT, ReferenceKind.INHERIT):
             continue
         is_test = file_kind(edge.path) == FileKind.TESTS
         found.add(TEST if is_test else CALLER, edge, edge.path, edge.line)
