@@ -134,8 +134,6 @@ def _is_similar(candidate: _Candidate, value: float) -> bool:
     if candidate.is_document:
         is_close = value >= 0.8 and candidate.affinity >= 0.5 and candidate.stands_out
         return candidate.beside_document and is_close
-    if stored.kind == FileKind.CONFIG:  # The same for another part of the project.
-        return value >= 0.6 and candidate.value(SAME_NAME) > 0 and not candidate.beside_document
     if stored.kind != FileKind.SOURCE:
         return False
     if candidate.value(SAME_NAME) and file_kind(passage.path) == FileKind.TESTS:
