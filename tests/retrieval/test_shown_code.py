@@ -81,6 +81,13 @@ def test_an_unclear_name_means_nothing(folder: IndexedFolder, text: str) -> None
     assert named(folder, text) == set()
 
 
+def test_an_owner_tells_many_namesakes_apart(folder: IndexedFolder) -> None:
+    text = "class Boat{n}:\n    def clear(self):\n        return {n}\n"
+    folder.save({f"boats/boat{n}.py": text.format(n=n) for n in range(20)})
+    assert "harbour/cranes.py:Crane.clear" in named(folder, "Call `Crane.clear()` first.\n")
+    assert named(folder, "Call `clear_all()` and `clear()`.\n") == set()
+
+
 def test_an_owner_may_be_a_variable(folder: IndexedFolder) -> None:
     assert named(folder, block("crane.hoist_load(1)")) == {"harbour/cranes.py:hoist_load"}
 
@@ -203,10 +210,14 @@ def test_stems_of_files_lead_to_them(folder: IndexedFolder) -> None:
 # --- keys and strength -------------------------------------------------------------------------------
 
 
+OPTIONS = "def read(given):\n    log(given)\n    return given['max_draught']\n"
+
+
 def test_rare_keys_lead_to_the_lines_that_read_them(folder: IndexedFolder) -> None:
-    folder.save({"harbour/options.py": "def read(given):\n    log(given)\n    return given['max_draught']\n"})
-    (found,) = places(folder, "Set `max_draught` to 8.\n")
-    assert (found.path, found.place, found.line) == ("harbour/options.py", None, 2)
+    for end in ("\n", "\r\n", "\r"):
+        folder.save({"harbour/options.py": OPTIONS.replace("\n", end)})
+        (found,) = places(folder, "Set `max_draught` to 8.\n")
+        assert (found.path, found.place, found.line) == ("harbour/options.py", None, 2)
     assert found.reason == "contains `max_draught`"
     folder.save(
         {f"harbour/more{n}.py": f"def more_{n}(given):\n    return given['max_draught']\n" for n in range(2)}

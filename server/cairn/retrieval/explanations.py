@@ -13,7 +13,7 @@ from cairn.index.references.graph import ReferenceGraph
 from cairn.languages.registry import prose_language
 from cairn.retrieval.document_names import DocumentName, Mark, is_document_path, read_document
 from cairn.retrieval.file_names import former, is_release_notes, without_language
-from cairn.retrieval.shown_code import Meanings, files_defining
+from cairn.retrieval.shown_code import Meanings
 from cairn.text.inline_markup import strip_inline
 from cairn.text.sentences import split_sentences
 from cairn.text.verbatim import find_words, lines_of
@@ -47,8 +47,7 @@ def explaining(
 
     Release notes and documents of former versions explain nothing.
     """
-    files = files_defining(reader.definitions_of([definition.name]))
-    meanings = Meanings(reader, graph or ReferenceGraph(reader), files)
+    meanings = Meanings.of_names(reader, graph or ReferenceGraph(reader), [definition.name])
     kinds = (FileKind.DOCS, FileKind.EXAMPLES)
     documents = tuple(each.name for each in reader.stats().collections if each.kind in kinds)
     if not documents:

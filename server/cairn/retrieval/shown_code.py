@@ -24,7 +24,7 @@ from cairn.languages.registry import PROSE_LANGUAGES, detect_language, facts_of
 from cairn.retrieval.document_names import DocumentName, DocumentText, Mark
 from cairn.retrieval.file_names import former, without_language
 from cairn.retrieval.wording import is_common
-from cairn.text.verbatim import find_words
+from cairn.text.verbatim import find_words, lines_of
 from cairn.workspace.collections import FileKind, file_kind
 
 _MOST_NAMES = 80
@@ -68,6 +68,11 @@ class Meanings:
     """The files that define each name."""
     _defined: dict[tuple[str, int], list[Place]] = field(factory=dict, init=False)
     _projects: dict[str, str] = field(factory=dict, init=False)
+
+    @classmethod
+    def of_names(cls, reader: IndexReader, graph: ReferenceGraph, names: Iterable[str]) -> Meanings:
+        """Return the meanings of these names."""
+        return cls(reader, graph, files_defining(reader.definitions_of(names, _MOST_OWNED)))
 
     def of(self, each: DocumentName, document: str) -> list[Place]:
         """Return the definitions that a name in the document means; none if that is unclear."""
@@ -151,8 +156,7 @@ def named_places(
     for each in (each for text in every for each in text.names):
         if each.name in by_name or len(by_name) < _MOST_NAMES:
             by_name[each.name].append(each)
-    files = files_defining(reader.definitions_of(by_name))
-    meanings = Meanings(reader, graph, files)
+    meanings = Meanings.of_names(reader, graph, by_name)
     for name, mentions in by_name.items():
         strongest: dict[Place, float] = {}
         for each in mentions:
@@ -166,7 +170,7 @@ def named_places(
             )
     best = sorted(found.values(), key=lambda each: -each.strength)[:_MOST_RARE]
     found = {(each.path, each.line): _with_rarity(reader, each) for each in best}
-    unknown = [name for name in by_name if name not in files]
+    unknown = [name for name in by_name if name not in meanings.files]
     for using in _using(reader, by_name, unknown):
         found.setdefault((using.path, using.line), using)
     written = [each.lstrip("./") for text in every for each, _ in text.paths if "/" in each.lstrip("./")]
@@ -228,7 +232,7 @@ def _using(
         for stored in reader.chunks(hit.chunk_id for hit in hits).values():
             at = find_words(word, stored.chunk.text)
             if at >= 0:
-                line = stored.chunk.start_line + stored.chunk.text.count("\n", 0, at)
+                line = stored.chunk.start_line + len(lines_of(stored.chunk.text[:at])) - 1
                 places.append((stored.path, line))
         if len({path for path, _ in places}) <= _FEW_USING:
             for path, line in places:
