@@ -318,12 +318,17 @@ UNITS = (
 def test_long_lines_are_read_soon(before: str) -> None:
     for unit in UNITS:
         text = before + unit * (100_000 // len(unit))
-        assert used_seconds(partial(_read_once, text), 2.0) < 0.2, unit
+        assert _seconds(text) < 0.2, unit
 
 
 def test_many_dashes_are_read_soon() -> None:
     text = f"See `{'a-' * 60}!` there.\n"
-    assert used_seconds(partial(_read_once, text), 2.0) < 0.2
+    assert _seconds(text) < 0.2
+
+
+def _seconds(text: str) -> float:
+    """Return the processor time to read the text. A collection of garbage may disturb one measurement."""
+    return min(used_seconds(partial(_read_once, text), 2.0) for _ in range(3))
 
 
 def _read_once(text: str) -> None:
