@@ -10,8 +10,9 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights, StoredChunk
 from cairn.index.references.edges import Place
 from cairn.index.references.graph import ReferenceGraph
-from cairn.languages.registry import prose_language
-from cairn.retrieval.document_names import DocumentName, Mark, is_document_path, read_document
+from cairn.languages.others import JUPYTER
+from cairn.languages.registry import PROSE_LANGUAGES, detect_language, prose_language
+from cairn.retrieval.document_names import DocumentName, Mark, read_document
 from cairn.retrieval.file_names import former, is_release_notes, without_language
 from cairn.retrieval.shown_code import Meanings
 from cairn.text.inline_markup import strip_inline
@@ -88,8 +89,10 @@ _STRENGTHS = {Mark.IN_BLOCK: 1.0, Mark.WRITTEN: 1.0, Mark.CODE: 2.0, Mark.HEADIN
 
 def _explains(stored: StoredChunk) -> bool:
     """Return whether a chunk is of a document that may explain code. A folder of documents can also have the
-    programs that make them."""
-    return is_document_path(stored.path) and not is_release_notes(stored.path)
+    programs that make them, and plain text is mostly made by a program."""
+    language = detect_language(stored.path)
+    is_document = language in PROSE_LANGUAGES or language == JUPYTER.name
+    return is_document and not stored.path.endswith(".txt") and not is_release_notes(stored.path)
 
 
 def _sentence(stored: StoredChunk, mention: DocumentName) -> str:

@@ -103,7 +103,7 @@ class _Candidate:
         return all(focus.start - _IN_VIEW <= line <= focus.stop + _IN_VIEW for line in lines)
 
 
-_UNKNOWN_SIMILARITY = 0.5
+_UNKNOWN_SIMILARITY = 0.6
 _FIFTH, _MARGIN = 4, 0.06
 _MOST_WORDS = 0.8
 _SIMILAR_CODE, _SIMILAR_WORD = 0.55, 0.6
