@@ -153,6 +153,7 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
     view.onDidChangeVisibility(() => {
       // The editor ends the page of a hidden view.
       if (!view.visible) this.#ready = false;
+      if (!view.visible) setKey("panelFocused", false);
       this.#follow();
       this.#follower.setVisible(view.visible);
     });
@@ -259,10 +260,9 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
   #describe(): void {
     const { pinned, history } = this.#follower;
     if (this.#view) this.#view.description = pinned ? "Pinned" : "";
-    const set = (key: string, value = false) => commands.executeCommand("setContext", `cairn.${key}`, value);
-    void set("panelPinned", pinned);
-    void set("panelCanGoBack", history?.canGoBack);
-    void set("panelCanGoForward", history?.canGoForward);
+    setKey("panelPinned", pinned);
+    setKey("panelCanGoBack", history?.canGoBack);
+    setKey("panelCanGoForward", history?.canGoForward);
   }
 
   // --- actions of the user
@@ -273,6 +273,11 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
         this.#ready = true;
         this.#drawn = "";
         this.#draw();
+        break;
+      // The editor's own key, focusedView, is not set while the focus is in a webview.
+      case "focused":
+      case "blurred":
+        setKey("panelFocused", message.type === "focused");
         break;
       case "pin":
         void this.#pin();
@@ -390,6 +395,11 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
       void window.showErrorMessage(`Cairn: ${messageOf(problem)}`);
     }
   }
+}
+
+/** Set a key that keybindings and menus depend on. */
+function setKey(name: string, value = false): void {
+  void commands.executeCommand("setContext", `cairn.${name}`, value);
 }
 
 function pageFor(webview: Webview, dist: Uri): string {

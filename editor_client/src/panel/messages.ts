@@ -118,7 +118,18 @@ export interface Reveal {
 }
 
 /** Messages without other fields. */
-const SIMPLE = ["ready", "pin", "unpin", "back", "forward", "refresh", "copyPrompt", "openPlace"] as const;
+const SIMPLE = [
+  "ready",
+  "focused",
+  "blurred",
+  "pin",
+  "unpin",
+  "back",
+  "forward",
+  "refresh",
+  "copyPrompt",
+  "openPlace",
+] as const;
 
 export type FromWebview =
   | { readonly type: (typeof SIMPLE)[number] }

@@ -54,6 +54,12 @@ window.addEventListener("message", ({ data }: MessageEvent<ToWebview>) => {
   }
 });
 main.addEventListener("keydown", keyPressed);
+window.addEventListener("focus", () => {
+  send({ type: "focused" });
+});
+window.addEventListener("blur", () => {
+  send({ type: "blurred" });
+});
 main.addEventListener("focusin", ({ target }) => {
   const row = target instanceof Element ? rowOf(target) : undefined;
   if (row) makeTabStop(main, row);
@@ -65,6 +71,7 @@ if (kept?.version === 2) {
   draw(kept.content);
 }
 send({ type: "ready" });
+if (document.hasFocus()) send({ type: "focused" });
 
 function send(message: FromWebview): void {
   vscode.postMessage(message);

@@ -103,32 +103,31 @@ void suite("a user works on a project", () => {
 
   void test("a pinned panel goes back and forward through the places that it was pinned to", async () => {
     const panel = await Panel.show(workbench);
-    const at = async (path: string, heading: string) => {
-      await workbench.openFile(path, await project.lineOf(path, `## ${heading}`));
-    };
-    await at("docs/design.md", "Phases and fallbacks");
-    await panel.isAbout("Phases and fallbacks");
+    const kill = "server/cairn/operations/kill_switch.py";
+    await workbench.openFile(kill, await project.lineOf(kill, "class KillSwitch:"));
+    await panel.isAbout("KillSwitch");
     await workbench.run("Cairn: Pin to This Place");
     await panel.pinned.waitFor();
-    await at("docs/ranking.md", "Evidence");
+    const paths = "server/cairn/paths.py";
+    await workbench.openFile(paths, await project.lineOf(paths, "def data_dir"));
     await workbench.run("Cairn: Pin to This Place");
-    await panel.isAbout("Evidence");
+    await panel.isAbout("data_dir");
     await workbench.run("Cairn: Focus on Context View");
     await workbench.page.keyboard.press("Alt+ArrowLeft");
-    await panel.isAbout("Phases and fallbacks");
+    await panel.isAbout("KillSwitch");
     await workbench.page.keyboard.press("Alt+ArrowRight");
-    await panel.isAbout("Evidence");
+    await panel.isAbout("data_dir");
     await panel.press("Back (Alt+Left)");
-    await panel.isAbout("Phases and fallbacks");
+    await panel.isAbout("KillSwitch");
     await workbench.run("Cairn: Follow the Cursor Again");
-    await panel.isAbout("Evidence");
+    await panel.isAbout("data_dir");
   });
 
   void test("a section's link lists all callers in the references view", async () => {
     const panel = await Panel.show(workbench);
     const path = "server/cairn/paths.py";
-    await workbench.openFile(path, await project.lineOf(path, "def data_dir"));
-    await panel.isAbout("data_dir");
+    await workbench.openFile(path, await project.lineOf(path, "def _close"));
+    await panel.isAbout("_close");
     await panel.press("All callers");
     await workbench.page.locator(".reference-zone-widget .monaco-list-row").first().waitFor();
     await workbench.page.keyboard.press("Escape");
