@@ -49,10 +49,10 @@ export class Panel {
     return this.#frame.locator("header .badge");
   }
 
-  /** Wait until the panel shows passages of the place with the title. */
+  /** Wait until the panel shows the place with the title: its passages, or what was looked for. */
   async isAbout(title: string): Promise<void> {
     await this.#frame.locator("h1").getByText(title, { exact: true }).waitFor();
-    await this.#frame.locator("button.passage").first().waitFor();
+    await this.#frame.locator("button.passage, .message").first().waitFor();
   }
 
   /** All of them as they are at one moment, since they are drawn anew when others are found. */

@@ -59,15 +59,15 @@ void suite("a user works on a project", () => {
 
   void test("the context panel shows what belongs to the place of the cursor, and follows it", async () => {
     const panel = await Panel.show(workbench);
-    await workbench.openFile("docs/design.md", await project.lineOf("docs/design.md", "**`cairn lsp`"));
-    await panel.isAbout("Processes");
+    await workbench.openFile("docs/design.md", await project.lineOf("docs/design.md", "**Order of work**"));
+    await panel.isAbout("Indexing");
     const passages = await panel.passages();
     assert.ok(passages.length > 3, `${passages.length} passages`);
     await workbench.screenshot("panel");
 
-    const line = await project.lineOf("server/cairn/operations/kill_switch.py", "class KillSwitch:");
-    await workbench.openFile("server/cairn/operations/kill_switch.py", line);
-    await panel.isAbout("KillSwitch");
+    const line = await project.lineOf("server/cairn/paths.py", "def data_dir");
+    await workbench.openFile("server/cairn/paths.py", line);
+    await panel.isAbout("data_dir");
     assert.notDeepEqual(await panel.passages(), passages);
   });
 
