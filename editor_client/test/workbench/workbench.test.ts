@@ -135,8 +135,11 @@ void suite("a user works on a project", () => {
 
   void test("the panel's context is copied as a prompt that cites its lines", async () => {
     const panel = await Panel.show(workbench);
+    const path = "server/cairn/paths.py";
+    await workbench.openFile(path, await project.lineOf(path, "def data_dir"));
+    await panel.isAbout("data_dir");
     const passages = await panel.passages();
-    const prompt = await workbench.copied("Cairn: Copy Context as Prompt", "ranking.md#L");
+    const prompt = await workbench.copied("Cairn: Copy Context as Prompt", "paths.py#L");
     // The budget may leave out passages with many lines.
     assert.ok(passages.some(({ file }) => prompt.includes(`${file}#L`)));
   });
