@@ -101,6 +101,17 @@ void suite("a user works on a project", () => {
     await panel.isAbout("Evidence");
   });
 
+  void test("the panel's context is copied as a prompt that cites its lines", async () => {
+    const panel = await Panel.show(workbench);
+    const path = "server/cairn/paths.py";
+    await workbench.openFile(path, await project.lineOf(path, "def data_dir"));
+    await panel.isAbout("data_dir");
+    const passages = await panel.passages();
+    const prompt = await workbench.copied("Cairn: Copy Context as Prompt", "paths.py#L");
+    // The budget may leave out passages with many lines.
+    assert.ok(passages.some(({ file }) => prompt.includes(`${file}#L`)));
+  });
+
   void test("a pinned panel goes back and forward through the places that it was pinned to", async () => {
     const panel = await Panel.show(workbench);
     const kill = "server/cairn/operations/kill_switch.py";
@@ -113,10 +124,16 @@ void suite("a user works on a project", () => {
     await workbench.run("Cairn: Pin to This Place");
     await panel.isAbout("data_dir");
     await workbench.run("Cairn: Focus on Context View");
-    await workbench.page.keyboard.press("Alt+ArrowLeft");
-    await panel.isAbout("KillSwitch");
-    await workbench.page.keyboard.press("Alt+ArrowRight");
-    await panel.isAbout("data_dir");
+    // The keys work once the editor knows that the panel has the focus. At the ends they do nothing.
+    for (const [key, title] of Object.entries({
+      "Alt+ArrowLeft": "KillSwitch",
+      "Alt+ArrowRight": "data_dir",
+    })) {
+      await eventually(`${key} leads to ${title}`, async () => {
+        await workbench.page.keyboard.press(key);
+        return (await panel.title()) === title;
+      });
+    }
     await panel.press("Back (Alt+Left)");
     await panel.isAbout("KillSwitch");
     await workbench.run("Cairn: Follow the Cursor Again");
@@ -131,17 +148,6 @@ void suite("a user works on a project", () => {
     await panel.press("All callers");
     await workbench.page.locator(".reference-zone-widget .monaco-list-row").first().waitFor();
     await workbench.page.keyboard.press("Escape");
-  });
-
-  void test("the panel's context is copied as a prompt that cites its lines", async () => {
-    const panel = await Panel.show(workbench);
-    const path = "server/cairn/paths.py";
-    await workbench.openFile(path, await project.lineOf(path, "def data_dir"));
-    await panel.isAbout("data_dir");
-    const passages = await panel.passages();
-    const prompt = await workbench.copied("Cairn: Copy Context as Prompt", "paths.py#L");
-    // The budget may leave out passages with many lines.
-    assert.ok(passages.some(({ file }) => prompt.includes(`${file}#L`)));
   });
 
   void test("results appear while the user types, and the chosen one opens at its line", async () => {
