@@ -134,8 +134,8 @@ export interface DefinitionPlace {
 }
 
 /**
- * Show the callers or tests of the definition around a place in the editor's references view. With no place,
- * show the callers of the name at the cursor, or of the function around it.
+ * Show the callers or tests of the definition around a place in the editor's references view. Without a
+ * place, show the callers of the name at the cursor, or of the function around it.
  */
 async function showCallers(server: Server, place?: DefinitionPlace): Promise<void> {
   const editor = window.activeTextEditor;

@@ -41,7 +41,7 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** A file name with its lines, such as `app.py:10-12`. If it is too long, the name is cut, not the lines. */
+/** A file name with its lines, such as `app.py:10-12`. If room is scarce, the name is cut, not the lines. */
 export function fileWithLines(text: string): HTMLElement[] {
   const end = text.lastIndexOf(":");
   return [

@@ -1,4 +1,4 @@
-// The accessibility of the context panel in a real workbench: axe-core in four themes, the keyboard alone.
+// The accessibility of the context panel in a real workbench: axe-core in four themes, and the keyboard.
 // The states are drawn by messages to the webview, since a project would have to be made for each.
 
 import assert from "node:assert/strict";
@@ -171,7 +171,7 @@ void suite("the context panel is accessible", () => {
     }
   });
 
-  void test("nothing moves where the user wants no motion; forced colours keep states apart", async () => {
+  void test("nothing moves if motion is reduced, and forced colours have no violation", async () => {
     await workbench.page.emulateMedia({ reducedMotion: "reduce", forcedColors: "active" });
     for (const [name, state] of Object.entries<State>(STATES)) {
       await draw(frame, state);
