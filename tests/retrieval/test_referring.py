@@ -8,6 +8,8 @@ from tests.retrieval.related_results import related_to_line, selected
 
 from cairn.index.references.graph import ReferenceGraph
 from cairn.retrieval.referrals import CALLEE, CALLER, TEST, definitions_around
+from cairn.retrieval.related_chunks import ChunkRange, relate
+from cairn.retrieval.related_ranking import rank_related
 from cairn.retrieval.scores import Ranked
 
 BERTHS = """class Berth:
@@ -94,6 +96,15 @@ def test_the_name_at_the_cursor_has_priority(folder: IndexedFolder) -> None:
     folder.save({"port/use.py": "def use(any):\n    return any.moor(1)\n"})
     at_use = definitions_around(ReferenceGraph(folder.reader), "port/use.py", (0, 2), range(1, 2), (1, 16))
     assert [each.qualified for each in at_use] in (["use"], ["Berth.moor"])
+
+
+def test_the_definition_of_the_name_at_the_cursor_is_shown(folder: IndexedFolder) -> None:
+    chunks = tuple(folder.reader.page("port/schedule.py"))
+    line = FILES["port/schedule.py"].splitlines().index("    return tie_rope(first)")
+    cursor = line, len("    return tie")
+    passage = ChunkRange(0, "port/schedule.py", chunks, focus=range(line, line + 1), cursor=cursor)
+    found = rank_related(relate([folder.reader], passage).found, passage, 10)
+    assert found[0].stored.path == "port/berths.py"
 
 
 def test_a_test_of_a_caller_is_shown_only_where_tests_are_wanted(folder: IndexedFolder) -> None:

@@ -502,7 +502,7 @@ def test_related_lists_passages_for_the_cursor(neovim: Neovim) -> None:
     neovim.run("call search('moor_ship')")
     entries = neovim.search("", "CairnRelated")
     berths = next(entry for entry in entries if entry["path"] == "src/harbour/berths.py")
-    assert berths["lnum"] == line_of(neovim.folder / berths["path"], "class Berth")
+    assert berths["lnum"] == line_of(neovim.folder / berths["path"], "def moor_ship")
     assert all(" — " in entry["text"] for entry in entries)
     assert neovim.evaluate("getqflist({'title': 0}).title").startswith("Cairn: related to schedule.py:")
     neovim.run_later("CairnRelated")

@@ -298,6 +298,9 @@ class Relations:
         pool = self._pools[passage.folder]
         for chunk, by_relation in self.referrals.items():
             pool[chunk].update({relation: each.value for relation, each in by_relation.items()})
+        for place in self.definitions:  # The name at the cursor may be defined in another file.
+            if place.path != passage.path:
+                self._add_named(NamedPlace(place.path, place, place.line, 1.0, f"defines `{place.name}`"))
 
     def by_files(self) -> None:
         reader, path = self.readers[self.passage.folder], self.passage.path
