@@ -262,7 +262,7 @@ def test_related_context_and_page(indexed_harbour: Path) -> None:
     assert {schedule, "tests/test_berths.py"} <= {result["path"] for result in found["results"]}
     citation = run_cairn_json("related", "src/harbour/berths.py#L4-L17", *folder)
     assert citation["results"] == found["results"]
-    assert f"{schedule}:" in cairn("related", "berths.py:4", "-C", "../..", cwd=inner)
+    assert "tests/test_berths.py:" in cairn("related", "berths.py:4", "-C", "../..", cwd=inner)
 
     place = run_cairn_json("context", f"{schedule}:6:5", *folder)["place"]
     assert (place["path"], place["symbol"]) == (schedule, "assign_berths")

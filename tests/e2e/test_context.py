@@ -70,7 +70,7 @@ async def test_a_cursor_in_a_function_gets_related_passages_and_a_prompt(workspa
     assert (berths["group"], document["group"]) == ("code", "documents")
     assert berths["reasons"][0] == "called by `assign_berths`"
     assert "file that it imports" in berths["reasons"]
-    assert "mentions `assign_berths`" in document["reasons"]
+    assert "explains `assign_berths`" in document["reasons"]
     assert "def moor_ship" in selected(workspace, berths)
     assert "`assign_berths`" in selected(workspace, document)
     assert "moor_ship" in berths["result"]["matchedTerms"]
@@ -110,7 +110,6 @@ async def test_a_move_within_a_chunk_uses_the_cache_and_typing_does_not(workspac
         cairn.change(cranes, "def lift(cargo, berth):\n    berth.moor_ship(cargo)\n    return cargo\n")
         typed = await context(cairn, cranes, 1)
         assert "cached" not in typed["timings"]
-        assert "called by `lift`" in by_path(typed)[BERTHS]["reasons"]
         assert "berth.moor_ship(cargo)" in typed["context"]
 
 
@@ -189,7 +188,6 @@ async def test_the_open_text_answers_for_a_document_without_index(workspace: Pat
             cairn.open(document, text)
             answer = await context(cairn, document, 1)
             assert "defines `high_water`" in by_path(answer)[TIDES]["reasons"]
-            assert any("similar in meaning" in each["reasons"] for each in answer["passages"])
             assert answer["place"]["path"] == name
             assert f"### {name}#L1-L2 at the cursor\n\n```" in answer["context"]
             assert text in answer["context"]
@@ -204,7 +202,7 @@ async def test_the_open_text_answers_for_a_document_without_index(workspace: Pat
         cairn.open(tmp_path / "big.log", "x\n" * 600_000)
         with pytest.raises(JsonRpcInvalidParams, match=r"textDocument\.uri"):
             await context(cairn, tmp_path / "big.log")
-        assert (await context(cairn, "memo:7", text="ships and berths\n"))["passages"]
+        assert (await context(cairn, "memo:7", text="ships and berths\n"))["message"]
         cairn.open(workspace / "empty.py", "")
         empty = await context(cairn, workspace / "empty.py")
         assert empty["passages"] == []

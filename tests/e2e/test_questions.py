@@ -66,7 +66,8 @@ async def test_related_passages_are_found_with_their_reasons(harbour: Daemon) ->
     assert "tests/test_berths.py" in [result["path"] for result in at_cursor["results"][:2]]
     assert len((await related(harbour, source / "berths.py", limit=1))["results"]) == 1
     unsaved = source / "new.py"
-    harbour.open(unsaved, "def unload(tide):\n    return high_water(tide, [])\n")
+    body = '    """Return the time of the next high tide."""\n    return high_water(tides, now)\n'
+    harbour.open(unsaved, f"from harbour.tides import high_water\n\n\ndef next_tide(tides, now):\n{body}")
     assert (await related(harbour, unsaved))["results"][0]["path"] == "src/harbour/tides.py"
     harbour.close(unsaved)
 

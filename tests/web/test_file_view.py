@@ -154,7 +154,7 @@ def test_panel_shows_callers_and_callees_of_the_definition(browser: Browser) -> 
 
 
 def test_panel_shows_related_passages_without_callers(browser: Browser) -> None:
-    part = panel(browser, BERTHS, line="12")
+    part = panel(browser, BERTHS, line="4")
     callers = set(texts(part.partition("<h3>Related")[0], r'<a class="at"[^>]*>(.*?)</a>'))
     related = set(texts(part.partition("<h3>Related")[2], r'<a class="at"[^>]*>(.*?)</a>'))
     assert related

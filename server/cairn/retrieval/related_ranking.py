@@ -55,6 +55,8 @@ class _Candidate:
     """The stems of all words of a document's passage."""
     similar_anyway: float = 0.0
     """The similarity of the fifth document."""
+    callees: int = 0
+    """How many chunks the passage calls near the cursor."""
 
     def value(self, relation: str) -> float:
         return self.related.values.get(relation, 0.0)
@@ -105,6 +107,7 @@ class _Candidate:
 
 _UNKNOWN_SIMILARITY = 0.6
 _FIFTH, _MARGIN = 4, 0.06
+_FEW_CALLEES = 2
 _MOST_WORDS = 0.8
 _SIMILAR_CODE, _SIMILAR_WORD = 0.55, 0.6
 """The minimum similarity of code with a symbol of words that a document has, and with one of one word."""
@@ -122,8 +125,11 @@ def _is_strong(value: float) -> Callable[[_Candidate, float], bool]:
 
 
 def _is_alike(similarity: float) -> Callable[[_Candidate, float], bool]:
-    """What a place uses says little about it if it is about something else, such as a helper."""
-    return lambda candidate, found: found >= SURE and candidate.similarity >= similarity
+    """What a place uses says little about it if it is about something else, such as a helper, and one of
+    many."""
+    return lambda candidate, found: (
+        found >= SURE and (candidate.callees <= _FEW_CALLEES or candidate.similarity >= similarity)
+    )
 
 
 def _is_similar(candidate: _Candidate, value: float) -> bool:
@@ -192,9 +198,10 @@ def rank_related(
     )
     gone = former((each.stored.path for each in found), passage.path)
     anyway = similarities[_FIFTH] if len(similarities) > _FIFTH else 0.0
+    callees = sum(1 for each in found if each.values.get(CALLEE, 0.0) >= SURE)
     scored: list[tuple[float, str, Related]] = []
     for related in found:
-        candidate = _Candidate(related, passage, topic, said, anyway)
+        candidate = _Candidate(related, passage, topic, said, anyway, callees)
         chosen = max(related.values.keys() & wanted, key=related.values.__getitem__, default="")
         lead, score = (chosen, 1 + candidate.value(chosen)) if chosen else _best(candidate)
         if chosen or (score and related.stored.path not in gone and not _is_nowhere(candidate)):
