@@ -61,7 +61,7 @@ def test_reader_with_a_grant_finds_what_is_hidden_from_others(town: Town) -> Non
 def test_place_in_a_stored_file_has_related_passages_and_a_context(town: Town) -> None:
     place = {"textDocument": BERTHS, "range": PLACE}
     related = town.ask(town.ada, "related", place).json
-    assert "src/harbour/schedule.py" in {each["path"] for each in related["results"]}
+    assert "tests/test_berths.py" in {each["path"] for each in related["results"]}
     context = town.ask(town.ada, "context", place).json
     assert "Berth" in context["context"]
 
