@@ -225,7 +225,8 @@ void suite("a user works on a project", () => {
     await workbench.closePalette();
     await workbench.at("README.md", line);
     await eventually("no other tab", async () => {
-      assert.deepEqual(await workbench.tabs(), tabs);
+      // A file that was shown may have been in a tab before; its tab may be in another place now.
+      assert.deepEqual(new Set(await workbench.tabs()), new Set(tabs));
       return true;
     });
   });
