@@ -106,9 +106,9 @@ which documents explain them, and which files change with the file (setting `lsp
 those of the references of `cairn/references` with a confidence of at least 0.5; less sure ones are called
 possible. The hover of a name quotes documents that explain it (`lsp.hover`). The command of a lens is
 `cairn.show`, with one argument, `{"uri": …, "position": …, "section": …}`. Its `section` is one of those of a
-[ContextPassage](#contextpassage). A client that executes the command itself says so with
-`"commands": ["cairn.show"]` in `initializationOptions`. For others the server opens the place if there is
-only one and the client supports `window/showDocument`, and else lists the places in a message.
+[ContextPassage](#contextpassage). For a client that does not execute the command itself, the server opens the
+place if there is only one and the client supports `window/showDocument`, and else lists the places in a
+message.
 
 **Progress** With a `partialResultToken`, `cairn/discover` sends a `$/progress` with a
 [DiscoverProgress](#discoverprogress) after each stage; with a `workDoneToken` it reports the usual work

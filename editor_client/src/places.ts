@@ -75,7 +75,10 @@ export function protocolRange({ start, end }: Range): ProtocolRange {
   };
 }
 
-/** Previews places, and then restores the editor's former state. */
+/**
+ * Previews places, and then restores the editor's former state. The focus is left to the editor, since the
+ * user may have opened something else meanwhile.
+ */
 export class Preview {
   readonly #editor = window.activeTextEditor;
   readonly #column = window.tabGroups.activeTabGroup.viewColumn;
@@ -123,17 +126,18 @@ export class Preview {
       await window.showTextDocument(this.#givesWay.input.uri, options);
     }
     if (editor) {
-      const shown = await window.showTextDocument(editor.document, {
-        viewColumn: this.#column,
-        preview: this.#wasPreview,
-      });
+      const options = { viewColumn: this.#column, preview: this.#wasPreview, preserveFocus: true };
+      const shown = await window.showTextDocument(editor.document, options);
       shown.selections = this.#selections;
       if (this.#visible) shown.revealRange(this.#visible, TextEditorRevealType.AtTop);
     } else if (this.#wasPreview) {
       await reopen(this.#tab, this.#column);
     }
     const added = textTabs().filter(({ tab, uri }) => tab.isPreview && !this.#open.has(uri));
-    await window.tabGroups.close(added.map(({ tab }) => tab));
+    await window.tabGroups.close(
+      added.map(({ tab }) => tab),
+      true,
+    );
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {
@@ -145,10 +149,11 @@ export class Preview {
 
 /** A tab without a text editor that the preview replaced. */
 async function reopen(tab: Tab | undefined, viewColumn: ViewColumn): Promise<void> {
+  const options = { viewColumn, preserveFocus: true };
   if (tab?.input instanceof TabInputCustom) {
-    await commands.executeCommand("vscode.openWith", tab.input.uri, tab.input.viewType, viewColumn);
+    await commands.executeCommand("vscode.openWith", tab.input.uri, tab.input.viewType, options);
   } else if (tab?.input instanceof TabInputNotebook) {
-    await commands.executeCommand("vscode.openWith", tab.input.uri, tab.input.notebookType, viewColumn);
+    await commands.executeCommand("vscode.openWith", tab.input.uri, tab.input.notebookType, options);
   }
 }
 

@@ -88,8 +88,7 @@ NAVIGATION = ("definition", "references", "implementation", "callHierarchy")
         ({"lsp": {"navigation": []}}, {}, set()),
         ({"lsp": "on"}, {}, set()),
         ([], {}, set()),
-        ({"commands": ["cairn.show"]}, {}, set()),
-        ({"commands": "cairn.show"}, LENSES, set()),
+        ({}, LENSES, set()),
     ],
 )
 def test_early_answer_equals_that_of_the_server(options: Any, capabilities: Any, announced: set[str]) -> None:
@@ -100,8 +99,6 @@ def test_early_answer_equals_that_of_the_server(options: Any, capabilities: Any,
     assert {name for name in NAVIGATION if f"{name}Provider" in found} == announced
     assert found.get("codeLensProvider") == (None if capabilities is LENSES else {"resolveProvider": True})
     assert found.get("hoverProvider") == (None if capabilities is LENSES else True)
-    shown_by_client = options == {"commands": ["cairn.show"]}
-    assert ("cairn.show" in found["executeCommandProvider"]["commands"]) is not shown_by_client
     assert INITIALIZE_RESULT["capabilities"].keys() <= found.keys()
 
 

@@ -76,9 +76,8 @@ void suite("a user asks in the palette", () => {
       "the passages again",
       async () => (await workbench.rows())[at + 1]?.label !== next.label,
     );
-    await workbench.quickInput.focus();
-    await workbench.page.keyboard.press("ArrowDown");
-    await workbench.page.keyboard.press("Enter");
+    await workbench.quickInput.press("ArrowDown");
+    await workbench.quickInput.press("Enter");
     await workbench.at(path, line);
     await workbench.quickInput.waitFor({ state: "hidden" });
   });
@@ -108,7 +107,7 @@ void suite("a user asks in the palette", () => {
       const input = await workbench.asked("Cairn: Search");
       await input.fill(question);
       await eventually("rows", async () => (await resultsShown(workbench)).length > 0);
-      await workbench.page.keyboard.press("Enter");
+      await workbench.quickInput.press("Enter");
       await workbench.at(path, await project.lineOf(path, text));
     }
     const input = await workbench.asked("Cairn: Search");
@@ -120,20 +119,19 @@ void suite("a user asks in the palette", () => {
     assert.equal((await workbench.rows())[0]?.group, "Recent questions");
     await workbench.screenshot("palette-recent");
     await workbench.page.keyboard.press("ArrowDown");
-    await workbench.page.keyboard.press("Enter");
+    await workbench.quickInput.press("Enter");
     await eventually("results", async () => (await resultsShown(workbench)).length > 0);
     assert.equal(await input.inputValue(), earlier);
 
     await input.fill("");
     await eventually("recent questions", async () => (await labels())[0] === later);
-    await workbench.page.keyboard.press("Shift+Delete");
+    await workbench.quickInput.press("Shift+Delete");
     await eventually("one less", async () => (await labels())[0] === earlier);
     await workbench.pressRowButton("Remove this question");
     await eventually("two less", async () => !(await labels()).includes(earlier));
-    await workbench.quickInput.focus();
-    await workbench.page.keyboard.press("End");
+    await workbench.quickInput.press("End");
     await workbench.page.keyboard.press("ArrowUp"); // From the first row to the last.
-    await workbench.page.keyboard.press("Enter");
+    await workbench.quickInput.press("Enter");
     await eventually("examples", async () => (await labels()).join() === "Type a question, a name or words");
     await workbench.closePalette();
   });
@@ -142,7 +140,7 @@ void suite("a user asks in the palette", () => {
     await workbench.run("View: Close All Editors");
     const input = await workbench.asked("Cairn: Search");
     await input.fill("path:docs how is a damaged index repaired");
-    await workbench.page.keyboard.press("Control+Enter");
+    await workbench.quickInput.press("Control+Enter");
     const preview = workbench.webview("vscode.markdown-language-features");
     await preview.locator("h1", { hasText: "how is a damaged index repaired" }).waitFor();
     for (const path of await preview.locator("h3 a").allInnerTexts()) assert.match(path, /^docs\//);

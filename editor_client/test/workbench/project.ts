@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 
 const execute = promisify(execFile);
 const REPOSITORY = join(import.meta.dirname, "..", "..", "..");
-/** Enough to make vectors of for some ten seconds. */
+/** Indexed in a second, so that tests need not wait. */
 const PARTS = [
   "server/cairn/operations",
   "server/cairn/index/indexing",
@@ -16,6 +16,8 @@ const PARTS = [
   "docs",
   "README.md",
 ];
+/** Enough to index for some seconds on any machine. */
+export const LARGE = ["server/cairn", "tests", "benchmarks", "docs"];
 const AUTHOR = ["-c", "user.name=Test", "-c", "user.email=test@example.org"];
 
 export class Project {
@@ -27,15 +29,15 @@ export class Project {
     this.folder = folder;
   }
 
-  /** With the given files by their paths, or else with a part of Cairn's. */
-  static async make(files?: Readonly<Record<string, string>>): Promise<Project> {
+  /** With the given files by their paths, or else with parts of Cairn's. */
+  static async make(files?: Readonly<Record<string, string>>, parts = PARTS): Promise<Project> {
     const parent = await realpath(await mkdtemp(join(tmpdir(), "cairn-project-")));
     const folder = join(parent, "cairn");
     for (const [path, text] of Object.entries(files ?? {})) {
       await mkdir(dirname(join(folder, path)), { recursive: true });
       await writeFile(join(folder, path), text);
     }
-    for (const part of files ? [] : PARTS) {
+    for (const part of files ? [] : parts) {
       const filter = (path: string) => basename(path) !== "__pycache__";
       await cp(join(REPOSITORY, part), join(folder, part), { recursive: true, filter });
     }

@@ -6,8 +6,10 @@ import { after, before, suite, test } from "node:test";
 
 import { parts } from "./code_server.ts";
 import { eventually } from "./eventually.ts";
-import { Project } from "./project.ts";
+import { LARGE, Project } from "./project.ts";
 import { Workbench } from "./workbench.ts";
+
+const READY_MS = 600_000;
 
 void suite("the user has set nothing", () => {
   let project: Project;
@@ -24,6 +26,20 @@ void suite("the user has set nothing", () => {
       await workbench.logged("found by: path");
     } finally {
       await workbench.close();
+    }
+  });
+
+  void test("the status bar shows the progress of indexing until that is complete", async () => {
+    const project = await Project.make(undefined, LARGE);
+    const workbench = await Workbench.open(project.folder);
+    try {
+      await workbench.status(/Cairn: [\d,]+ of [\d,]+ files/).waitFor();
+      const state = () => workbench.server.indexState(project.folder);
+      await eventually("the index is complete", async () => (await state()) === "ready", READY_MS);
+      await workbench.status(/Cairn: \S/).waitFor({ state: "detached" });
+    } finally {
+      await workbench.close();
+      await project.remove();
     }
   });
 

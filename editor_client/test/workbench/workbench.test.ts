@@ -12,7 +12,6 @@ import { Panel } from "./panel.ts";
 import { Project } from "./project.ts";
 import { type Row, Workbench } from "./workbench.ts";
 
-/** Embedding a project of this size takes a minute, on two busy cores more. */
 const READY_MS = 600_000;
 
 void suite("a user works on a project", () => {
@@ -22,6 +21,8 @@ void suite("a user works on a project", () => {
   before(async () => {
     project = await Project.make();
     workbench = await Workbench.open(project.folder, { settings: { "cairn.path": parts.command } });
+    const state = () => workbench.server.indexState(project.folder);
+    await eventually("the index is complete", async () => (await state()) === "ready", READY_MS);
   });
 
   afterEach(async (context) => {
@@ -45,16 +46,6 @@ void suite("a user works on a project", () => {
     });
     assert.ok((await workbench.server.log()).includes(parts.command));
     await workbench.run("View: Hide Panel");
-  });
-
-  void test("the status bar shows the progress of indexing until all vectors are made", async () => {
-    await eventually(
-      "the index is complete",
-      async () => (await workbench.server.indexState(project.folder)) === "ready",
-      READY_MS,
-    );
-    assert.match((await workbench.statusesSeen()).join("\n"), /Cairn: \S/);
-    await workbench.status("Cairn: vectors").waitFor({ state: "detached" });
   });
 
   void test("the context panel shows what belongs to the place of the cursor, and follows it", async () => {
@@ -161,7 +152,7 @@ void suite("a user works on a project", () => {
       const [first] = await resultsShown(workbench);
       return first?.label === "KillSwitch" && first.description === `${path}:${line}`;
     });
-    await workbench.page.keyboard.press("Enter");
+    await workbench.quickInput.press("Enter");
     await workbench.at(path, line);
     await workbench.quickInput.waitFor({ state: "hidden" });
   });
@@ -177,7 +168,7 @@ void suite("a user works on a project", () => {
       await input.fill(before);
       await eventually("rows", async () => (await resultsShown(workbench)).length > 3);
       await input.fill("data_dir");
-      await workbench.page.keyboard.press("Enter");
+      await workbench.quickInput.press("Enter");
       await workbench.at(path, line);
     }
   });
@@ -231,6 +222,20 @@ void suite("a user works on a project", () => {
     });
   });
 
+  void test("what is restored does not take the keys from what was opened meanwhile", async () => {
+    const place = await workbench.place();
+    await showSecondRow(workbench, "static vectors");
+    await workbench.page.keyboard.press("Escape");
+    await workbench.page.keyboard.press("F1");
+    await workbench.at(place.file, place.line);
+    await workbench.quickInput.pressSequentially("View: Close Editor");
+    await eventually("the command", async () =>
+      (await workbench.rows()).some(({ label }) => label === "View: Close Editor"),
+    );
+    await workbench.closePalette();
+    assert.deepEqual(await workbench.place(), place);
+  });
+
   void test("who goes on to discover leaves nothing of what the rows showed", async () => {
     const tabs = await workbench.tabs();
     await showSecondRow(workbench, "static vectors");
@@ -240,7 +245,7 @@ void suite("a user works on a project", () => {
       await workbench.page.keyboard.press("ArrowUp");
       return false;
     });
-    await workbench.page.keyboard.press("Enter");
+    await workbench.quickInput.press("Enter");
     const preview = workbench.webview("vscode.markdown-language-features");
     await preview.locator("h1", { hasText: "static vectors" }).waitFor();
     const [answer, ...others] = (await workbench.tabs()).filter((tab) => !tabs.includes(tab));
@@ -293,7 +298,7 @@ void suite("a user works on a project", () => {
     const question = "what happens when the index is damaged";
     const input = await workbench.asked("Cairn: Discover");
     await input.fill(question);
-    await workbench.page.keyboard.press("Enter");
+    await workbench.quickInput.press("Enter");
     const preview = workbench.webview("vscode.markdown-language-features");
     await preview.locator("h1", { hasText: question }).waitFor();
     await preview.locator("h3 + p + pre code .hljs-keyword").first().waitFor();

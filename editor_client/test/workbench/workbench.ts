@@ -70,16 +70,6 @@ const QUICK_PICK = `(() => {
   return { typed: widget.querySelector("input.input")?.value ?? "", rows };
 })()`;
 
-/** In the page: keep all texts that the status bar shows, since some are gone before one looks. */
-const WATCH_STATUS = `(() => {
-  const seen = (globalThis.cairnStatus = new Set());
-  const items = () => document.querySelectorAll(".statusbar-item");
-  const look = () => items().forEach((item) => seen.add(item.textContent.trim()));
-  new MutationObserver(look)
-    .observe(document.querySelector(".statusbar"), { subtree: true, childList: true, characterData: true });
-  look();
-})()`;
-
 /** In the page, and in one go: the name on the active tab, and what the status bar says of the cursor. */
 const ACTIVE_EDITOR = `({
   file: document.querySelector(".editor-group-container.active .tab.active")?.dataset.resourceName ?? "",
@@ -116,7 +106,6 @@ export class Workbench {
       const page = await context.newPage();
       await page.goto(server.workbench(opened), { waitUntil: "domcontentloaded" });
       await page.locator(".monaco-workbench .statusbar").waitFor();
-      await page.evaluate(WATCH_STATUS);
       return new Workbench(server, browser, page);
     } catch (problem) {
       await close(browser);
@@ -206,8 +195,12 @@ export class Workbench {
 
   /** Run a command that asks something; where to type, once what is open is what the command has opened. */
   async asked(title: string): Promise<Locator> {
-    await this.run(title);
-    await this.page.locator(".quick-input-widget:visible .quick-input-title", { hasText: title }).waitFor();
+    const shown = this.page.locator(".quick-input-widget:visible .quick-input-title", { hasText: title });
+    await eventually(`${title} asks`, async () => {
+      await this.run(title);
+      await shown.waitFor({ timeout: OPENS_MS }); // An editor that takes the focus late closes it.
+      return true;
+    });
     return this.quickInput;
   }
 
@@ -259,11 +252,6 @@ export class Workbench {
   /** The status bar's items that begin with the text. */
   status(text: string | RegExp): Locator {
     return this.page.locator(".statusbar .statusbar-item", { hasText: text });
-  }
-
-  /** Everything that the status bar has said since the workbench is open. */
-  statusesSeen(): Promise<string[]> {
-    return this.page.evaluate("[...globalThis.cairnStatus]");
   }
 
   /** What an extension's webview shows, such as that of `cairn.cairn`. */

@@ -20,7 +20,7 @@ INITIALIZE_RESULT: dict[str, Any] = {
         "workspaceSymbolProvider": {},
         "executeCommandProvider": {
             "commands": [
-                f"cairn.{name}" for name in ("pause", "resume", "reindex", "resetFeedback", "refresh")
+                f"cairn.{name}" for name in ("pause", "resume", "reindex", "resetFeedback", "refresh", "show")
             ]
         },
         "workspace": {
@@ -35,7 +35,6 @@ _NAVIGATION = ("definition", "references", "implementation", "callHierarchy")
 """LSP's names of the capabilities that the setting `lsp.navigation` enables."""
 _BESIDE: dict[str, Any] = {"codeLens": {"resolveProvider": True}, "hover": True}
 """The capabilities that settings can enable later, with their options."""
-_SHOW = "cairn.show"
 
 
 def announced(options: Any, is_dynamic: Callable[[str], bool]) -> dict[str, Any]:
@@ -50,12 +49,6 @@ def announced(options: Any, is_dynamic: Callable[[str], bool]) -> dict[str, Any]
     return {name: value for name, value in {**navigation, **_BESIDE}.items() if not is_dynamic(name)}
 
 
-def client_shows(options: Any) -> bool:
-    """Return whether the client executes `cairn.show` itself, as its option `commands` says."""
-    commands = options.get("commands") if isinstance(options, dict) else None
-    return isinstance(commands, list) and _SHOW in commands
-
-
 def _initialize_result(params: dict[str, Any]) -> dict[str, Any]:
     known, options = params["capabilities"].get("textDocument"), params.get("initializationOptions")
 
@@ -65,9 +58,6 @@ def _initialize_result(params: dict[str, Any]) -> dict[str, Any]:
 
     constant = INITIALIZE_RESULT["capabilities"]
     capabilities = {f"{name}Provider": value for name, value in announced(options, is_dynamic).items()}
-    if not client_shows(options):
-        commands = constant["executeCommandProvider"]["commands"]
-        capabilities["executeCommandProvider"] = {"commands": [*commands, _SHOW]}
     return {**INITIALIZE_RESULT, "capabilities": {**constant, **capabilities}}
 
 

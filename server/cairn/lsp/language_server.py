@@ -14,7 +14,6 @@ from lsprotocol import types
 from pygls.io_ import StdoutWriter
 
 from cairn.lsp.capabilities import Capabilities
-from cairn.lsp.early import client_shows
 from cairn.lsp.editor_connection import Connection
 from cairn.lsp.hover import HOVER
 from cairn.lsp.jsonrpc import StdinReader, speak
@@ -51,11 +50,7 @@ def build_server(
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
         options = params.initialization_options
-        settings = dict(options) if isinstance(options, dict) else {}
-        settings.pop("commands", None)  # It says what the client does, and does not set anything.
-        server.editor_settings = settings
-        if not client_shows(options):
-            register_show(server)
+        server.editor_settings = options if isinstance(options, dict) else {}
         capabilities.announce(options)
 
     @server.feature(types.INITIALIZED)
@@ -72,6 +67,7 @@ def build_server(
 
     register_workspace(server, settings_changed)
     register_requests(server)
+    register_show(server)
     return server
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cairn.engine.engine import Engine
     from cairn.engine.lenses import Counted, Definition, FileLenses, Lens, Titles
 
-_PATIENCE_SECONDS = 0.02
+_PATIENCE_SECONDS = 0.008
 """How long a request waits for unsaved text to be read, which takes 40 to 120 ms after each change."""
 _CALM_SECONDS = 1.0
 """How long the worker waits after a change, since more changes often follow."""
