@@ -36,8 +36,6 @@ _FEW_FILES = 6
 _NEAR, _NEAR_IN_TYPE = 25, 8
 """How many lines away a call is near, in a function and in a type. What is called elsewhere in it says little
 of the cursor's line."""
-_FEW_HEIRS = 4
-"""So many types that extend one, or methods that override one, say most about it."""
 _INDIRECT = 0.4
 """How much a test says that calls the definition through another function."""
 _AROUND = 2
@@ -171,10 +169,7 @@ class _Referrals:
             self._edges.setdefault((stored.id, relation), []).append((edge, line))
 
     def has(self, relation: str) -> bool:
-        return self._count(relation) > 0
-
-    def _count(self, relation: str) -> int:
-        return sum(len(edges) for (_, kind), edges in self._edges.items() if kind == relation)
+        return any(kind == relation for _, kind in self._edges)
 
     def finished(self, graph: ReferenceGraph) -> Referrals:
         """Return the referrals, each at its surest edge's line, with a reason that names all functions."""
@@ -185,8 +180,6 @@ class _Referrals:
             names = ", ".join(named(edge for edge, _ in edges))
             if relation == IMPLEMENTATION:
                 reason = best.via
-            elif relation == IMPLEMENTATION:  # A base of many is not about one of them.
-                rarity = min(1.0, _FEW_HEIRS / self._count(IMPLEMENTATION))
             elif relation == TEST and best.via.startswith("calls "):
                 reason = f"a test that {best.via}"  # The test calls the function through another one.
             else:

@@ -44,6 +44,8 @@ class Types:
     _parts: dict[Symbol, tuple[Symbol, ...]] = field(factory=dict, init=False)
     _own: dict[tuple[object, str], list[Symbol]] = field(factory=dict, init=False)
     """The members by the identity of a type's parts, or its only part, and by name."""
+    _with_types: dict[str, list[tuple[Symbol, Symbol]]] = field(factory=dict, init=False)
+    """By name, all members of that name with their types."""
 
     def named(self, scope: Symbol, name: str) -> tuple[Symbol, ...]:
         """Return the types that a name means in the file of `scope`; empty for types outside the
@@ -127,11 +129,10 @@ class Types:
 
     def overriding(self, owner: Symbol, name: str) -> list[Symbol]:
         """Return the members of that name in descendants of a type."""
-        found = [
-            each
-            for each in self.tables.definitions(name)
-            if (type_ := self.of_member(each)) is not None and owner in self.ancestors(type_)
-        ]
+        if name not in self._with_types:
+            every = ((each, self.of_member(each)) for each in self.tables.definitions(name))
+            self._with_types[name] = [(each, type_) for each, type_ in every if type_ is not None]
+        found = [each for each, type_ in self._with_types[name] if owner in self.ancestors(type_)]
         return (found or satisfying(self.tables, owner, name))[:MOST_SHARED]
 
     def of_member(self, member: Symbol) -> Symbol | None:
