@@ -130,7 +130,7 @@ def referrals(
 
 
 def _is_rare(graph: ReferenceGraph, place: Place) -> bool:
-    return len(graph.tables.files_mentioning(place.name)) * SURE <= _FEW_FILES
+    return graph.tables.count_mentioning(place.name) * SURE <= _FEW_FILES
 
 
 def _near(place: Place, focus: range) -> tuple[int, int]:
@@ -242,7 +242,7 @@ _REASONS = {
 
 
 def _rarity(graph: ReferenceGraph, edge: Edge) -> float:
-    return min(1.0, _FEW_FILES / max(1, len(graph.tables.files_mentioning(edge.name))))
+    return min(1.0, _FEW_FILES / max(1, graph.tables.count_mentioning(edge.name)))
 
 
 def _names(edges: Iterable[Edge]) -> list[str]:

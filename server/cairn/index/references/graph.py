@@ -137,7 +137,7 @@ class ReferenceGraph:
             if macro is None or macro in seen or len(seen) > _MOST_MACROS:
                 continue
             seen.add(macro)
-            if len(self.tables.files_mentioning(macro.name)) >= _MOST_FILES:
+            if self.tables.count_mentioning(macro.name) >= _MOST_FILES:
                 complete = False
                 continue
             calls = self._to([macro], limit, CALLS)
@@ -174,7 +174,7 @@ class ReferenceGraph:
 
     def other_uses(self, targets: Sequence[Place], limit: int) -> Edges:
         """Return the uses of the targets that are no calls; none for names in many files, which take long."""
-        if any(len(self.tables.files_mentioning(each.name)) > _MANY_FILES for each in targets):
+        if any(self.tables.count_mentioning(each.name) > _MANY_FILES for each in targets):
             return Edges(complete=False)
         return self._to(targets, limit, _EVERY - CALLS)
 
@@ -191,7 +191,7 @@ class ReferenceGraph:
             if each.enclosing and not _is_test(each.path) and each.confidence >= 0.5
         }
         complete = direct.complete
-        rare = [each for each in between if len(self.tables.files_mentioning(each.name)) <= most_files]
+        rare = [each for each in between if self.tables.count_mentioning(each.name) <= most_files]
         complete = complete and len(rare) == len(between)
         for place in sorted(rare, key=lambda each: (each.path, each.line))[:20]:
             over = self._to([place], limit, CALLS)

@@ -141,13 +141,22 @@ class SymbolTables:
     def importers(self, path: str) -> tuple[str, ...]:
         return importers_of(self.reader, path)
 
+    def count_mentioning(self, name: str) -> int:
+        """Return how many files may mention the name, without reading them; the maximum if there are more."""
+        return min(len(self._rows(words_of(name))), self._most)
+
+    @property
+    def _most(self) -> int:
+        return self.most_files or _MOST_FILES
+
+    def _rows(self, words: Sequence[str]) -> list[tuple[int, str]]:
+        return self.reader.symbols_with_words(words, self._most + 1)
+
     def _matching(self, name: str, mark: str) -> list[str]:
         words = words_of(name)
         key = f"{mark}{' '.join(words)}"
         if key not in self._written:
-            marked = [f"{mark}{word}" for word in words]
-            most = self.most_files or _MOST_FILES
-            rows = list(self.reader.symbols_with_words(marked, most + 1))
+            rows, most = self._rows([f"{mark}{word}" for word in words]), self._most
             if len(rows) > most:
                 self.complete = False
                 rows = [] if self.most_files else rows[:most]
