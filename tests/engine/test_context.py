@@ -40,6 +40,12 @@ def test_core_concepts_come_from_the_current_readmes(engine: Engine, harbour: Pa
     engine.document_changed(readme, "# Harbour\n\nHarbour is being written anew just now.\n")
     quoted = "### README.md#L3-L3\n\n```markdown\nHarbour is being written anew just now.\n```\n"
     assert quoted in context()
+    unsaved = harbour / "src/README.md"
+    engine.document_opened(unsaved)
+    engine.document_changed(unsaved, "# Source\n\nNot saved, but nearer.\n")
+    assert "### src/README.md#L3-L3\n\n```markdown\nNot saved, but nearer.\n```\n" in context()
+    engine.document_closed(unsaved)
+    assert "Not saved, but nearer." not in context()
     text = "This is the source of the whole harbour."
     nearer.write_text(f"Source\n======\n\n{text}\n", encoding="utf-8")
     engine.changed(nearer)

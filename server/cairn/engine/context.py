@@ -33,7 +33,7 @@ from cairn.engine.related import covered, indexed_page, lines_of_range, shared_n
 from cairn.engine.request import Attempt, Request
 from cairn.engine.results import milliseconds, search_result
 from cairn.errors import InvalidRequestError
-from cairn.index.queries.file_queries import readme_paths
+from cairn.index.queries.file_queries import readme_paths, readme_rule
 from cairn.index.queries.relations import PassageVector, vector_of_texts
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import StoredChunk
@@ -357,11 +357,13 @@ class _Asked:
         reader = request.readers[folder]
         facts, unsaved = reader.facts(), reader.overlay
         index = (request.folders[folder].uri, reader.key, reader.identity(), patterns)
-        files = ("readmes", *index, facts.paths, unsaved.hidden)
-        readmes: list[str] = self.known.get_or_make(
-            files, lambda: readme_paths(reader, patterns), lambda paths: sum(map(len, paths))
+        saved: list[str] = self.known.get_or_make(
+            ("readmes", *index, facts.paths),
+            lambda: readme_paths(reader, patterns),
+            lambda paths: sum(map(len, paths)),
         )
-        above = readmes_above(readmes, self.passage.path)
+        new = set(filter(readme_rule(patterns), unsaved.hidden)).difference(saved)
+        above = readmes_above(sorted(new.union(saved)) if new else saved, self.passage.path)
         typed = None if set(above).isdisjoint(unsaved.hidden) else unsaved.generation
         collection = self.passage.chunks[0].collection if self.passage.chunks else ""
         key = ("concepts", *index, facts.content, above, typed, collection, search.core_concepts)

@@ -214,10 +214,9 @@ def best_by_file(scores: Mapping[str, float], limit: int) -> list[str]:
 
 
 def readme_paths(reader: IndexReader, patterns: Sequence[str]) -> list[str]:
-    """Return the files, also unsaved ones, whose name matches a glob in any case. 1,400 files take 2 ms."""
-    paths = {path for (path,) in reader.select("SELECT path FROM files WHERE is_text")}
-    is_readme = readme_rule(patterns)
-    return sorted(filter(is_readme, paths.union(reader.hidden)))
+    """Return the saved files whose name matches a glob in any case. 1,400 files take 2 ms."""
+    paths = (path for (path,) in reader.select("SELECT path FROM files WHERE is_text"))
+    return sorted(filter(readme_rule(patterns), paths))
 
 
 def readme_rule(patterns: Sequence[str]) -> Callable[[str], bool]:

@@ -9,6 +9,7 @@ from itertools import starmap
 from typing import TYPE_CHECKING, cast
 
 import apsw
+from attrs import evolve
 
 from cairn.index.reader.filters import HIDDEN_CHUNKS, ChunkFilter, admitted, passes
 from cairn.index.reader.index_memory import ConnectedReader
@@ -62,12 +63,14 @@ class VectorQueries(IndexReader):
         from cairn.index.reader.postings import read_ids
 
         allowed = None
-        where, values = admitted(self, only)
+        # What is hidden changes whenever another document is edited, what else passes only with the index.
+        where, values = admitted(self, evolve(only, hidden=()))
         with self.reading() as db:
             if where:
                 allowed = matrix.among((where, *values), lambda: read_ids(db, where, values))
-            elif only.hidden:
-                allowed = matrix.except_for(read_ids(db, HIDDEN_CHUNKS, [json.dumps(only.hidden)]))
+            if only.hidden:
+                shown = matrix.except_for(read_ids(db, HIDDEN_CHUNKS, [json.dumps(only.hidden)]))
+                allowed = shown if allowed is None else allowed & shown
         check_end()  # nothing can interrupt numpy
         ids, scores = matrix.nearest(vector, limit, allowed)
         return list(map(Hit, ids.tolist(), scores.tolist()))
