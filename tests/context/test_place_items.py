@@ -94,6 +94,7 @@ PATTERNS = ReadmePromotionConfig().readme_patterns
 BADGES = (
     "# Harbour\n\n[![PyPI](https://img.example/pypi.svg)](https://example.com) ![Build](build.svg)\n\n"
     "[Docs](docs/index.md) | [Chat](https://example.com/chat) | [Website](https://example.com)\n\n"
+    "[Available for every harbour on the seven seas](https://example.com/sponsor)<br>\n\n"
     '<p align="center">\n  <img src="logo.svg">\n</p>\n\n'
 )
 ABOUT = "Harbour schedules ships into the berths\nof a port.\n"

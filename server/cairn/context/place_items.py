@@ -195,5 +195,5 @@ def _introduction(reader: OverlaidReader, path: str) -> Item | None:
 
 
 def _is_text(found: Paragraph) -> bool:
-    without_links = _LINK.sub(" ", _IMAGE.sub(" ", strip_inline(found.source).text))
+    without_links = strip_inline(_LINK.sub(" ", _IMAGE.sub(" ", found.source))).text
     return not found.is_item and len(_WORD.findall(without_links)) >= _FEWEST_WORDS
