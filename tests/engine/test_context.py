@@ -91,6 +91,16 @@ def test_the_lines_of_a_long_function_have_their_own_context(tmp_path: Path) -> 
                 assert context_at(engine, source / "load.py", other).passages == answer.passages
 
 
+def test_the_prompt_names_the_function_at_the_cursor(tmp_path: Path) -> None:
+    quay = tmp_path / "quay.py"
+    quay.write_text(QUAY, encoding="utf-8")
+    with indexed(tmp_path, **NO_VECTORS) as engine:
+        for line, name in ((0, "tie_rope"), (5, "lift_crate")):
+            answer = context_at(engine, quay, line)
+            assert f"line {line + 1}, in `{name}`" in answer.context
+            assert answer.place.symbol == name
+
+
 def test_an_empty_answer_says_what_was_looked_for(tmp_path: Path) -> None:
     files = {
         "alone.py": "def alone(ship):\n    return ship\n",

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-from attrs import define
+from attrs import define, evolve
 
 from cairn import protocol
 from cairn.chunking.chunker import chunk_text
@@ -188,17 +188,7 @@ class _Asked:
             if from_line < to_line:
                 text = "".join(lines[from_line - start : to_line - start])
                 start, end = from_line, to_line
-        return CursorPassage(
-            path,
-            text,
-            (start, end),
-            at.start.line,
-            selected,
-            first.language,
-            first.title,
-            first.header_path,
-            first.symbol,
-        )
+        return CursorPassage(path, text, (start, end), at.start.line, selected, first.language)
 
     # --- what belongs to it ----------------------------------------------------------------------------
 
@@ -249,7 +239,7 @@ class _Asked:
     def graph(self) -> ReferenceGraph:
         return ReferenceGraph(self.request.readers[self.passage.folder])
 
-    @property
+    @cached_property
     def place(self) -> protocol.ContextPlace:
         """The place that the answer describes. All cursor positions within its range get the same answer."""
         passage, uri = self.passage, self.params.text_document.uri
@@ -337,11 +327,13 @@ class _Asked:
         queries = (
             self.request.caller.queries.latest() if params.recent_queries is None else params.recent_queries
         )
+        place = self.place
+        shown = evolve(self.at_cursor, title=place.title, header_path=place.header_path, symbol=place.symbol)
         other = [text for text in queries if text.strip() != params.query.strip()]
         return {
             PartName.CORE_CONCEPTS: self._concepts(),
             PartName.PASSAGES: [passage_item(each) for each in passages],
-            PartName.EDITOR_STATE: editor_items(self.at_cursor, self._open_documents()),
+            PartName.EDITOR_STATE: editor_items(shown, self._open_documents()),
             PartName.DIAGNOSTICS: diagnostic_items(path, params.diagnostics, self.at_cursor.cursor),
             PartName.RECENT_QUERIES: query_items([params.query, *other]),
         }
