@@ -119,18 +119,25 @@ class Neovim:
         return said
 
     def search(self, question: str, command: str = "Cairn") -> list[dict[str, Any]]:
-        """The quickfix list that the command makes, with the path of each entry."""
-        before = self.evaluate("getqflist({'id': 0}).id")
+        """The quickfix list that the command makes, with the path of each entry; [] if it finds nothing."""
+        state = "[getqflist({'id': 0}).id, count(execute('messages'), 'Cairn: nothing found.')]"
+        before = self.evaluate(state)
         self.run(f"{command} {question}")
-        self.wait_for("getqflist({'id': 0}).id", lambda now: now != before)
+        made, _ = self.wait_for(state, lambda now: now != before)
+        if made == before[0]:
+            return []
         entries = self.evaluate(
             "map(getqflist(), {_, e -> extend(e, {'path': fnamemodify(bufname(e.bufnr), ':p')})})"
         )
         return [{**entry, "path": os.path.relpath(entry["path"], self.folder)} for entry in entries]
 
     def found(self, question: str, path: str) -> list[dict[str, Any]]:
-        """Search until the first result is in `path`."""
-        return wait_for(lambda: self.search(question), lambda entries: entries[0]["path"].endswith(path))
+        """Search until the first result is in `path`. The index of a server that just started is empty."""
+
+        def found(entries: list[dict[str, Any]]) -> bool:
+            return bool(entries) and entries[0]["path"].endswith(path)
+
+        return wait_for(lambda: self.search(question), found)
 
     def ready(self, wanted: str = "ready") -> None:
         """Wait until everything is indexed, and has its vectors unless `degraded` is wanted."""
@@ -730,7 +737,7 @@ def test_focus_makes_the_server_look_for_changes(writer: Neovim) -> None:
         writer.run("doautocmd FocusGained")  # again: the daemon does not look twice within seconds
         return writer.search("embark_pilot_by_ladder")
 
-    wait_for(focused, lambda entries: entries[0]["path"].endswith("pilots.py"))
+    wait_for(focused, lambda entries: any(entry["path"].endswith("pilots.py") for entry in entries))
 
 
 def test_restart_replaces_a_dead_server(writer: Neovim) -> None:
