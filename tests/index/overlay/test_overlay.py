@@ -29,6 +29,7 @@ from cairn.index.queries.name_queries import important_names
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import MAX_NEIGHBOURS
 from cairn.index.reader.records import ColumnWeights, Hit, StoredChunk
+from cairn.index.references.known_symbols import SymbolTables
 from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.deadline import Deadline, ended_by, never
 from cairn.index.store.writer import IndexWriter
@@ -446,9 +447,12 @@ def test_threads_see_complete_documents_during_changes(desk: Desk) -> None:
             desk.reader.chunks(hit.chunk_id for hit in hits)
             desk.reader.nearest_static(vector, 5, ALL)
             desk.reader.static_similarities([hit.chunk_id for hit in hits], vector)
+            if SymbolTables(desk.reader).top("crane.py") is None:
+                problems.append("no symbols")
         return problems
 
     desk.type("guide.md", versions[0])
+    desk.type("crane.py", SHIPS)
     with ThreadPoolExecutor(4) as pool:
         looking = [pool.submit(look) for _ in range(4)]
         turns = 0
@@ -456,6 +460,7 @@ def test_threads_see_complete_documents_during_changes(desk: Desk) -> None:
         while desk.overlay.generation < enough and not any(future.done() for future in looking):
             turns += 1
             desk.overlay.changed("guide.md", versions[turns % 3])
+            desk.overlay.changed("crane.py", SHIPS + f"# {turns}\n")
             if turns % 50 == 0:
                 desk.save("ships.py", SHIPS + f"# {turns}\n")
                 desk.index()
@@ -474,6 +479,14 @@ def test_found_chunks_stay_readable_after_a_change(desk: Desk) -> None:
         change()
         (stored,) = desk.stored(hits)
         assert stored.chunk.text == SHIPS + "# sluice\n"
+
+
+def test_symbols_stay_readable_after_a_change(desk: Desk) -> None:
+    desk.type("ships.py", SHIPS + "# sluice\n")
+    ((number, _),) = desk.reader.symbols_at(["ships.py"])
+    desk.type("ships.py", SHIPS + "# lock\n")
+    ((source, _, ids),) = desk.reader.by_source([number])
+    assert source.symbol_tables(ids)
 
 
 def test_a_closed_overlay_ignores_documents(desk: Desk) -> None:

@@ -38,6 +38,7 @@ from cairn.workspace.collections import MANIFESTS, find_projects
 from cairn.workspace.scan import FileRules
 
 if TYPE_CHECKING:
+    from cairn.chunking.references.packed_table import PackedTable
     from cairn.index.reader.postings import ChunkColumns, Postings
 
 logger = logging.getLogger(__name__)
@@ -82,6 +83,11 @@ class UnsavedReader(SqliteReader):
     def reading(self) -> Iterator[apsw.Connection]:
         with self._reading_lock, super().reading() as db:
             yield db
+
+    def symbol_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:
+        # A change between looking into the cache and reading would leave out what it has just cached.
+        with self._reading_lock:
+            return super().symbol_tables(ids)
 
     def occurrences(self, words: Sequence[str], only: ChunkFilter) -> list[Occurrences]:
         """Return where the words occur in every chunk that contains any of them."""
@@ -279,7 +285,10 @@ class Overlay:
                 return
             writer, static = self._opened()
             rewritten = [file.record.path for file in fresh if file.record.path in self._shown]
-            pages = map(self.reader.page, (*gone, *rewritten))
+            changed = [*gone, *rewritten]
+            # Queries that run meanwhile may already know the numbers of these tables. Reading caches them.
+            self.reader.symbol_tables([number for number, _ in self.reader.symbols_at(changed)])
+            pages = map(self.reader.page, changed)
             self.replaced = {chunk.id: chunk for chunk in itertools.chain.from_iterable(pages)}
             written = writer.write(fresh, gone) if fresh or gone else []
             encoder = self._encoder_of(facts)
