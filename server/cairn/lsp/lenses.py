@@ -80,6 +80,9 @@ class CodeLenses:
     def __init__(self, server: Connection) -> None:
         self._server = server
         self._documents: dict[str, _Document] = {}
+        self._reading: dict[str, asyncio.Task[_Document]] = {}
+        self._moved: dict[str, tuple[Lens, ...]] = {}
+        """The lenses with which documents that are being read were answered last."""
         self._counting: dict[tuple[str, Definition], asyncio.Task[Titles]] = {}
         self._stale = asyncio.Event()
         self._shown: Lenses | None = None
@@ -131,14 +134,19 @@ class CodeLenses:
         if self._shown is Lenses.OFF:
             return []
         uri = params.text_document.uri
-        reading, before = asyncio.create_task(self._read(uri)), self._documents.get(uri)
+        if (reading := self._reading.get(uri)) is None:
+            reading = self._reading[uri] = asyncio.create_task(self._read(uri))
+            reading.add_done_callback(lambda _: self._reading.pop(uri, None))
+        before = self._documents.get(uri)
         if before is not None and before.found.lenses:
             await asyncio.wait([reading], timeout=_PATIENCE_SECONDS)
             if not reading.done():
                 moved = tuple(moved_lenses(before.found.lenses, before.text or "", self._text(uri) or ""))
-                server.in_background(self._refresh_unless(reading, moved))
+                if uri not in self._moved:
+                    server.in_background(self._refresh_if_other(uri, reading))
+                self._moved[uri] = moved
                 return self._code_lenses(uri, evolve(before, found=evolve(before.found, lenses=moved)))
-        document = await reading
+        document = await asyncio.shield(reading)
         if not document.counted() <= document.known(is_current=True).keys():
             self._stale.set()
         return self._code_lenses(uri, document)
@@ -153,9 +161,12 @@ class CodeLenses:
         lens.command = _command(uri, lens.range.start.line + below, character, section, title)
         return lens
 
-    async def _refresh_unless(self, reading: asyncio.Task[_Document], shown: tuple[Lens, ...]) -> None:
-        """Let the client ask again once a document was read, unless its lenses are the shown ones."""
-        document = await reading
+    async def _refresh_if_other(self, uri: str, reading: asyncio.Task[_Document]) -> None:
+        """Let the client ask again once a document was read, if its lenses are not the shown ones."""
+        try:
+            document = await asyncio.shield(reading)
+        finally:
+            shown = self._moved.pop(uri)
         if document.found.lenses != shown:
             await self._refresh()
 
@@ -166,15 +177,18 @@ class CodeLenses:
         return None if document is None else document.source
 
     async def _read(self, uri: str) -> _Document:
+        """Read the lenses of a document, and again if its text changed meanwhile."""
         from cairn.engine.lenses import lenses  # Imported after the engine is loaded.
 
-        await self._server.notifications_applied()
-        text, headings = self._text(uri), self._shown is Lenses.ALL
-        found = await self._work(partial(lenses, uri=uri, headings=headings))
+        read: tuple[str | None, bool] | None = None
+        while read != (now := (self._text(uri), self._shown is Lenses.ALL)):
+            read = now
+            await self._server.notifications_applied()
+            found = await self._work(partial(lenses, uri=uri, headings=now[1]))
         before = self._documents.pop(uri, None)
         here = {each.definition for each in found.lenses}
         titles = {name: known for name, known in before.titles.items() if name in here} if before else {}
-        self._documents[uri] = _Document(text, found, titles, before.shown if before else {})
+        self._documents[uri] = _Document(now[0], found, titles, before.shown if before else {})
         for other in list(self._documents)[:-_MOST_DOCUMENTS]:
             del self._documents[other]
         return self._documents[uri]
