@@ -14,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from cairn.protocol.change_messages import *  # noqa: F403
     from cairn.protocol.chunk_types import *  # noqa: F403
     from cairn.protocol.discovery_messages import *  # noqa: F403
     from cairn.protocol.relation_messages import *  # noqa: F403
@@ -28,6 +29,7 @@ else:
         "relation_messages",
         "discovery_messages",
         "stage_messages",
+        "change_messages",
     )
     """The modules in the order in which a name is looked up; those that most processes need are first."""
 
