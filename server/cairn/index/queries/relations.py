@@ -7,7 +7,8 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -25,6 +26,7 @@ from cairn.workspace.import_graph import ImportGraph
 
 logger = logging.getLogger(__name__)
 
+NO_OTHERS: Mapping[str, Sequence[str] | None] = MappingProxyType({})
 _SMALL_COMMIT = 9
 """The maximum number of files in a commit that counts as a relation between them."""
 
@@ -120,10 +122,21 @@ def importers_of(reader: IndexReader, path: str) -> tuple[str, ...]:
         return _import_graph(reader).importers(path)
 
 
-def import_resolver(reader: IndexReader) -> Callable[[str, Module], tuple[str, ...]]:
-    """Return a function that takes a file's path and a module imported in it, and returns the files meant."""
+def import_resolver(
+    reader: IndexReader, others: Mapping[str, Sequence[str] | None] = NO_OTHERS
+) -> Callable[[str, Module], tuple[str, ...]]:
+    """Return a function that takes a file's path and a module imported in it, and returns the files meant.
+
+    `others` are files of another state of the folder, with their imports; None for files that are not there.
+    If it has other files than the index, this takes 4 µs for each file of the folder.
+    """
     with _graphs_lock:
-        return _import_graph(reader).resolve
+        graph = _import_graph(reader)
+        imports = _graphs[reader.memory].imports
+        if all((path in imports) == (specs is not None) for path, specs in others.items()):
+            return graph.resolve
+        every = {path: json.loads(specs) for path, specs in imports.items() if path not in others}
+    return ImportGraph(every | {path: specs for path, specs in others.items() if specs is not None}).resolve
 
 
 @define

@@ -25,7 +25,7 @@ from cairn.index.references.edges import (
     through_another,
 )
 from cairn.index.references.implicit_interfaces import is_by_chance
-from cairn.index.references.known_symbols import LIKELY, Symbol, SymbolTables
+from cairn.index.references.known_symbols import LIKELY, OtherText, Symbol, SymbolTables
 from cairn.index.references.modules import names_elsewhere
 from cairn.index.references.resolution import CALLING, Resolver
 from cairn.index.store.deadline import check_end
@@ -59,11 +59,13 @@ class ReferenceGraph:
     _reader: IndexReader
     _most_files: int | None = None
     """The argument `most_files` of `SymbolTables`."""
+    _others: Mapping[str, OtherText | None] = field(factory=dict)
+    """The argument `others` of `SymbolTables`."""
     tables: SymbolTables = field(init=False)
     resolver: Resolver = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.tables = SymbolTables(self._reader, self._most_files)
+        self.tables = SymbolTables(self._reader, self._most_files, self._others)
         self.resolver = Resolver(self.tables)
 
     # --- definitions --------------------------------------------------------------------------------

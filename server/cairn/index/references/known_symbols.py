@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from functools import cached_property
 
@@ -77,6 +77,17 @@ class Symbol:
         return path == self.path or not self.definition.is_private or self.path.endswith(_HEADERS)
 
 
+@frozen
+class OtherText:
+    """The names in a text that a file has in another state of the folder than the indexed one."""
+
+    table: PackedTable
+    words: frozenset[str]
+    """The words by which an index would find the table."""
+    imports: tuple[str, ...]
+    """The modules that the text imports and declares, as strings."""
+
+
 @define(eq=False)
 class SymbolTables:
     """The symbol tables of one folder, cached for the length of one request."""
@@ -84,6 +95,9 @@ class SymbolTables:
     reader: IndexReader
     most_files: int | None = None
     """A name in more files is not looked up; None looks it up in the first `_MOST_FILES` of them."""
+    others: Mapping[str, OtherText | None] = field(factory=dict)
+    """The files that differ from the index in the state to look at, by path; None for those without names or
+    that are not there."""
     complete: bool = field(default=True, init=False)
     """False once a name occurred in more files than are read."""
     _by_path: dict[str, PackedTable | None] = field(factory=dict, init=False)
@@ -92,6 +106,9 @@ class SymbolTables:
     _targets: dict[tuple[str, Module], tuple[str, ...]] = field(factory=dict, init=False)
 
     def table(self, path: str) -> PackedTable | None:
+        if path in self.others:
+            other = self.others[path]
+            return None if other is None else other.table
         if path not in self._by_path:
             self._read(self.reader.symbols_at([path]))
             self._by_path.setdefault(path, None)
@@ -136,7 +153,8 @@ class SymbolTables:
 
     @cached_property
     def _resolve(self) -> Callable[[str, Module], tuple[str, ...]]:
-        return import_resolver(self.reader)
+        others = {path: other.imports if other else None for path, other in self.others.items()}
+        return import_resolver(self.reader, others)
 
     def importers(self, path: str) -> tuple[str, ...]:
         return importers_of(self.reader, path)
@@ -153,14 +171,16 @@ class SymbolTables:
         return self.reader.symbols_with_words(words, self._most + 1)
 
     def _matching(self, name: str, mark: str) -> list[str]:
-        words = words_of(name)
-        key = f"{mark}{' '.join(words)}"
+        words = [f"{mark}{word}" for word in words_of(name)]
+        key = " ".join(words)
         if key not in self._written:
-            rows, most = self._rows([f"{mark}{word}" for word in words]), self._most
+            rows, most = self._rows(words), self._most
             if len(rows) > most:
                 self.complete = False
                 rows = [] if self.most_files else rows[:most]
-            self._written[key] = sorted(self._read(rows))
+            others = (path for path, other in self.others.items() if other and other.words.issuperset(words))
+            found = self._read((number, path) for number, path in rows if path not in self.others)
+            self._written[key] = sorted([*found, *(others if words else ())])
         return self._written[key]
 
     def _read(self, rows: Iterable[tuple[int, str]]) -> list[str]:
