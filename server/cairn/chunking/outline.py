@@ -33,7 +33,7 @@ VALUES = frozenset({"constant", "variable", "field", "property", "target"})
 _LONG_COMMENT = 750
 _SHORT_COMMENT = 250
 # The pattern of the node types of bodies. A cut there would separate a head from its body.
-_BODY = re.compile(
+BODY = re.compile(
     r"(?:^|_)(?:block|body|statements|statement_list|compound_statement|declarations|suite|then)$"
 )
 
@@ -201,10 +201,10 @@ class _Walk:
             quiet = frame.quiet or not is_long
             self._stack.append(_Frame(node, frame.depth, frame.scope, quiet, frame.in_function, first))
         elif is_long and end_row > start_row:
-            if not _BODY.search(node_type):
+            if not BODY.search(node_type):
                 self._mark(span.first_row, span, frame, opens=True)
             self._stack.append(_Frame(node, frame.depth + 1, frame.scope, in_function=True, first=True))
-        elif not first and not frame.head and not _BODY.search(node_type):
+        elif not first and not frame.head and not BODY.search(node_type):
             self._mark(span.first_row, span, frame)
 
     def _define(

@@ -17,7 +17,6 @@ from cairn.engine.trace import Trace, Tracer
 from cairn.index.references.edges import Place
 from cairn.index.references.graph import ReferenceGraph
 from cairn.protocol.relation_messages import ReferenceDirection
-from cairn.text.unicode import utf16_length
 from cairn.text.verbatim import lines_of
 from cairn.workspace.collections import FileKind, file_kind
 
@@ -137,7 +136,7 @@ class _Shown:
             uri=searched.folder.uri_of(place.path),
             folder=searched.folder.uri,
             range=protocol.whole_lines(place.start_line, place.end_line),
-            selection_range=_name_range(place.line, place.character, place.name),
+            selection_range=protocol.name_range(place.line, place.character, place.name),
             symbol=place.qualified,
             kind=place.kind,
             line=self._head(searched, place)
@@ -163,7 +162,7 @@ class _Shown:
             path=edge.path,
             uri=searched.folder.uri_of(edge.path),
             folder=searched.folder.uri,
-            range=_name_range(edge.line, edge.character, edge.name),
+            range=protocol.name_range(edge.line, edge.character, edge.name),
             line=self._line(searched, edge.path, edge.line),
             enclosing=None if edge.enclosing is None else _enclosing(edge.enclosing),
             symbol=edge.name if edge.target is None else edge.target.qualified,
@@ -194,11 +193,5 @@ def _enclosing(place: Place) -> protocol.EnclosingSymbol:
         place.qualified,
         place.kind,
         protocol.whole_lines(place.start_line, place.end_line),
-        _name_range(place.line, place.character, place.name),
+        protocol.name_range(place.line, place.character, place.name),
     )
-
-
-def _name_range(line: int, character: int, name: str) -> protocol.Range:
-    """Return the range of a name in UTF-16 code units."""
-    end = character + utf16_length(name)
-    return protocol.Range(protocol.Position(line, character), protocol.Position(line, end))

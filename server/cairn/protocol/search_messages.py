@@ -10,6 +10,7 @@ from attrs import field, frozen
 from cairn.errors import InvalidRequestError
 from cairn.protocol.chunk_types import ChunkType
 from cairn.schema.bounds import at_most, within
+from cairn.text.unicode import utf16_length
 
 
 @frozen
@@ -32,6 +33,11 @@ class TextDocument:
 def whole_lines(start: int, end: int) -> Range:
     """Return the lines `[start, end)` as a range."""
     return Range(Position(start, 0), Position(end, 0))
+
+
+def name_range(line: int, character: int, name: str) -> Range:
+    """Return the range of a name that begins at `character`, in UTF-16 code units."""
+    return Range(Position(line, character), Position(line, character + utf16_length(name)))
 
 
 def citation(path: str, lines: tuple[int, int] | None) -> str:

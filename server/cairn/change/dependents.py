@@ -1,0 +1,286 @@
+"""Find what depends on changed definitions, and what still uses definitions that are gone.
+
+References are resolved in two states of the folder, before and after the change. One of them is the folder as
+it is; in the other, the changed files have the names of their other text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+
+from attrs import define, evolve, field, frozen
+
+from cairn.change.definitions import Touched, line_after
+from cairn.change.file_state import file_state
+from cairn.chunking.outline import CALLABLE
+from cairn.chunking.references.symbol_table import ReferenceKind
+from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.references.edges import CALLS, Edge, Place
+from cairn.index.references.graph import ReferenceGraph
+from cairn.index.references.known_symbols import OtherText
+from cairn.index.store.deadline import check_end
+from cairn.protocol.change_messages import ChangeKind
+from cairn.workspace.collections import FileKind, file_kind
+from cairn.workspace.diff import FileChange
+
+_MOST_EDGES = 400
+"""The maximum number of references to each definition."""
+_RESOLVED = 0.5
+"""The minimum confidence with which a name that was removed means something else now."""
+_LEAST = 0.2
+"""References below this confidence are not shown: they mean one of many definitions of the name."""
+_MOST_MENTIONING = 150
+"""A name in more files is looked up last, and only in time."""
+
+_GONE = frozenset({ChangeKind.REMOVED, ChangeKind.RENAMED, ChangeKind.MOVED})
+_OTHERS = frozenset({ChangeKind.SIGNATURE, ChangeKind.BODY, ChangeKind.RENAMED, ChangeKind.MOVED})
+_WEIGHTS: Mapping[ChangeKind, float] = {
+    ChangeKind.REMOVED: 1.0, ChangeKind.RENAMED: 0.95, ChangeKind.MOVED: 0.9, ChangeKind.SIGNATURE: 0.9,
+    ChangeKind.BODY: 0.6,
+}  # fmt: skip
+_USES: Mapping[ReferenceKind, float] = {
+    ReferenceKind.CALL: 1.0, ReferenceKind.DECORATE: 1.0, ReferenceKind.INHERIT: 0.95,
+    ReferenceKind.REQUEST: 0.9, ReferenceKind.WRITE: 0.8, ReferenceKind.READ: 0.75, ReferenceKind.IMPORT: 0.5,
+}  # fmt: skip
+_LONGEST_CALL = 10
+"""How many lines of a call are searched for the end of its arguments."""
+
+
+@frozen
+class Dependent:
+    """A place in the folder as it is now that depends on a changed definition."""
+
+    edge: Edge
+    kind: str
+    reason: str
+    confidence: float
+    is_stale: bool
+    score: float
+    about: int
+    """The index of the changed definition."""
+
+
+@define(eq=False)
+class States:
+    """The folder before and after a change. The graphs are made when they are first needed."""
+
+    reader: OverlaidReader
+    files: Sequence[FileChange]
+    now: ReferenceGraph
+    """The folder as it is."""
+    by_before: dict[str, FileChange] = field(init=False)
+    by_after: dict[str, FileChange] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.by_before = {file.before_path: file for file in self.files if file.before_path}
+        self.by_after = {file.path: file for file in self.files if not file.is_removed}
+
+    @cached_property
+    def before(self) -> ReferenceGraph:
+        """The references before the change."""
+        others: dict[str, OtherText | None] = {}
+        for file in self.files:
+            if file.is_applied and not file.problem:
+                others[file.path] = None
+        for file in self.files:
+            if file.is_applied and not file.problem and file.before_path:
+                others[file.before_path] = _names(file.before_path, file.before)
+        return self._other(others)
+
+    @cached_property
+    def after(self) -> ReferenceGraph:
+        """The references after the change."""
+        others: dict[str, OtherText | None] = {}
+        for file in self.files:
+            if not file.is_applied and not file.problem and file.before_path:
+                others[file.before_path] = None
+        for file in self.files:
+            if not file.is_applied and not file.problem and not file.is_removed:
+                others[file.path] = _names(file.path, file.after)
+        return self._other(others)
+
+    def _other(self, others: Mapping[str, OtherText | None]) -> ReferenceGraph:
+        return ReferenceGraph(self.reader, others=others) if others else self.now
+
+
+def _names(path: str, text: str | None) -> OtherText | None:
+    state = file_state(path, text) if text else None
+    return state.names if state is not None else None
+
+
+def dependents(states: States, touched: Sequence[Touched]) -> Iterator[Dependent]:
+    """Yield what depends on each changed definition, those of the most telling changes first. It takes long
+    for common names, so take what there is in time."""
+    wanted = [each for each in touched if each.kind in _OTHERS | _GONE]
+    counts = {each.index: states.now.tables.count_mentioning(each.name) for each in wanted if each.name}
+    wanted.sort(key=lambda each: counts.get(each.index, 0) > _MOST_MENTIONING)
+    for each in wanted:
+        check_end()
+        if each.kind in _GONE:
+            yield from _stale(states, each)
+        if each.kind in _OTHERS and each.place is not None:
+            yield from _of_kept(states, each, each.place)
+
+
+def in_order(found: Iterable[Dependent]) -> list[Dependent]:
+    """Return the dependents best first, each line once: those that still use an old definition, then those of
+    the most telling changes, and those in tests last."""
+    best: dict[tuple[str, int], Dependent] = {}
+    for each in found:
+        key = each.edge.path, each.edge.line
+        known = best.get(key)
+        if known is None or (known.is_stale, known.score) < (each.is_stale, each.score):
+            best[key] = each
+    return sorted(
+        best.values(),
+        key=lambda each: (not each.is_stale, -round(each.score, 2), each.edge.path, each.edge.line),
+    )
+
+
+# --- definitions that are still there -------------------------------------------------------------------
+
+
+def _of_kept(states: States, touched: Touched, place: Place) -> Iterator[Dependent]:
+    graph, file = states.now, touched.file
+    edges = list(graph.uses([place], _MOST_EDGES).found)
+    if place.kind in CALLABLE:
+        seen = {(each.path, each.line, each.character) for each in edges}
+        through = graph.callers([place], _MOST_EDGES).found
+        edges += [each for each in through if (each.path, each.line, each.character) not in seen]
+    for each in edges:
+        if each.confidence < _LEAST or _is_own(each, place):
+            continue
+        is_same = _is_unchanged(states, file, each)
+        is_call = each.kind in CALLS and place.kind in CALLABLE
+        is_stale = touched.kind is ChangeKind.SIGNATURE and is_call and is_same
+        yield _dependent(touched, each, is_stale=is_stale, is_changed=not is_same)
+    for each in graph.implementations([place], _MOST_EDGES).found:
+        if each.confidence >= _LEAST and place.kind in CALLABLE:
+            is_same = _is_unchanged(states, file, each)
+            is_stale = touched.kind is ChangeKind.SIGNATURE and is_same
+            yield _dependent(touched, each, "override", is_stale=is_stale, is_changed=not is_same)
+
+
+def _is_own(edge: Edge, place: Place) -> bool:
+    """Whether a reference is inside the definition to which it refers."""
+    return edge.path == place.path and place.start_line <= edge.line < place.end_line
+
+
+def _is_unchanged(states: States, _: FileChange, edge: Edge) -> bool:
+    """Whether the change leaves the lines of a reference as they are, up to the end of a call."""
+    file = states.by_after.get(edge.path) or states.by_before.get(edge.path)
+    if file is None:
+        return True
+    last = edge.line + _lines_of_call(file, edge)
+    for hunk in file.hunks:
+        first, end = (
+            (hunk.after_start, hunk.after_end) if file.is_applied else (hunk.before_start, hunk.before_end)
+        )
+        if first <= last and max(end, first + 1) > edge.line and (end > first or first > edge.line):
+            return False
+    return True
+
+
+def _lines_of_call(file: FileChange, edge: Edge) -> int:
+    """Return how many lines after the first one a call has."""
+    text = file.after if file.is_applied else file.before
+    if text is None:
+        return 0
+    depth = 0
+    for number, line in enumerate(text.splitlines()[edge.line : edge.line + _LONGEST_CALL]):
+        shown = line[edge.character :] if not number else line
+        depth += shown.count("(") - shown.count(")")
+        if depth <= 0:
+            return number
+    return 0
+
+
+# --- definitions that are gone --------------------------------------------------------------------------
+
+
+def _stale(states: States, touched: Touched) -> Iterator[Dependent]:
+    """Yield the references to a definition as it was before the change that no longer mean anything."""
+    graph = states.before
+    places = [*([touched.before] if touched.before else []), *touched.members]
+    for place in places:
+        for edge in graph.uses([place], _MOST_EDGES).found:
+            check_end()
+            file = states.by_before.get(edge.path)
+            is_inside = any(_is_own(edge, each) for each in places)
+            if edge.confidence < _LEAST or (is_inside and touched.kind is not ChangeKind.MOVED):
+                continue
+            after_line = edge.line if file is None else line_after(file, edge.line)
+            if after_line is None or (file is not None and file.is_removed):
+                continue
+            path = edge.path if file is None else file.path
+            meant = _meanings(states.after, path, after_line, edge)
+            if meant is not None and meant >= _RESOLVED:
+                continue
+            shown = _as_now(states, edge, file, after_line)
+            if shown is not None:
+                yield _dependent(touched, shown, is_stale=True)
+
+
+def _meanings(graph: ReferenceGraph, path: str, line: int, edge: Edge) -> float | None:
+    """Return the confidence of what the reference means in another state; None if it is not there."""
+    file = graph.tables.top(path)
+    if file is None:
+        return None
+    for each in file.table.references_on(line, line + 1):
+        if (each.name, each.character) == (edge.name, edge.character):
+            meanings = graph.resolver.resolve(file, each)
+            return max((meaning.confidence for meaning in meanings), default=0.0)
+    return None
+
+
+def _as_now(states: States, edge: Edge, file: FileChange | None, after_line: int) -> Edge | None:
+    """Return a reference of the state before at its place in the folder as it is now."""
+    if file is None or not file.is_applied:
+        return edge
+    around = states.now.around(file.path, after_line)
+    return evolve(edge, path=file.path, line=after_line, enclosing=around)
+
+
+# --- as dependents --------------------------------------------------------------------------------------
+
+
+def _dependent(
+    touched: Touched, edge: Edge, kind: str = "", *, is_stale: bool, is_changed: bool = False
+) -> Dependent:
+    weight = _WEIGHTS[touched.kind] * _USES.get(edge.kind, 0.5) * edge.confidence
+    if file_kind(edge.path) == FileKind.TESTS:
+        weight *= 0.5
+    if is_changed:
+        weight *= 0.5
+    return Dependent(
+        edge=edge,
+        kind=kind or edge.kind.label,
+        reason=_reason(touched, edge, kind, is_stale, is_changed),
+        confidence=round(edge.confidence, 2),
+        is_stale=is_stale,
+        score=weight,
+        about=touched.index,
+    )
+
+
+_VERBS: Mapping[str, str] = {
+    "call": "calls", "import": "imports", "inherit": "extends", "read": "uses", "write": "sets",
+    "request": "requests", "override": "overrides",
+}  # fmt: skip
+
+
+def _reason(touched: Touched, edge: Edge, kind: str, is_stale: bool, is_changed: bool) -> str:
+    verb = _VERBS.get(kind or edge.kind.label, "uses")
+    before, after = touched.before, touched.after
+    old = edge.target.name if edge.target is not None else edge.name
+    if not is_stale:
+        shown = after or before
+        return f"{verb} `{shown.qualified if shown else old}`{', and is changed, too' if is_changed else ''}"
+    if touched.kind is ChangeKind.SIGNATURE:
+        return f"{verb} `{before.qualified if before else old}` as before its signature changed"
+    if touched.kind is ChangeKind.REMOVED:
+        return f"still {verb} `{old}`, which was removed"
+    if touched.kind is ChangeKind.RENAMED and after is not None:
+        return f"still {verb} `{old}`, now `{after.name}`"
+    return f"still {verb} `{old}` from where it was"

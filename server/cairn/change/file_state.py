@@ -1,0 +1,108 @@
+"""A file's text before or after a change, with its definitions by line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from cairn.chunking.code import Code, parse_code, symbols_of
+from cairn.chunking.lines import Lines
+from cairn.chunking.references.packed_table import PackedTable, names_of, pack
+from cairn.chunking.references.symbol_table import TOP_LEVEL
+from cairn.index.references.edges import Place, place_of
+from cairn.index.references.known_symbols import OtherText, Symbol
+from cairn.languages.registry import language_of
+from cairn.text.verbatim import lines_of
+from cairn.workspace.import_graph import read_imports
+
+_MOST_STATES = 64
+"""How many texts stay parsed. The same change is looked at again after each edit."""
+_LEADS = re.compile(r"\s*(?:#|//|/\*|\*|--|;|@|%|\(\*|\"\"\"|'''|\[|<!--|\{-)")
+"""Matches a line that may belong to the definition below: a comment, a decorator, an attribute."""
+_MOST_HEAD = 12
+"""The maximum number of lines of a definition's head."""
+
+
+@frozen(eq=False, slots=False)
+class FileState:
+    path: str
+    text: str
+    code: Code
+    names: OtherText
+
+    @property
+    def table(self) -> PackedTable:
+        return self.names.table
+
+    @cached_property
+    def lines(self) -> Sequence[str]:
+        return lines_of(self.text)
+
+    @cached_property
+    def places(self) -> Sequence[Place]:
+        """The definitions by number."""
+        return [place_of(Symbol(self.path, number, self.table)) for number in range(self.table.count)]
+
+    @cached_property
+    def first_rows(self) -> Sequence[int]:
+        """The rows at which the definitions begin, with their comments and decorators."""
+        rows = []
+        for number, (start, _) in enumerate(self.table.lines()):
+            around, row = self.table.parent(number), start
+            while row and self._inside[row - 1] == around and _LEADS.match(self.lines[row - 1]):
+                row -= 1
+            rows.append(row)
+        return rows
+
+    @cached_property
+    def _inside(self) -> NDArray[np.int32]:
+        """int32[rows], the innermost definition around each row, or TOP_LEVEL."""
+        owners = np.full(len(self.lines) + 1, TOP_LEVEL, np.int32)
+        for number, (start, end) in enumerate(self.table.lines()):
+            owners[start:end] = number
+        return owners
+
+    @cached_property
+    def owners(self) -> NDArray[np.int32]:
+        """The same, where comments and decorators belong to the definition below them."""
+        owners = self._inside.copy()
+        for number, (start, _) in enumerate(self.table.lines()):
+            owners[self.first_rows[number] : start] = number
+        return owners
+
+    def rows_inside(self, number: int) -> set[int]:
+        """Return the rows of the definitions inside of one, with their comments and decorators."""
+        start, end = self.table.lines()[number]
+        rows = np.flatnonzero(self.owners[start:end] != number) + start
+        return set(rows.tolist())
+
+    def head(self, number: int) -> str:
+        """Return the lines of a definition's head, joined."""
+        place, head = self.places[number], ""
+        for row in range(place.line, min(place.end_line, place.line + _MOST_HEAD, len(self.lines))):
+            head = f"{head} {self.lines[row].strip()}".strip()
+            if head.count("(") <= head.count(")"):
+                break
+        return head
+
+    def numbers_at(self, rows: Iterable[int]) -> set[int]:
+        """Return the innermost definitions of these rows, which may include TOP_LEVEL."""
+        known = [row for row in rows if row < len(self.owners)]
+        return set(self.owners[known].tolist()) if known else set()
+
+
+@lru_cache(maxsize=_MOST_STATES)
+def file_state(path: str, text: str) -> FileState | None:
+    """Return the state of a file; None for a file of whose language no definitions are read."""
+    language = language_of(path, text)
+    code = parse_code(path, language, Lines(text)) if text.strip() else None
+    table = symbols_of(code) if code is not None else None
+    if code is None or table is None:
+        return None
+    words, imports = frozenset(names_of(table).split()), read_imports(path, language, text)
+    return FileState(path, text, code, OtherText(PackedTable(pack(table)), words, imports))

@@ -1,0 +1,232 @@
+"""Answers `cairn/change`: reads a change, and collects what it touches within a limit of time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from attrs import define, field
+
+from cairn import protocol
+from cairn.change.definitions import Touched, touched_definitions
+from cairn.change.dependents import Dependent, States, dependents, in_order
+from cairn.change.prompt import Findings, review_prompt
+from cairn.engine.change_source import changed_folder, read_change
+from cairn.engine.completeness import index_state
+from cairn.engine.folders import Folder
+from cairn.engine.request import Request
+from cairn.engine.results import milliseconds
+from cairn.errors import OutOfTimeError
+from cairn.index.references.graph import ReferenceGraph
+from cairn.index.store.deadline import Deadline, ended_by
+from cairn.protocol.change_messages import FileStatus
+from cairn.workspace.diff import Change, FileChange
+
+_SECONDS = 2.0
+"""The time limit of an answer. After it, the answer has what was found, and says so."""
+_DEPENDENTS_SHARE = 0.5
+"""The share of the time left in which dependents are looked for; tests and companions have the rest."""
+_MOST_LINES = 5_000
+"""The maximum number of changed lines that an answer repeats."""
+_LONGEST_LINE = 400
+
+T = TypeVar("T")
+
+
+def change(request: Request, params: protocol.ChangeParams) -> protocol.ChangeAnswer:
+    """Answer `cairn/change`. Raise InvalidRequestError for an unknown base, for text that is not a diff, and
+    for a folder without a repository if there is no diff."""
+    return _Answer(request, params).answer()
+
+
+@define(slots=False)
+class _Answer:
+    request: Request
+    params: protocol.ChangeParams
+    started: float = field(factory=time.perf_counter)
+    timings: dict[str, float] = field(factory=dict)
+    messages: list[str] = field(factory=list)
+    complete: bool = True
+
+    def answer(self) -> protocol.ChangeAnswer:
+        request, params = self.request, self.params
+        folder = changed_folder(request, params)
+        number = list(request.folders).index(folder)
+        reader = request.readers[number]
+        found = self._timed("change", lambda: read_change(folder, params, self._left()))
+        self.messages += found.problems
+        self.complete &= found.complete
+        touched: list[Touched] = []
+        self._in_time("definitions", 0.5, lambda: touched.extend(touched_definitions(found.files)))
+        graph = ReferenceGraph(reader)
+        states = States(reader, found.files, graph)
+        edges: list[Dependent] = []
+        self._in_time("dependents", _DEPENDENTS_SHARE, lambda: _take(dependents(states, touched), edges))
+        if not graph.tables.complete:
+            self.messages.append("Some names are in so many files that not all of them were searched.")
+        ordered = in_order(edges)
+        show = _Shown(self.request, folder, number)
+        findings = Findings(
+            files=_files(folder, found),
+            changed=tuple(show.changed(each) for each in touched[: params.limit]),
+            dependents=tuple(map(show.dependent, ordered[: params.limit])),
+            tests=(),
+            commands=(),
+            companions=(),
+            unreached=(),
+            messages=self.messages,
+        )
+        count = request.token_counter(request.settings.discovery.render.tokenizer)
+        prompt = self._timed("prompt", lambda: review_prompt(findings, params.max_tokens, count))
+        self.timings["total"] = milliseconds(self.started)
+        return protocol.ChangeAnswer(
+            files=tuple(findings.files),
+            changed=tuple(findings.changed),
+            dependents=tuple(findings.dependents),
+            tests=tuple(findings.tests),
+            commands=tuple(findings.commands),
+            companions=tuple(findings.companions),
+            unreached=tuple(findings.unreached),
+            prompt=prompt,
+            prompt_tokens=count(prompt) if prompt else 0,
+            base=found.base,
+            complete=self.complete,
+            messages=tuple(self.messages),
+            index=index_state(request, findings.dependents),
+            timings=self.timings,
+        )
+
+    # --- time -------------------------------------------------------------------------------------------
+
+    def _left(self) -> float:
+        """Return how many seconds are left."""
+        return max(0.05, _SECONDS - (time.perf_counter() - self.started))
+
+    def _timed(self, step: str, work: Callable[[], T]) -> T:
+        began = time.perf_counter()
+        try:
+            return work()
+        finally:
+            self.timings[step] = milliseconds(began)
+
+    def _in_time(self, step: str, share: float, work: Callable[[], None]) -> None:
+        """Do a step within its share of the time that is left. What it found until then stays."""
+        deadline = Deadline(self.request.cancelled, 1000 * share * self._left())
+
+        def limited() -> None:
+            with ended_by(deadline):
+                work()
+
+        try:
+            self._timed(step, limited)
+        except OutOfTimeError:
+            self.complete = False
+            self.messages.append(f"There was no time to look at all {step}; these are the first.")
+
+
+def _take(found: Iterator[T], into: list[T]) -> None:
+    for each in found:
+        into.append(each)
+
+
+# --- as the protocol has them ---------------------------------------------------------------------------
+
+
+def _files(folder: Folder, found: Change) -> tuple[protocol.ChangedFile, ...]:
+    room = _MOST_LINES
+    files = []
+    for file in found.files:
+        hunks = []
+        for hunk in file.hunks:
+            shown = hunk if len(hunk.removed) + len(hunk.added) <= room else None
+            room -= len(hunk.removed) + len(hunk.added) if shown else 0
+            hunks.append(
+                protocol.ChangedLines(
+                    before=protocol.whole_lines(hunk.before_start, hunk.before_end),
+                    after=protocol.whole_lines(hunk.after_start, hunk.after_end),
+                    removed=shown.removed if shown else (),
+                    added=shown.added if shown else (),
+                )
+            )
+        files.append(
+            protocol.ChangedFile(
+                path=file.path,
+                uri=folder.uri_of(file.path),
+                status=_status(file),
+                before_path=file.before_path if file.before_path not in (None, file.path) else None,
+                hunks=tuple(hunks),
+                problem=file.problem,
+            )
+        )
+    return tuple(files)
+
+
+def _status(file: FileChange) -> FileStatus:
+    if file.is_removed:
+        return FileStatus.REMOVED
+    if file.before_path is None:
+        return FileStatus.ADDED
+    return FileStatus.MODIFIED if file.before_path == file.path else FileStatus.RENAMED
+
+
+@define
+class _Shown:
+    """Converts findings to the protocol's types."""
+
+    request: Request
+    folder: Folder
+    number: int
+    _lines: dict[str, Sequence[str]] = field(factory=dict)
+
+    def changed(self, each: Touched) -> protocol.ChangedDefinition:
+        place, before = each.after or each.before, each.before
+        from_ = None
+        if before is not None and each.after is not None:
+            lines = protocol.whole_lines(before.start_line, before.end_line)
+            from_ = protocol.ChangedFrom(before.path, before.qualified, lines, each.head_before)
+        return protocol.ChangedDefinition(
+            path=each.path,
+            uri=self.folder.uri_of(each.path),
+            folder=self.folder.uri,
+            range=protocol.whole_lines(place.start_line, place.end_line) if place else _first_hunk(each),
+            symbol=place.qualified if place else "",
+            kind=each.kind,
+            definition_kind=place.kind if place else "",
+            line=each.head_after or each.head_before,
+            before=from_,
+            hunks=each.hunks,
+            reasons=(each.reason,),
+            confidence=each.confidence,
+        )
+
+    def dependent(self, each: Dependent) -> protocol.ChangePlace:
+        edge = each.edge
+        return protocol.ChangePlace(
+            path=edge.path,
+            uri=self.folder.uri_of(edge.path),
+            folder=self.folder.uri,
+            range=protocol.name_range(edge.line, edge.character, edge.name),
+            symbol=edge.enclosing.qualified if edge.enclosing else "",
+            kind=each.kind,
+            reasons=(each.reason,),
+            confidence=each.confidence,
+            line=self._line(edge.path, edge.line),
+            is_stale=each.is_stale,
+            about=(each.about,),
+        )
+
+    def _line(self, path: str, line: int) -> str:
+        if path not in self._lines:
+            self._lines[path] = self.request.lines_now(self.folder.uri_of(path)) or ()
+        lines = self._lines[path]
+        return lines[line][:_LONGEST_LINE] if line < len(lines) else ""
+
+
+def _first_hunk(each: Touched) -> protocol.Range:
+    hunks = [each.file.hunks[number] for number in each.hunks] or list(each.file.hunks[:1])
+    if not hunks:
+        return protocol.whole_lines(0, 0)
+    if each.file.is_removed:
+        return protocol.whole_lines(hunks[0].before_start, hunks[0].before_end)
+    return protocol.whole_lines(hunks[0].after_start, hunks[0].after_end)
