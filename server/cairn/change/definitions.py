@@ -7,7 +7,7 @@ were renamed or moved. Heads and bodies are compared token by token, so that com
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from attrs import define, evolve, field, frozen
 
@@ -28,6 +28,9 @@ _FEW_TOKENS = 6
 """Bodies of fewer tokens are alike by chance."""
 _MOST_PAIRS = 20_000
 """The maximum number of comparisons for renames. Larger changes only have moves."""
+
+_NAMELESS = frozenset({"impl", "extension"})
+"""Kinds of blocks of members, whose type is defined elsewhere."""
 
 _ORDER = {kind: place for place, kind in enumerate(ChangeKind)}
 
@@ -92,8 +95,11 @@ class _One:
         return self.state.table.parent(self.number)
 
 
-def touched_definitions(files: Sequence[FileChange]) -> list[Touched]:
-    """Return what the change touches, the most telling kinds first."""
+def touched_definitions(
+    files: Sequence[FileChange], is_elsewhere: Callable[[Place], bool] = lambda _: False
+) -> list[Touched]:
+    """Return what the change touches, the most telling kinds first. `is_elsewhere` tells whether unchanged
+    files define the same thing, as several files do a namespace."""
     found: list[Touched] = []
     gone: list[_One] = []
     new: list[_One] = []
@@ -111,8 +117,10 @@ def touched_definitions(files: Sequence[FileChange]) -> list[Touched]:
             found += filter(None, (_compared(file, before, after, *pair) for pair in pairs))
             if before.path != after.path:
                 found.append(_moved_file(file, before, after))
-        found += _outside(file, before, after)
+            found += _outside(file, before, after)
     found += _renamed_or_moved(gone, new)
+    gone = [each for each in gone if each.place.kind not in CONTAINERS or not is_elsewhere(each.place)]
+    new = [each for each in new if each.place.kind not in CONTAINERS or not is_elsewhere(each.place)]
     found += [_removed(each) for each in _outermost(gone)]
     found += [_added(each) for each in _outermost(new)]
     found.sort(key=lambda each: (_ORDER[each.kind], each.path, (each.after or each.before or _NOWHERE).line))
@@ -156,7 +164,7 @@ def _paired(
 def _by_name(state: FileState) -> Mapping[str, list[int]]:
     found: defaultdict[str, list[int]] = defaultdict(list)
     for number, place in enumerate(state.places):
-        if place.kind not in ("impl", "extension"):
+        if place.kind not in _NAMELESS and place.name != "_" and not state.is_local[number]:
             found[place.qualified].append(number)
     return found
 

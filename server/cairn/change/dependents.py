@@ -100,6 +100,15 @@ class States:
                 others[file.path] = _names(file.path, file.after)
         return self._other(others)
 
+    def is_elsewhere(self, place: Place) -> bool:
+        """Whether files that the change does not touch define the same qualified name."""
+        return any(
+            each.qualified == place.qualified
+            and each.path not in self.by_before
+            and each.path not in self.by_after
+            for each in self.now.named(place.qualified)
+        )
+
     def _other(self, others: Mapping[str, OtherText | None]) -> ReferenceGraph:
         return ReferenceGraph(self.reader, others=others) if others else self.now
 

@@ -10,8 +10,9 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from cairn.chunking.code import Code, parse_code, symbols_of
+from cairn.chunking.code import Code, definitions_of, parse_code, symbols_of
 from cairn.chunking.lines import Lines
+from cairn.chunking.outline import CALLABLE
 from cairn.chunking.references.packed_table import PackedTable, names_of, pack
 from cairn.chunking.references.symbol_table import TOP_LEVEL
 from cairn.index.references.edges import Place, place_of
@@ -24,6 +25,8 @@ _MOST_STATES = 64
 """How many texts stay parsed. The same change is looked at again after each edit."""
 _LEADS = re.compile(r"\s*(?:#|//|/\*|\*|--|;|@|%|\(\*|\"\"\"|'''|\[|<!--|\{-)")
 """Matches a line that may belong to the definition below: a comment, a decorator, an attribute."""
+_LONG_FUNCTION = 150
+"""The number of lines from which a function is long."""
 _MOST_HEAD = 12
 """The maximum number of lines of a definition's head."""
 
@@ -33,11 +36,17 @@ class FileState:
     path: str
     text: str
     code: Code
-    names: OtherText
+    table: PackedTable
+    """The definitions, without references."""
 
-    @property
-    def table(self) -> PackedTable:
-        return self.names.table
+    @cached_property
+    def names(self) -> OtherText | None:
+        """All names in the text."""
+        table = symbols_of(self.code)
+        if table is None:
+            return None
+        imports = read_imports(self.path, self.code.language, self.text)
+        return OtherText(PackedTable(pack(table)), frozenset(names_of(table).split()), imports)
 
     @cached_property
     def lines(self) -> Sequence[str]:
@@ -49,12 +58,30 @@ class FileState:
         return [place_of(Symbol(self.path, number, self.table)) for number in range(self.table.count)]
 
     @cached_property
+    def is_local(self) -> Sequence[bool]:
+        """Whether each definition is in a function, which only that function can use. Those in very long
+        functions do not count, since such a function is a module."""
+        local: list[bool] = []
+        for place in self.places:
+            around = self.table.parent(place.number)
+            outer = self.places[around] if around >= 0 else None
+            is_inside = outer is not None and outer.kind in CALLABLE
+            is_short = outer is not None and outer.end_line - outer.start_line <= _LONG_FUNCTION
+            local.append((is_inside and is_short) or (outer is not None and local[around]))
+        return local
+
+    @cached_property
     def first_rows(self) -> Sequence[int]:
         """The rows at which the definitions begin, with their comments and decorators."""
         rows = []
         for number, (start, _) in enumerate(self.table.lines()):
             around, row = self.table.parent(number), start
-            while row and self._inside[row - 1] == around and _LEADS.match(self.lines[row - 1]):
+            while (
+                not self.is_local[number]
+                and row
+                and self._inside[row - 1] == around
+                and _LEADS.match(self.lines[row - 1])
+            ):
                 row -= 1
             rows.append(row)
         return rows
@@ -64,7 +91,8 @@ class FileState:
         """int32[rows], the innermost definition around each row, or TOP_LEVEL."""
         owners = np.full(len(self.lines) + 1, TOP_LEVEL, np.int32)
         for number, (start, end) in enumerate(self.table.lines()):
-            owners[start:end] = number
+            if not self.is_local[number]:
+                owners[start:end] = number
         return owners
 
     @cached_property
@@ -72,7 +100,8 @@ class FileState:
         """The same, where comments and decorators belong to the definition below them."""
         owners = self._inside.copy()
         for number, (start, _) in enumerate(self.table.lines()):
-            owners[self.first_rows[number] : start] = number
+            if not self.is_local[number]:
+                owners[self.first_rows[number] : start] = number
         return owners
 
     def rows_inside(self, number: int) -> set[int]:
@@ -99,10 +128,8 @@ class FileState:
 @lru_cache(maxsize=_MOST_STATES)
 def file_state(path: str, text: str) -> FileState | None:
     """Return the state of a file; None for a file of whose language no definitions are read."""
-    language = language_of(path, text)
-    code = parse_code(path, language, Lines(text)) if text.strip() else None
-    table = symbols_of(code) if code is not None else None
+    code = parse_code(path, language_of(path, text), Lines(text)) if text.strip() else None
+    table = definitions_of(code) if code is not None else None
     if code is None or table is None:
         return None
-    words, imports = frozenset(names_of(table).split()), read_imports(path, language, text)
-    return FileState(path, text, code, OtherText(PackedTable(pack(table)), words, imports))
+    return FileState(path, text, code, PackedTable(pack(table)))

@@ -96,6 +96,13 @@ def code_chunks(path: str, code: Code, lines: Lines) -> list[Chunk]:
     return chunks
 
 
+def definitions_of(code: Code) -> SymbolTable | None:
+    """Return the symbol table without references or variables; None for a language without queries."""
+    if code.tree is None or code.embedded is not None:
+        return symbols_of(code)
+    return symbol_table(code.language, code.tree, code.source, definitions_only=True)
+
+
 def symbols_of(code: Code) -> SymbolTable | None:
     """Return the symbol table of a source file, or None for a language without queries for references."""
     own = symbol_table(code.language, code.tree, code.source) if code.tree is not None else None

@@ -58,9 +58,13 @@ class _Answer:
         self.messages += found.problems
         self.complete &= found.complete
         touched: list[Touched] = []
-        self._in_time("definitions", 0.5, lambda: touched.extend(touched_definitions(found.files)))
         graph = ReferenceGraph(reader)
         states = States(reader, found.files, graph)
+        self._in_time(
+            "definitions",
+            0.5,
+            lambda: touched.extend(touched_definitions(found.files, states.is_elsewhere)),
+        )
         edges: list[Dependent] = []
         self._in_time("dependents", _DEPENDENTS_SHARE, lambda: _take(dependents(states, touched), edges))
         if not graph.tables.complete:

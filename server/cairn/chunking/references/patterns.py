@@ -47,10 +47,16 @@ class Patterns:
     names: Query
     """The patterns that do not bind a name, for `captures`, which is three times as fast as `matches`."""
     bindings: Query
+    definitions: Query
+    """The patterns of definitions alone."""
 
     def captures(self, root: Node) -> dict[str, list[Node]]:
         """Return the nodes of each capture that does not bind a name, in no order."""
         return _cursor(self.names).captures(root)
+
+    def defining(self, root: Node) -> list[Node]:
+        """Return the nodes of definitions, in no order."""
+        return _cursor(self.definitions).captures(root).get("definition", [])
 
     def matches(self, root: Node) -> list[tuple[int, dict[str, list[Node]]]]:
         return _cursor(self.bindings).matches(root)
@@ -71,7 +77,8 @@ def patterns_of(language: str, grammar: Language) -> Patterns | None:
     parts = [part.partition(_BINDINGS) for part in facts.queries]
     names, bindings = ("\n".join(part[half] for part in parts) for half in (0, 2))
     definitions = " ".join(f"({each})" for each in types)
-    return Patterns(Query(grammar, f"[{definitions}] @definition\n{names}"), Query(grammar, bindings))
+    defining = f"[{definitions}] @definition\n"
+    return Patterns(Query(grammar, defining + names), Query(grammar, bindings), Query(grammar, defining))
 
 
 _CALLED = ("function", "constructor", "type", "name")
