@@ -82,7 +82,7 @@ class _One:
     tokens: Counter[str] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        text = _text(self.state, self.number)
+        text = _text(self.state, self.number, whole=True)
         words = f"{text.head} {text.body}".split() if text else []
         self.tokens = Counter(each for each in words if each != self.place.name)
 
@@ -91,8 +91,9 @@ class _One:
         return self.state.places[self.number]
 
     @property
-    def around(self) -> int:
-        return self.state.table.parent(self.number)
+    def depth(self) -> int:
+        """How many definitions are around this one."""
+        return len(list(self.state.table.scopes(self.number)))
 
 
 def touched_definitions(
@@ -220,9 +221,10 @@ def _hunks_of(
     return tuple(found)
 
 
-def _text(state: FileState, number: int) -> DefinitionText | None:
+def _text(state: FileState, number: int, *, whole: bool = False) -> DefinitionText | None:
+    """Return the tokens of a definition; unless `whole`, those of a type without its members."""
     definition = state.table.definition(number)
-    inside = state.rows_inside(number) if definition.kind in CONTAINERS else ()
+    inside = state.rows_inside(number) if definition.kind in CONTAINERS and not whole else ()
     return definition_text(state.code, definition, state.first_rows[number], inside)
 
 
@@ -306,9 +308,10 @@ def _moved_file(file: FileChange, before: FileState, after: FileState) -> Touche
 def _renamed_or_moved(gone: list[_One], new: list[_One]) -> Iterator[Touched]:
     """Yield the definitions that have another name or place, and take them and what is inside them out of the
     two lists."""
-    by_score = sorted(_likeness(gone, new), key=lambda each: -each[0])
+    # A type comes before its members, which are then paired within it.
+    best_first = sorted(_likeness(gone, new), key=lambda each: (each[1].depth, -each[0]))
     paired: set[_One] = set()
-    for score, one, other in by_score:
+    for score, one, other in best_first:
         if one in paired or other in paired:
             continue
         paired |= {one, other}
