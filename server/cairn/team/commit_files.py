@@ -23,6 +23,7 @@ from cairn.settings.layers import Layers
 from cairn.settings.tree import WORKSPACE_FILE, IndexSettings
 from cairn.team.git_source import Repository
 from cairn.workspace.collections import MANIFESTS, Projects, find_projects
+from cairn.workspace.git import contents
 from cairn.workspace.ignore_files import IGNORE_FILES
 from cairn.workspace.scan import FileRules
 
@@ -71,9 +72,11 @@ def write_files(repository: Repository, files: Iterable[TreeFile], folder: Path)
     refused: list[str] = []
     for batch in _batches(files):
         wanted = "".join(f"{file.blob.hex()}\n" for file in batch)
-        contents = _Contents(repository.stream("", "cat-file", "--batch", given=wanted))
+        found = contents(repository.stream("", "cat-file", "--batch", given=wanted))
         for file in batch:
-            data = contents.next(file)
+            data = next(found, None)
+            if data is None:
+                raise _incomplete(f"it has no content of {file.path}")
             target = folder / file.path
             try:
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -81,34 +84,6 @@ def write_files(repository: Repository, files: Iterable[TreeFile], folder: Path)
             except OSError as problem:  # For instance, the name is too long.
                 refused.append(f"{file.path}: {problem.strerror or problem}")
     return refused
-
-
-class _Contents:
-    """The output of `git cat-file --batch`: for each object, a line and the content."""
-
-    def __init__(self, blocks: Iterator[bytes]) -> None:
-        self._blocks = blocks
-        self._rest = bytearray()
-
-    def next(self, file: TreeFile) -> bytes:
-        """Return the content of the next object. Raise TeamError if the repository lacks it."""
-        while (end := self._rest.find(b"\n")) < 0:
-            self._more(file)
-        head = bytes(self._rest[:end]).split(b" ")
-        if len(head) != 3 or head[1] != b"blob":
-            raise _incomplete(f"it has no content of {file.path}")
-        begin, size = end + 1, int(head[2])
-        while len(self._rest) < begin + size + 1:
-            self._more(file)
-        data = bytes(self._rest[begin : begin + size])
-        del self._rest[: begin + size + 1]
-        return data
-
-    def _more(self, file: TreeFile) -> None:
-        block = next(self._blocks, None)
-        if block is None:
-            raise _incomplete(f"git ended before {file.path}")
-        self._rest += block
 
 
 def _incomplete(problem: object) -> TeamError:

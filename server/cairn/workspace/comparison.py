@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from pathlib import Path
 
 from attrs import Factory, define, frozen
@@ -31,13 +31,45 @@ class Compared:
 
 
 @define
-class Comparison:
-    """Compares one folder, the top of a repository, repeatedly. It reads a file again only if its size
+class ContentHashes:
+    """The hashes by which git knows the contents of a folder's files. A file is read again only if its size
     or modification time has changed."""
 
     _root: Path
     _known: dict[str, tuple[FileEntry, frozenset[str]]] = Factory(dict)
     """The metadata and the hashes of each file, by path."""
+
+    def of(self, entry: FileEntry, algorithm: str) -> frozenset[str]:
+        """Return the hashes of a file's content, as it is and with the line ends that git may have converted;
+        none if it cannot be read."""
+        known = self._known.get(entry.path)
+        if known is not None and known[0] == entry:
+            return known[1]
+        is_settled = entry.mtime_ns < time.time_ns() - _SETTLED_NS
+        try:
+            content = read_bytes(self._root / entry.path)
+        except OSError:
+            return frozenset()
+        texts = {content, content.replace(b"\r\n", b"\n")}
+        hashes = frozenset(
+            hashlib.new(algorithm, b"blob %d\0" % len(text) + text).hexdigest() for text in texts
+        )
+        if is_settled:
+            self._known[entry.path] = (entry, hashes)
+        return hashes
+
+    def keep(self, paths: Set[str]) -> None:
+        """Forget the files at all other paths."""
+        for path in self._known.keys() - paths:
+            del self._known[path]
+
+
+@define
+class Comparison:
+    """Compares one folder, the top of a repository, repeatedly."""
+
+    _root: Path
+    _hashes: ContentHashes = Factory(lambda self: ContentHashes(self._root), takes_self=True)
 
     def compare(
         self,
@@ -56,17 +88,17 @@ class Comparison:
             os.fsdecode(path): blob for path, (_, _, blob) in repository.files(commit, deadline, stop=stop)
         }
         algorithm = "sha256" if len(commit) == 64 else "sha1"
-        before, self._known = self._known, {}
         differing, same = list[str](), set[str]()
         inner = {"": False}
         for entry in scan(self._root, rules, ScanReport(), stop=stop):
             if self._is_inner(entry.path.rpartition("/")[0], inner):
                 continue
             wanted = committed.get(entry.path)
-            if wanted is not None and wanted in self._hashes(entry, algorithm, before):
+            if wanted is not None and wanted in self._hashes.of(entry, algorithm):
                 same.add(entry.path)
             else:
                 differing.append(entry.path)
+        self._hashes.keep({*differing, *same})
         return Compared(tuple(differing), frozenset(same))
 
     def _is_inner(self, folder: str, known: dict[str, bool]) -> bool:
@@ -75,23 +107,3 @@ class Comparison:
             above = self._is_inner(folder.rpartition("/")[0], known)
             known[folder] = above or os.path.lexists(self._root / folder / ".git")
         return known[folder]
-
-    def _hashes(
-        self, entry: FileEntry, algorithm: str, before: dict[str, tuple[FileEntry, frozenset[str]]]
-    ) -> frozenset[str]:
-        known = before.get(entry.path)
-        if known is not None and known[0] == entry:
-            self._known[entry.path] = known
-            return known[1]
-        is_settled = entry.mtime_ns < time.time_ns() - _SETTLED_NS
-        try:
-            content = read_bytes(self._root / entry.path)
-        except OSError:
-            return frozenset()
-        texts = {content, content.replace(b"\r\n", b"\n")}
-        hashes = frozenset(
-            hashlib.new(algorithm, b"blob %d\0" % len(text) + text).hexdigest() for text in texts
-        )
-        if is_settled:
-            self._known[entry.path] = (entry, hashes)
-        return hashes

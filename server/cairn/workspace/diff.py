@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from cairn.text.verbatim import lines_of
+
+BINARY = "binary file"
+"""The problem of a file without text."""
+
 
 @frozen
 class Hunk:
@@ -42,6 +47,9 @@ class FileChange:
     """Whether the folder has the state after the change; always true without a diff as text."""
     problem: str = ""
     """Why the texts are not known, such as `binary file`; "" if they are."""
+    is_applied: bool = True
+    """Whether the folder has the state after the change. It has the state before a diff as text that was not
+    applied yet. If there is a problem, this may not be known."""
 
 
 @frozen
@@ -53,3 +61,9 @@ class Change:
     """Sentences on what is left out, and why."""
     complete: bool = True
     """Whether every file was compared in time."""
+
+
+def text_lines(text: str) -> list[str]:
+    """Return the lines of a text. A line end at the end of the text begins no further line."""
+    lines = lines_of(text)
+    return lines if lines[-1] else lines[:-1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -9,15 +11,54 @@ from functools import cached_property
 
 from attrs import define, evolve, frozen
 
-from cairn.text.verbatim import lines_of
-from cairn.workspace.diff import FileChange, Hunk
-from cairn.workspace.diff_text import DiffFile, DiffHunk
+from cairn.workspace.diff import BINARY, Change, FileChange, Hunk, text_lines
+from cairn.workspace.diff_text import DiffFile, parse_diff
 
 _MOST_TRIES = 200
 """The maximum number of places at which a hunk is searched, those nearest to its line number first."""
-BINARY = "binary file"
+_MOST_NAMED = 5
 _ABSENT = "the file is not in the folder"
 _MISFIT = "the file in the folder is neither as before the diff nor as after it"
+
+
+def change_of_diff(
+    text: str,
+    text_of: Callable[[str], str | None],
+    is_admitted: Callable[[str], bool],
+    deadline: float = math.inf,
+) -> Change:
+    """Return the change that a unified diff describes, fitted to the files of a folder.
+
+    `text_of` returns the current text of a path, None if it is gone or excluded. `is_admitted` tells whether
+    the rules admit a path. After the deadline, files keep the numbers of the diff, and the change is
+    incomplete. Raise InvalidRequestError, whose text says what to do, if this is not a unified diff.
+    """
+    files, problems, excluded, late = list[FileChange](), list[str](), list[str](), 0
+    for file in parse_diff(text):
+        if not all(is_admitted(path) for path in (file.path, file.before_path) if path):
+            excluded.append(file.path)
+        elif time.monotonic() > deadline:
+            late += 1
+            files.append(evolve(unfitted(file), problem="not compared in time"))
+        else:
+            files.append(fitted(file, text_of))
+    if excluded:
+        more = f" and {len(excluded) - _MOST_NAMED} more" if len(excluded) > _MOST_NAMED else ""
+        named = ", ".join(excluded[:_MOST_NAMED])
+        problems.append(f"Files that the rules exclude are left out: {named}{more}.")
+    if late:
+        problems.append(f"Fitting the diff to the files took too long: {late} files were not compared.")
+    return Change(tuple(files), "", tuple(problems), not late)
+
+
+def unfitted(file: DiffFile) -> FileChange:
+    """Return the change with the line numbers of the diff, without texts."""
+    hunks = tuple(
+        run
+        for hunk in file.hunks
+        for run in _runs(hunk.lines, max(hunk.before_start, 0), max(hunk.after_start, 0))
+    )
+    return FileChange(file.path, file.before_path, file.is_removed, None, None, hunks)
 
 
 def fitted(file: DiffFile, text_of: Callable[[str], str | None]) -> FileChange:
@@ -26,7 +67,7 @@ def fitted(file: DiffFile, text_of: Callable[[str], str | None]) -> FileChange:
     The texts and line numbers are those of the folder if it has the state before or after the diff. Moved
     lines are searched by the lines around. Otherwise `problem` says why, and the numbers are the diff's.
     """
-    change = FileChange(file.path, file.before_path, file.is_removed, None, None, _unfitted(file.hunks))
+    change = unfitted(file)
     if file.is_binary:
         return evolve(change, problem=BINARY)
     found = list[tuple[tuple[int, int], FileChange]]()
@@ -64,7 +105,7 @@ class _Side:
 
         The text fits badly if lines have moved, and if the hunks have few lines in this state.
         """
-        lines = _Lines(_lines(text))
+        lines = _Lines(text_lines(text))
         starts, moved, compared, drift, least = list[int](), 0, 0, 0, 0
         for hunk in self.file.hunks:
             wanted = [line[1:] for line in hunk.lines if line[0] in (" +" if self.is_applied else " -")]
@@ -86,7 +127,7 @@ class _Side:
     def whole(self, change: FileChange, text: str | None, starts: Sequence[int] = ()) -> FileChange:
         """Return the change with both texts, the current one being `text`."""
         hunks, other = list[Hunk](), list[str]()
-        lines, at = _lines(text or ""), 0
+        lines, at = text_lines(text or ""), 0
         for hunk, start in zip(self.file.hunks, starts or [0] * len(self.file.hunks), strict=True):
             other += lines[at:start]
             base = len(other)
@@ -99,7 +140,7 @@ class _Side:
         opposite = _joined(other)
         before_text, after_text = (opposite, text) if self.is_applied else (text, opposite)
         if self.file.original is not None and after_text is not None:
-            copied = tuple(_lines(after_text))
+            copied = tuple(text_lines(after_text))
             hunks, before_text = [Hunk(0, (), 0, copied)] if copied else [], None
         is_new = self.file.before_path is None
         return evolve(
@@ -158,14 +199,6 @@ def _nearest(places: Sequence[int], near: int) -> Iterator[int]:
             below -= 1
 
 
-def _unfitted(hunks: Sequence[DiffHunk]) -> tuple[Hunk, ...]:
-    return tuple(
-        run
-        for hunk in hunks
-        for run in _runs(hunk.lines, max(hunk.before_start, 0), max(hunk.after_start, 0))
-    )
-
-
 def _runs(lines: Sequence[str], before: int, after: int) -> Iterator[Hunk]:
     """Yield the changed lines of a hunk of a diff without its context."""
     removed, added = list[str](), list[str]()
@@ -178,11 +211,6 @@ def _runs(lines: Sequence[str], before: int, after: int) -> Iterator[Hunk]:
             before, after = before + 1, after + 1
         else:
             (removed if line[0] == "-" else added).append(line[1:])
-
-
-def _lines(text: str) -> list[str]:
-    lines = lines_of(text)
-    return lines if lines[-1] else lines[:-1]
 
 
 def _joined(lines: Sequence[str]) -> str:

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 
 from attrs import Factory, define, frozen
 
+from cairn.errors import InvalidRequestError
+
 _NOTHING = "/dev/null"
 _HUNK = re.compile(r"@@(?: -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))?)? ?(?:\.\.\. )?@@|@@$")
 _COMBINED = re.compile(r"diff --(?:cc|combined) |@@@+ ", re.MULTILINE)
@@ -54,10 +56,12 @@ class DiffFile:
 def parse_diff(text: str) -> list[DiffFile]:
     """Return the files of a unified diff, in order; a file may occur several times.
 
-    Raise ValueError, whose text says what to do, if this is not a unified diff.
+    Raise InvalidRequestError, whose text says what to do, if this is not a unified diff.
     """
     if not text.strip():
-        raise ValueError(f"is empty: nothing changed, or the command that made it failed; {_REMEDY}")
+        raise InvalidRequestError(
+            "diff", f"is empty: nothing changed, or the command that made it failed; {_REMEDY}"
+        )
     if _IS_COLOURED.search(text):
         text = _COLOURS.sub("", text)
     # Mails and Windows may have changed the line ends, and a change of line ends alone is none here.
@@ -66,8 +70,8 @@ def parse_diff(text: str) -> list[DiffFile]:
     if files:
         return files
     if _OTHER_FORMATS.search(text):
-        raise ValueError("is not a unified diff; run `diff -u`, or `git diff`")
-    raise ValueError(f"has no changes of files in the unified format; {_REMEDY}")
+        raise InvalidRequestError("diff", "is not a unified diff; run `diff -u`, or `git diff`")
+    raise InvalidRequestError("diff", f"has no changes of files in the unified format; {_REMEDY}")
 
 
 def _files(lines: Sequence[str]) -> Iterator[DiffFile]:
@@ -77,9 +81,10 @@ def _files(lines: Sequence[str]) -> Iterator[DiffFile]:
     while at < len(lines):
         line = lines[at]
         if _COMBINED.match(line):
-            raise ValueError(
+            raise InvalidRequestError(
+                "diff",
                 "is the combined diff of a merge, which does not have all changed lines; compare with one"
-                " parent, as by `git diff MERGE^1 MERGE`"
+                " parent, as by `git diff MERGE^1 MERGE`",
             )
         if line.startswith("@@") and header.is_begun and (match := _HUNK.match(line)):
             at, hunk = _hunk(lines, at + 1, match)

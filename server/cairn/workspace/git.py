@@ -201,6 +201,24 @@ def parts(blocks: Iterator[bytes], separator: bytes) -> Iterator[bytes]:
         yield from whole
 
 
+def contents(blocks: Iterator[bytes]) -> Iterator[bytes | None]:
+    """Yield the contents in the output of `git cat-file --batch`, None for each object that is not a file or
+    is missing. The output may end early."""
+    rest = bytearray()
+    end = size = -1
+    for block in blocks:
+        rest += block
+        while (end := rest.find(b"\n")) >= 0:
+            fields = bytes(rest[:end]).split(b" ")
+            is_found = len(fields) == 3 and fields[2].isdigit()
+            size = int(fields[2]) + 1 if is_found else 0
+            if len(rest) < end + 1 + size:
+                break
+            found = bytes(rest[end + 1 : end + size])
+            del rest[: end + 1 + size]
+            yield found if is_found and fields[1] == b"blob" else None
+
+
 def _guard(
     process: subprocess.Popen[bytes],
     deadline: float,

@@ -26,6 +26,7 @@ from pathlib import Path
 from attrs import frozen
 
 from cairn.workspace.git import GitError, user_settings
+from cairn.workspace.git_index import tracked_paths
 from cairn.workspace.ignore_patterns import MAX_BYTES, Pattern, PatternList, path_key
 from cairn.workspace.repository import Repository, locate
 
@@ -247,7 +248,7 @@ def _tracked_in(repository: Repository, lead: str, inside: str) -> Callable[[str
     def tracked() -> Set[str]:
         found: set[str] = set()
         with _logged(f"the files that it tracks in {repository.top}"):
-            for path in repository.tracked(time.monotonic() + _GIT_SECONDS):
+            for path in tracked_paths(repository, time.monotonic() + _GIT_SECONDS):
                 if path.startswith(lead):
                     own = inside + path[len(lead) :]
                     while own and own not in found:

@@ -26,7 +26,7 @@ _MOST_BYTES = 1_000_000
 """The size limit of HEAD, a reference, and the settings."""
 _MOST_POINTER_BYTES = 10_000
 """The size limit of a `.git` file. It holds one path, and no system has paths of over 4,096 characters."""
-_MOST_LIST_BYTES = 300_000_000
+MOST_LIST_BYTES = 300_000_000
 """The size limit of a list of references, commits or tracked files. The Linux kernel's index has 9 MB."""
 MOST_FILES = 3_000_000
 """The maximum number of files in a commit. A small repository can list files without end."""
@@ -114,7 +114,7 @@ class Repository:
         return line.group(1).decode() if line else ""
 
     def _packed(self) -> bytes:
-        return read_regular(self.common, "packed-refs", _MOST_LIST_BYTES) or b""
+        return read_regular(self.common, "packed-refs", MOST_LIST_BYTES) or b""
 
     def _in_table(self, folder: Path, name: str) -> str:
         if name == "HEAD":
@@ -135,8 +135,8 @@ class Repository:
         """Return what git says about a copy of the table in `folder`. Raise GitError."""
         listed = read_regular(folder, "reftable/tables.list", _MOST_BYTES) or b""
         names = [name for name in listed.decode("ascii", "replace").split() if re.fullmatch(r"[\w.-]+", name)]
-        files = git_folder("", self.objects, self._extensions | {"refStorage": "reftable"})
-        room = _MOST_LIST_BYTES
+        files = git_folder("", self.objects, self.extensions | {"refStorage": "reftable"})
+        room = MOST_LIST_BYTES
         for name in ("tables.list", *names):
             content = read_regular(folder, f"reftable/{name}", room)
             if content is None:
@@ -150,8 +150,8 @@ class Repository:
 
     def git(self, commit: str, deadline: float, stop: Callable[[], bool] = lambda: False) -> Git:
         """Return a git whose HEAD is the commit. Raise GitError."""
-        files = git_folder(commit, self.objects, self._extensions)
-        shallow = read_regular(self.common, "shallow", _MOST_LIST_BYTES)
+        files = git_folder(commit, self.objects, self.extensions)
+        shallow = read_regular(self.common, "shallow", MOST_LIST_BYTES)
         if shallow:
             files["shallow"] = shallow
         return Git(files, deadline, stop)
@@ -175,26 +175,8 @@ class Repository:
 
     def shallow(self) -> frozenset[str]:
         """Return the commits whose parents were not fetched. Raise GitError."""
-        content = read_regular(self.common, "shallow", _MOST_LIST_BYTES) or b""
+        content = read_regular(self.common, "shallow", MOST_LIST_BYTES) or b""
         return frozenset(content.decode("ascii", "replace").split())
-
-    def tracked(self, deadline: float) -> Iterator[str]:
-        """Yield the paths of git's index. Raise GitError.
-
-        Folders that the index lists as a whole, as none of their files is checked out, end with `/`.
-        """
-        index = read_regular(self.own, "index", _MOST_LIST_BYTES)
-        if index is None:
-            return
-        files = {**git_folder(extensions=self._extensions), "index": index}
-        for file in self.own.glob("sharedindex.*"):  # A split index continues in the file whose hash it has.
-            if is_hash(file.suffix[1:]) and bytes.fromhex(file.suffix[1:]) in index:
-                files[file.name] = read_regular(self.own, file.name, _MOST_LIST_BYTES) or b""
-                break
-        # Without the option, git would read the trees of such folders.
-        options = ("--sparse",) if b"sdir" in index else ()
-        for path in parts(Git(files, deadline).run(("ls-files", "-z", *options)), b"\0"):
-            yield os.fsdecode(path)
 
     def settings(self, deadline: float) -> dict[str, str]:
         """Return the settings of the repository, which are only data to Cairn. Raise GitError."""
@@ -231,7 +213,7 @@ class Repository:
         return read_regular(self.common, "config", _MOST_BYTES) or b""
 
     @cached_property
-    def _extensions(self) -> dict[str, str]:
+    def extensions(self) -> dict[str, str]:
         is_sha256 = re.search(
             rb"^\s*objectformat\s*=\s*sha256\s*$", self._config, re.MULTILINE | re.IGNORECASE
         )
