@@ -91,7 +91,11 @@ def test_a_removed_class_is_one_entry_with_its_members() -> None:
 
 
 def test_a_new_file_lists_its_outermost_definitions() -> None:
-    assert kinds(("berths.py", None, BEFORE)) == [("added", "LENGTH"), ("added", "Berth"), ("added", "assign")]
+    assert kinds(("berths.py", None, BEFORE)) == [
+        ("added", "LENGTH"),
+        ("added", "Berth"),
+        ("added", "assign"),
+    ]
 
 
 def test_a_function_that_went_to_another_file_was_moved() -> None:
@@ -127,7 +131,9 @@ def test_a_namespace_that_other_files_have_is_not_removed() -> None:
 
 
 def test_most_telling_kinds_come_first() -> None:
-    after = BEFORE.replace("LENGTH = 40", "LENGTH = 50").replace("def admit(self, ship)", "def admit(self, s)")
+    after = BEFORE.replace("LENGTH = 40", "LENGTH = 50").replace(
+        "def admit(self, ship)", "def admit(self, s)"
+    )
     start, end = after.index("    @property"), after.index("def assign")
     found = kinds(("berths.py", BEFORE, after[:start] + after[end:]))
     assert [kind for kind, _ in found] == ["removed", "signature", "body"]
@@ -151,7 +157,7 @@ def test_most_telling_kinds_come_first() -> None:
         ("a.rb", "def f(a)\n  a\nend\n", "def f(a, b)\n  a\nend\n", ("signature", "f")),
         ("a.php", "<?php\nfunction f($a) {\n  return $a;\n}\n", "<?php\nfunction f($a) {\n  return 1;\n}\n",
          ("body", "f")),
-        ("a.cs", "class A {\n  public int F(int a) => a;\n}\n", "class A {\n  public int F(int a) => -a;\n}\n",
+        ("a.cs", "class A {\n  int F(int a) => a;\n}\n", "class A {\n  int F(int a) => -a;\n}\n",
          ("body", "A.F")),
         ("a.ex", "defmodule A do\n  def f(a) do\n    a\n  end\nend\n",
          "defmodule A do\n  def f(a, b) do\n    a\n  end\nend\n", ("signature", "A.f")),

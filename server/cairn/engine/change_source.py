@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
 
 from cairn import protocol
 from cairn.engine.folders import Folder, folders_named
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
+from cairn.workspace.changes import working_tree_change
 from cairn.workspace.diff import Change
-from cairn.workspace.diff_fitting import fitted
-from cairn.workspace.diff_text import DiffFile, parse_diff
+from cairn.workspace.diff_fitting import change_of_diff
+from cairn.workspace.diff_text import parse_diff
+from cairn.workspace.git import GitError
 from cairn.workspace.repository import locate
 
 
@@ -22,20 +24,26 @@ def changed_folder(request: Request, params: protocol.ChangeParams) -> Folder:
     if len(folders) == 1:
         return folders[0]
     if params.diff is not None:
-        paths = {file.before_path or file.path for file in _parsed(params.diff)}
+        paths = {file.before_path or file.path for file in parse_diff(params.diff)}
         return max(folders, key=lambda each: len(each.reader.contents(list(paths))))
     return next((each for each in folders if locate(each.root) is not None), folders[0])
 
 
 def read_change(folder: Folder, params: protocol.ChangeParams, seconds: float) -> Change:
-    """Return the change. Raise InvalidRequestError for text that is no diff, and for an unknown base."""
+    """Return the change. Raise InvalidRequestError for text that is not a diff, and for an unknown base."""
+    rules = folder.reader.overlay.rules(folder.reader.facts())
+    deadline = time.monotonic() + seconds
     if params.diff is not None:
-        return Change(tuple(fitted(file, folder.text_of) for file in _parsed(params.diff)))
-    raise InvalidRequestError("diff", "is required")
-
-
-def _parsed(diff: str) -> Sequence[DiffFile]:
+        return change_of_diff(params.diff, folder.text_of, rules.admits, deadline)
     try:
-        return parse_diff(diff)
-    except ValueError as problem:
-        raise InvalidRequestError("diff", str(problem)) from problem
+        return working_tree_change(
+            folder.root,
+            rules,
+            folder.text_of,
+            base=params.base,
+            staged=params.staged,
+            unsaved=folder.reader.overlay.paths(),
+            deadline=deadline,
+        )
+    except GitError as problem:
+        raise InvalidRequestError("base", f"git could not be read: {problem}") from problem

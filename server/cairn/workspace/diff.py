@@ -43,8 +43,6 @@ class FileChange:
     after: str | None
     """The text after; None if there is none, or it is not known."""
     hunks: tuple[Hunk, ...]
-    is_applied: bool = True
-    """Whether the folder has the state after the change; always true without a diff as text."""
     problem: str = ""
     """Why the texts are not known, such as `binary file`; "" if they are."""
     is_applied: bool = True

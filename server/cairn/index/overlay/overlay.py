@@ -193,6 +193,11 @@ class Overlay:
             document = self._documents.get(path)
         return None if document is None else document.text
 
+    def paths(self) -> list[str]:
+        """Return the paths of the open documents."""
+        with self._documents_lock:
+            return list(self._documents)
+
     def close(self) -> None:
         """Forget all documents and free the memory. Only the folder's index is read from now on."""
         with self._documents_lock:
