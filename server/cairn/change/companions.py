@@ -1,0 +1,151 @@
+"""Rank what usually changes with a change, and did not.
+
+Each file gets the weighted sum of what connects it with the change. The weights were chosen with half of the
+repositories of `benchmarks/change`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from posixpath import dirname
+
+from cairn.change.evidence import Concerned, Evidence, Use
+from cairn.change.names import likeness, name_words, path_words
+from cairn.index.queries.relations import file_stem
+from cairn.index.reader.filters import ChunkFilter
+from cairn.workspace.collections import FileKind
+
+TOGETHER, RECENT, USES, OWNER, INDIRECT, USED, IMPORTS, IMPORTED, TWIN, PATH, FOLDER, WORDS, TEXT, MEANING = (
+    "together", "recent", "uses", "owner", "indirect", "used", "imports", "imported", "twin", "path",
+    "folder", "words", "text", "meaning",
+)  # fmt: skip
+WEIGHTS: Mapping[str, float] = {
+    TOGETHER: 2.0, RECENT: 0.2, USES: 0.6, OWNER: 0.2, INDIRECT: 0.2, USED: 0.5, IMPORTS: 0.3, IMPORTED: 0.4,
+    TWIN: 0.8, PATH: 0.6, FOLDER: 0.2, WORDS: 0.8, TEXT: 0.8, MEANING: 0.5,
+}  # fmt: skip
+_EVIDENCE = frozenset({TOGETHER, USES, OWNER, INDIRECT, USED, IMPORTS, IMPORTED, TWIN, WORDS, TEXT})
+"""The signals of which a shown companion has at least one."""
+_SURE = 1.5
+"""The score at which the confidence is one half."""
+_LEAST = 0.3
+"""The minimum score of a shown companion."""
+_CHANGELOG = re.compile(r"(?:^|/)(?:change(?:s|log)|history|news|release[_-]?notes)\b[^/]*$|(?:^|/)newsfragments?/", re.I)
+_SCHEMA = re.compile(r"(?:^|/)(?:migrations?|migrate)/|(?:^|/)schema\.\w+$|\.(?:proto|graphql|prisma|sql|thrift)$", re.I)
+_GENERATED = re.compile(r"\.pb\.\w+$|_pb2?\.\w+$|\.g(?:en(?:erated)?)?\.\w+$|_generated\.\w+$|_gen\.go$|\.snap$")
+
+
+def companions(evidence: Evidence, limit: int) -> list[Concerned]:
+    """Return the files outside of the change and of the tests that have most to do with it, best first."""
+    signals = companion_signals(evidence)
+    scores = {
+        path: sum(WEIGHTS[name] * value for name, value in values.items())
+        for path, values in signals.items()
+        if not _EVIDENCE.isdisjoint(values)
+    }
+    wanted = (path for path, score in scores.items() if score >= _LEAST)
+    best = sorted(wanted, key=lambda path: (-scores[path], path))[:limit]
+    return [_shown(evidence, path, signals[path], scores[path]) for path in best]
+
+
+def companion_signals(evidence: Evidence) -> dict[str, dict[str, float]]:
+    """Return the value of each signal of each file, 0 to 1, without zeros."""
+    only = ChunkFilter(collections=evidence.collections(tests=False))
+    texts, nearest = evidence.by_words(only), evidence.by_meaning(only)
+    changed = {path for file in evidence.change.files for path in (file.path, file.before_path) if path}
+    stems = {stem for path in evidence.paths if (stem := file_stem(path))}
+    folders = {dirname(path) for path in evidence.paths}
+    words = [path_words(path) for path in evidence.paths]
+    found: dict[str, dict[str, float]] = {}
+    for path, kind in evidence.kinds.items():
+        if path in changed or kind == FileKind.TESTS:
+            continue
+        own = path_words(path)
+        values = {
+            TOGETHER: evidence.together[path].value if path in evidence.together else 0.0,
+            RECENT: evidence.recency(path),
+            USES: _best(evidence.uses.get(path, ())),
+            OWNER: _best(evidence.uses_of_owners.get(path, ())),
+            INDIRECT: _best(evidence.indirect_uses.get(path, ())),
+            USED: evidence.defines[path].share if path in evidence.defines else 0.0,
+            IMPORTS: float(path in evidence.importers),
+            IMPORTED: float(path in evidence.imported),
+            TWIN: float(file_stem(path) in stems),
+            PATH: max((likeness(own, other) for other in words), default=0.0),
+            FOLDER: float(dirname(path) in folders),
+            WORDS: evidence.mentions[path].share if path in evidence.mentions else 0.0,
+            TEXT: texts.get(path, (0.0, 0))[0],
+            MEANING: nearest.get(path, (0.0, 0))[0],
+        }
+        found[path] = {name: value for name, value in values.items() if value > 0}
+    return found
+
+
+def _best(uses: tuple[Use, ...] | list[Use]) -> float:
+    return max((use.confidence for use in uses), default=0.0)
+
+
+# --- as shown ------------------------------------------------------------------------------------------
+
+
+def _shown(evidence: Evidence, path: str, values: Mapping[str, float], score: float) -> Concerned:
+    weighed = sorted(values, key=lambda name: -WEIGHTS[name] * values[name])
+    reasons = dict.fromkeys(filter(None, (_reason(evidence, path, name) for name in weighed)))
+    uses = sorted(evidence.uses.get(path, ()), key=lambda use: (-use.confidence, use.edge.line))
+    line, symbol = 0, ""
+    if uses:
+        around = uses[0].edge.enclosing
+        line, symbol = uses[0].edge.line, around.qualified if around else ""
+    elif USED in values or WORDS in values or TEXT in values:
+        line, symbol = evidence.likeliest_passage(path)
+    return Concerned(
+        path,
+        line,
+        symbol,
+        _kind(evidence, path, next(name for name in weighed if name in _EVIDENCE)),
+        tuple(reasons)[:3],
+        round(score / (score + _SURE), 2),
+        tuple(dict.fromkeys(use.about for use in uses)),
+    )
+
+
+def _kind(evidence: Evidence, path: str, signal: str) -> str:
+    """Return the `kind` of a ChangePlace: what the file is if that says more than what connects it."""
+    for pattern, kind in ((_CHANGELOG, "changelog"), (_GENERATED, "generated"), (_SCHEMA, "schema")):
+        if pattern.search(path):
+            return kind
+    if evidence.kinds.get(path) == FileKind.DOCS:
+        return "document"
+    if signal == TWIN:
+        return "twin"
+    if signal in (USES, OWNER, INDIRECT, USED, IMPORTS, IMPORTED):
+        return "reference"
+    return "together" if signal == TOGETHER else "words"
+
+
+def _reason(evidence: Evidence, path: str, signal: str) -> str:
+    """Return why a file belongs to the change, by one signal; "" if it says nothing to a reader."""
+    if signal == TOGETHER:
+        return evidence.how_often(path)
+    if signal in (USES, OWNER):
+        uses = (evidence.uses if signal == USES else evidence.uses_of_owners)[path]
+        return f"uses `{max(uses, key=lambda use: use.confidence).edge.name}`"
+    if signal == INDIRECT:
+        use = max(evidence.indirect_uses[path], key=lambda use: use.confidence)
+        return f"calls it through `{use.through.qualified}`" if use.through else ""
+    if signal == USED:
+        return "defines " + _quoted(evidence.defines[path].rarest)
+    if signal == WORDS:
+        return "mentions " + _quoted(evidence.mentions[path].rarest)
+    if signal == IMPORTS:
+        return f"imports `{evidence.importers[path][0]}`"
+    if signal == IMPORTED:
+        return f"is imported by `{evidence.imported[path][0]}`"
+    if signal == TWIN:
+        other = next(each for each in evidence.paths if file_stem(each) == file_stem(path))
+        return f"has the name of `{other}`"
+    return "is about the same words" if signal == TEXT else ""
+
+
+def _quoted(words: tuple[str, ...]) -> str:
+    return ", ".join(f"`{word}`" for word in words)

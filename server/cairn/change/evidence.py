@@ -1,0 +1,387 @@
+"""What connects the files of a folder with a change: references, imports, names, words, meaning and history.
+
+The tests to run and the companions of a change are both chosen by this evidence, so it is collected once.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import Protocol
+
+from attrs import define, field, frozen
+
+from cairn.chunking.outline import CONTAINERS
+from cairn.chunking.references.packed_table import words_of
+from cairn.index.queries.history import Histories, Together, histories
+from cairn.index.queries.relations import imports_around, passage_vector
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import ColumnWeights
+from cairn.index.references.edges import Edge, Place, place_of
+from cairn.index.references.graph import ReferenceGraph
+from cairn.index.store.deadline import check_end
+from cairn.languages.registry import CONFIG_LANGUAGES, PROSE_LANGUAGES, detect_language
+from cairn.protocol.change_messages import ChangeKind
+from cairn.workspace.collections import FileKind
+from cairn.workspace.diff import Change, FileChange
+
+_IDENTIFIER = re.compile(r"[^\W\d]\w{2,}")
+_MOST_WORDS = 150
+"""The maximum number of different identifiers of changed lines that are looked up, the most frequent ones."""
+_MOST_QUERIED = 60
+"""The maximum number of words of one keyword query, the rarest ones."""
+_COMMON = 400
+"""An identifier in more files says nothing."""
+_DEFINED_OFTEN = 40
+"""A name that more files define says nothing about where it is from."""
+_MOST_HITS = 300
+_MOST_NEAREST = 200
+_MOST_VECTORS = 200
+"""The maximum number of changed passages of which the mean vector is taken."""
+_MOST_DEFINITIONS = 60
+"""The maximum number of changed definitions whose users are looked up."""
+_MOST_EDGES = 1_000
+_MOST_STEPS = 3
+_MOST_FOLLOWED = 25
+"""The maximum number of functions that are followed at each step."""
+_FEW_FILES = 40
+"""A function that more files mention is not followed."""
+_LIKELY = 0.4
+"""The minimum confidence of a call that is followed."""
+_STEP = 0.8
+"""The factor of confidence for each further call."""
+_MOST_IMPORTERS = 60
+
+
+class Subject(Protocol):
+    """A changed definition."""
+
+    @property
+    def index(self) -> int:
+        """The number in the answer's list of changed definitions."""
+
+    @property
+    def kind(self) -> ChangeKind: ...
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def place(self) -> Place | None:
+        """The definition in the folder as it is; None if it is not there."""
+
+
+@frozen
+class Concerned:
+    """A file that a change concerns: a test to run, or a companion."""
+
+    path: str
+    line: int
+    """The line of the place in the file, 0-based: the test, the reference; else the first line."""
+    symbol: str
+    """The qualified name of the function, type or test at the line, "" for none."""
+    kind: str
+    """The `kind` of a ChangePlace."""
+    reasons: tuple[str, ...]
+    """The strongest reason first."""
+    confidence: float
+    """From 0 to 1."""
+    about: tuple[int, ...] = ()
+    """The indexes of the changed definitions that the file uses."""
+    tests: tuple[str, ...] = ()
+    """The qualified names of the file's tests that use them, the likeliest first."""
+
+
+@frozen
+class Use:
+    """A reference to a changed definition, direct or over some calls."""
+
+    about: int
+    edge: Edge
+    confidence: float
+    steps: int = 1
+    """The number of calls that lead to the definition."""
+    through: Place | None = None
+    """The function that the reference calls, if it is not the changed definition."""
+
+
+@frozen
+class Words:
+    """How much of the changed lines' words a file has."""
+
+    share: float
+    """The share of their weight, 0 to 1."""
+    rarest: tuple[str, ...]
+
+
+@define(eq=False)
+class Evidence:
+    """All that connects files with a change. `uses` has the references to each changed definition by its
+    index, if they are already known."""
+
+    reader: IndexReader
+    graph: ReferenceGraph
+    change: Change
+    subjects: Sequence[Subject]
+    known_uses: Mapping[int, Sequence[Edge]] | None = None
+
+    # --- the change ---------------------------------------------------------------------------------
+
+    @cached_property
+    def code(self) -> list[FileChange]:
+        """The changed files with code; the others say little about code that belongs to them."""
+        return [file for file in self.change.files if is_code(file.path)]
+
+    @cached_property
+    def paths(self) -> list[str]:
+        """The paths of the changed code, those before the change included."""
+        both = (path for file in self.code for path in (file.path, file.before_path) if path)
+        return list(dict.fromkeys(both))
+
+    @cached_property
+    def kinds(self) -> dict[str, str]:
+        """The kind of every file of the folder, by path."""
+        return dict(self.reader.select_all("SELECT path, kind FROM files WHERE is_text"))
+
+    def is_test(self, path: str) -> bool:
+        return self.kinds.get(path) == FileKind.TESTS
+
+    @cached_property
+    def definitions(self) -> list[Subject]:
+        """The changed definitions that are in the folder, those that say most first."""
+        present = [each for each in self.subjects if each.place is not None and each.name]
+        return present[:_MOST_DEFINITIONS]
+
+    @cached_property
+    def words(self) -> Counter[str]:
+        """The identifiers of the changed lines, and the names of the changed definitions."""
+        found: Counter[str] = Counter()
+        for file in self.code:
+            for hunk in file.hunks:
+                for line in (*hunk.removed, *hunk.added):
+                    found.update(_IDENTIFIER.findall(line))
+        found.update(each.name for each in self.subjects if len(each.name) > 2)
+        return Counter(dict(found.most_common(_MOST_WORDS)))
+
+    def collections(self, *, tests: bool) -> tuple[str, ...]:
+        """Return the collections of the tests, or all others."""
+        every = self.reader.stats().collections
+        return tuple(each.name for each in every if (each.kind == FileKind.TESTS) == tests)
+
+    # --- references ---------------------------------------------------------------------------------
+
+    @cached_property
+    def uses(self) -> dict[str, list[Use]]:
+        """The direct references to changed definitions, by file."""
+        found: dict[str, list[Use]] = defaultdict(list)
+        for each in self.definitions:
+            check_end()
+            for edge in self._edges(each):
+                found[edge.path].append(Use(each.index, edge, edge.confidence))
+        return found
+
+    def _edges(self, subject: Subject) -> Iterable[Edge]:
+        if self.known_uses is not None and subject.index in self.known_uses:
+            return self.known_uses[subject.index]
+        return self.graph.uses([subject.place], _MOST_EDGES).found if subject.place else ()
+
+    @cached_property
+    def uses_of_owners(self) -> dict[str, list[Use]]:
+        """The references to types whose members changed, by file."""
+        changed = {each.place for each in self.definitions}
+        owners: dict[Place, int] = {}
+        for each in self.definitions:
+            symbol = self.graph.symbol(each.place) if each.place else None
+            for number in symbol.scopes()[1:] if symbol else ():
+                around = symbol.at(number) if symbol else None
+                if around is not None and around.kind in CONTAINERS - {"impl", "extension", "module"}:
+                    owners.setdefault(place_of(around), each.index)
+        found: dict[str, list[Use]] = defaultdict(list)
+        for owner in [each for each in owners if each not in changed][:20]:
+            for edge in self.graph.uses([owner], _MOST_EDGES).found:
+                found[edge.path].append(Use(owners[owner], edge, edge.confidence, through=owner))
+        return found
+
+    @cached_property
+    def indirect_uses(self) -> dict[str, list[Use]]:
+        """The calls that lead to changed definitions over further calls, by file."""
+        found: dict[str, list[Use]] = defaultdict(list)
+        seen = {each.place for each in self.definitions}
+        level = [use for uses in self.uses.values() for use in uses]
+        for steps in range(2, _MOST_STEPS + 1):
+            best: dict[Place, Use] = {}
+            for use in level:
+                place = use.edge.enclosing
+                follows = place is not None and not self.is_test(use.edge.path) and use.confidence >= _LIKELY
+                if place is None or not follows or place in seen:
+                    continue
+                if place not in best or best[place].confidence < use.confidence:
+                    best[place] = use
+            rare = [each for each in best if self.graph.tables.count_mentioning(each.name) <= _FEW_FILES]
+            rare.sort(key=lambda each: (-best[each].confidence, each.path, each.line))
+            level = []
+            for place in rare[:_MOST_FOLLOWED]:
+                check_end()
+                seen.add(place)
+                for edge in self.graph.callers([place], _MOST_HITS).found:
+                    confidence = edge.confidence * best[place].confidence * _STEP
+                    level.append(Use(best[place].about, edge, confidence, steps, place))
+                    found[edge.path].append(level[-1])
+        return found
+
+    # --- imports ------------------------------------------------------------------------------------
+
+    @cached_property
+    def importers(self) -> dict[str, list[str]]:
+        """The files that import changed ones, each with these."""
+        return self._imports[0]
+
+    @cached_property
+    def imported(self) -> dict[str, list[str]]:
+        """The files that changed ones import, each with these."""
+        return self._imports[1]
+
+    @cached_property
+    def _imports(self) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+        importers: dict[str, list[str]] = defaultdict(list)
+        imported: dict[str, list[str]] = defaultdict(list)
+        for path in self.paths:
+            if path in self.kinds:
+                targets, sources = imports_around(self.reader, path)
+                for each in sources:
+                    importers[each].append(path)
+                for each in targets:
+                    imported[each].append(path)
+        return importers, imported
+
+    # --- history ------------------------------------------------------------------------------------
+
+    @cached_property
+    def _histories(self) -> Histories:
+        return histories(self.reader)
+
+    @cached_property
+    def _history(self) -> tuple[dict[str, Together], int]:
+        return self._histories.changed_with(self.paths)
+
+    @property
+    def together(self) -> dict[str, Together]:
+        """How often other files changed in the commits of the changed ones."""
+        return self._history[0]
+
+    @property
+    def commits(self) -> int:
+        """The number of earlier commits of the changed files."""
+        return self._history[1]
+
+    def how_often(self, path: str) -> str:
+        """Return in words how often a file changed with the changed ones."""
+        shared = self.together[path].shared if path in self.together else 0
+        return f"changed with it in {shared} of its {self.commits} commits" if shared else ""
+
+    def recency(self, path: str) -> float:
+        """Return how lately a file changed in comparison with the others, from 0 to 1 for the last one."""
+        return self._histories.recency(path)
+
+    # --- words and meaning --------------------------------------------------------------------------
+
+    @cached_property
+    def mentions(self) -> dict[str, Words]:
+        """The files that use the identifiers of the changed lines."""
+        mass: dict[str, float] = defaultdict(float)
+        named: dict[str, list[tuple[float, str]]] = defaultdict(list)
+        total = 0.0
+        for word in self.words:
+            rows = self.reader.symbols_with_words(words_of(word), _COMMON)
+            if rows and len(rows) < _COMMON:
+                weight = math.log(1 + len(self.kinds) / len(rows))
+                total += weight
+                for _, path in rows:
+                    mass[path] += weight
+                    named[path].append((-weight, word))
+        return {
+            path: Words(value / total, tuple(word for _, word in sorted(named[path])[:3]))
+            for path, value in mass.items()
+        }
+
+    @cached_property
+    def defines(self) -> dict[str, Words]:
+        """The files that define names of the changed lines, each name counted by how few files define it."""
+        found: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        for word in self.words:
+            rows = self.reader.symbols_with_words([f"={each}" for each in words_of(word)], _DEFINED_OFTEN)
+            for _, path in rows if len(rows) < _DEFINED_OFTEN else ():
+                found[path].append((len(rows), word))
+        values = {path: sum(1 / count for count, _ in names) for path, names in found.items()}
+        return {
+            path: Words(value / (1 + value), tuple(word for _, word in sorted(found[path])[:3]))
+            for path, value in values.items()
+        }
+
+    def by_words(self, only: ChunkFilter) -> dict[str, tuple[float, int]]:
+        """Return for files that pass the BM25 score of their best chunk for the changed lines' words, where
+        the best file has 1, and the id of this chunk."""
+        counts = self.reader.word_counts(self.words, 2_000).matching
+        rare = sorted((word for word in self.words if 0 < counts.get(word, 0) < 2_000), key=counts.__getitem__)
+        hits = self.reader.keywords(rare[:_MOST_QUERIED], _WEIGHTS, _MOST_HITS, only) if rare else []
+        top = max((hit.score for hit in hits), default=1.0)
+        return self._by_file([(hit.chunk_id, hit.score / top) for hit in hits])
+
+    def likeliest_passage(self, path: str) -> tuple[int, str]:
+        """Return the first line of a file's passage with most of the words, and its symbol."""
+        best, place = 0, (0, "")
+        for stored in self.reader.page(path):
+            found = self.words.keys() & set(_IDENTIFIER.findall(stored.chunk.text))
+            if len(found) > best:
+                best, place = len(found), (stored.chunk.start_line, stored.chunk.symbol)
+        return place
+
+    def by_meaning(self, only: ChunkFilter) -> dict[str, tuple[float, int]]:
+        """Return for files that pass how near the vector of a chunk is to that of the changed passages, where
+        the nearest has 1 and the last of those found 0, and the id of this chunk."""
+        vector = passage_vector(self.reader, self._changed_chunks).static if self._changed_chunks else None
+        if vector is None:
+            return {}
+        hits = self.reader.nearest_static(vector, _MOST_NEAREST, only)
+        scores = [hit.score for hit in hits]
+        low, high = min(scores, default=0.0), max(scores, default=1.0)
+        spread = max(1e-6, high - low)
+        return self._by_file([(hit.chunk_id, (hit.score - low) / spread) for hit in hits])
+
+    @cached_property
+    def _changed_chunks(self) -> list[int]:
+        found: list[int] = []
+        for file in self.code:
+            path = file.path if file.is_applied else file.before_path
+            starts = [(h.after_start, h.after_end) if file.is_applied else (h.before_start, h.before_end)
+                      for h in file.hunks]  # fmt: skip
+            for stored in self.reader.page(path) if path in self.kinds and path else ():
+                chunk = stored.chunk
+                if any(a < chunk.end_line and max(b, a + 1) > chunk.start_line for a, b in starts):
+                    found.append(stored.id)
+        return found[:_MOST_VECTORS]
+
+    def _by_file(self, hits: Sequence[tuple[int, float]]) -> dict[str, tuple[float, int]]:
+        outlines = self.reader.outlines([chunk for chunk, _ in hits])
+        found: dict[str, tuple[float, int]] = {}
+        for chunk, score in hits:
+            if chunk in outlines:
+                path = outlines[chunk].path
+                found[path] = max(found.get(path, (0.0, 0)), (score, chunk))
+        return found
+
+
+_WEIGHTS = ColumnWeights(text=1.0, identifiers=1.0, symbol=2.0)
+
+
+@lru_cache(50_000)
+def is_code(path: str) -> bool:
+    language = detect_language(path)
+    return bool(language) and language not in CONFIG_LANGUAGES and language not in PROSE_LANGUAGES
