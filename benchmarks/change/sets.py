@@ -18,8 +18,12 @@ HALVES = ("dev", "kept")
 _MOST_FILES = 12
 _EARLY = 0.3
 """The share of the oldest commits that is left out, because little history comes before them."""
-_SUPPORT = frozenset({"testdata", "fixtures", "fixture", "__snapshots__", "__fixtures__", "data", "resources"})
-_SUPPORT_NAMES = frozenset({"conftest.py", "__init__.py", "test_helper.rb", "spec_helper.rb", "test_helper.exs"})
+_SUPPORT = frozenset(
+    {"testdata", "fixtures", "fixture", "__snapshots__", "__fixtures__", "data", "resources"}
+)
+_SUPPORT_NAMES = frozenset(
+    {"conftest.py", "__init__.py", "test_helper.rb", "spec_helper.rb", "test_helper.exs"}
+)
 
 
 @frozen
@@ -73,7 +77,9 @@ def chosen(clones: Path, repository: str, language: str, count: int) -> Project:
 
 def touched_by(repository: Path, commit: str) -> list[Touched]:
     """Return the files that a commit touched."""
-    output = git(repository, "diff-tree", "-r", "--no-commit-id", "--no-renames", "--name-status", "-z", commit)
+    output = git(
+        repository, "diff-tree", "-r", "--no-commit-id", "--no-renames", "--name-status", "-z", commit
+    )
     parts = output.split("\0")
     return [Touched(path, status) for status, path in zip(parts[::2], parts[1::2], strict=False)]
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from posixpath import dirname
 
 from cairn.change.evidence import Concerned, Evidence, Use
-from cairn.change.names import likeness, name_words, path_words
+from cairn.change.names import likeness, path_words
 from cairn.index.queries.relations import file_stem
 from cairn.index.reader.filters import ChunkFilter
 from cairn.workspace.collections import FileKind
@@ -30,9 +30,15 @@ _SURE = 1.5
 """The score at which the confidence is one half."""
 _LEAST = 0.3
 """The minimum score of a shown companion."""
-_CHANGELOG = re.compile(r"(?:^|/)(?:change(?:s|log)|history|news|release[_-]?notes)\b[^/]*$|(?:^|/)newsfragments?/", re.I)
-_SCHEMA = re.compile(r"(?:^|/)(?:migrations?|migrate)/|(?:^|/)schema\.\w+$|\.(?:proto|graphql|prisma|sql|thrift)$", re.I)
-_GENERATED = re.compile(r"\.pb\.\w+$|_pb2?\.\w+$|\.g(?:en(?:erated)?)?\.\w+$|_generated\.\w+$|_gen\.go$|\.snap$")
+_CHANGELOG = re.compile(
+    r"(?:^|/)(?:change(?:s|log)|history|news|release[_-]?notes)\b[^/]*$|(?:^|/)newsfragments?/", re.I
+)
+_SCHEMA = re.compile(
+    r"(?:^|/)(?:migrations?|migrate)/|(?:^|/)schema\.\w+$|\.(?:proto|graphql|prisma|sql|thrift)$", re.I
+)
+_GENERATED = re.compile(
+    r"\.pb\.\w+$|_pb2?\.\w+$|\.g(?:en(?:erated)?)?\.\w+$|_generated\.\w+$|_gen\.go$|\.snap$"
+)
 
 
 def companions(evidence: Evidence, limit: int) -> list[Concerned]:

@@ -6,6 +6,7 @@ it is; in the other, the changed files have the names of their other text.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -69,6 +70,8 @@ class States:
     files: Sequence[FileChange]
     now: ReferenceGraph
     """The folder as it is."""
+    uses: dict[int, list[Edge]] = field(factory=lambda: defaultdict(list), init=False)
+    """The references to each changed definition in the folder as it is, by the definition's index."""
     by_before: dict[str, FileChange] = field(init=False)
     by_after: dict[str, FileChange] = field(init=False)
 
@@ -151,7 +154,7 @@ def in_order(found: Iterable[Dependent]) -> list[Dependent]:
 
 
 def _of_kept(states: States, touched: Touched, place: Place) -> Iterator[Dependent]:
-    graph, file = states.now, touched.file
+    graph = states.now
     edges = list(graph.uses([place], _MOST_EDGES).found)
     if place.kind in CALLABLE:
         seen = {(each.path, each.line, each.character) for each in edges}
@@ -160,13 +163,14 @@ def _of_kept(states: States, touched: Touched, place: Place) -> Iterator[Depende
     for each in edges:
         if each.confidence < _LEAST or _is_own(each, place):
             continue
-        is_same = _is_unchanged(states, file, each)
+        states.uses[touched.index].append(each)
+        is_same = _is_unchanged(states, each)
         is_call = each.kind in CALLS and place.kind in CALLABLE
         is_stale = touched.kind is ChangeKind.SIGNATURE and is_call and is_same
         yield _dependent(touched, each, is_stale=is_stale, is_changed=not is_same)
     for each in graph.implementations([place], _MOST_EDGES).found:
         if each.confidence >= _LEAST and place.kind in CALLABLE:
-            is_same = _is_unchanged(states, file, each)
+            is_same = _is_unchanged(states, each)
             is_stale = touched.kind is ChangeKind.SIGNATURE and is_same
             yield _dependent(touched, each, "override", is_stale=is_stale, is_changed=not is_same)
 
@@ -176,7 +180,7 @@ def _is_own(edge: Edge, place: Place) -> bool:
     return edge.path == place.path and place.start_line <= edge.line < place.end_line
 
 
-def _is_unchanged(states: States, _: FileChange, edge: Edge) -> bool:
+def _is_unchanged(states: States, edge: Edge) -> bool:
     """Whether the change leaves the lines of a reference as they are, up to the end of a call."""
     file = states.by_after.get(edge.path) or states.by_before.get(edge.path)
     if file is None:
@@ -228,6 +232,7 @@ def _stale(states: States, touched: Touched) -> Iterator[Dependent]:
                 continue
             shown = _as_now(states, edge, file, after_line)
             if shown is not None:
+                states.uses[touched.index].append(shown)
                 yield _dependent(touched, shown, is_stale=True)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Protocol
 
-from attrs import define, field, frozen
+from attrs import define, frozen
 
 from cairn.chunking.outline import CONTAINERS
 from cairn.chunking.references.packed_table import words_of
@@ -155,8 +155,9 @@ class Evidence:
 
     @cached_property
     def definitions(self) -> list[Subject]:
-        """The changed definitions that are in the folder, those that say most first."""
-        present = [each for each in self.subjects if each.place is not None and each.name]
+        """The changed definitions that are in the folder or have uses there, those that say most first."""
+        known = self.known_uses or {}
+        present = [each for each in self.subjects if each.name and (each.place or each.index in known)]
         return present[:_MOST_DEFINITIONS]
 
     @cached_property
@@ -329,7 +330,9 @@ class Evidence:
         """Return for files that pass the BM25 score of their best chunk for the changed lines' words, where
         the best file has 1, and the id of this chunk."""
         counts = self.reader.word_counts(self.words, 2_000).matching
-        rare = sorted((word for word in self.words if 0 < counts.get(word, 0) < 2_000), key=counts.__getitem__)
+        rare = sorted(
+            (word for word in self.words if 0 < counts.get(word, 0) < 2_000), key=counts.__getitem__
+        )
         hits = self.reader.keywords(rare[:_MOST_QUERIED], _WEIGHTS, _MOST_HITS, only) if rare else []
         top = max((hit.score for hit in hits), default=1.0)
         return self._by_file([(hit.chunk_id, hit.score / top) for hit in hits])

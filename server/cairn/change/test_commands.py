@@ -11,10 +11,10 @@ import posixpath
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from cairn.change.evidence import Concerned
 from cairn.index.reader.index_reader import IndexReader
@@ -90,9 +90,7 @@ def _below(folder: str, path: str) -> str:
     return path.removeprefix(f"{folder}/") if folder else path
 
 
-def _by_folder(
-    tests: Iterable[Concerned], manifest: Callable[[str], str]
-) -> dict[str, list[Concerned]]:
+def _by_folder(tests: Iterable[Concerned], manifest: Callable[[str], str]) -> dict[str, list[Concerned]]:
     """Return the tests by the path of their manifest, without those that have none."""
     found: dict[str, list[Concerned]] = defaultdict(list)
     for test in tests:
@@ -115,10 +113,16 @@ _PYTHON_SETTINGS = ("pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", "set
 
 
 def _python(project: Project, tests: Sequence[Concerned]) -> Iterator[TestCommand]:
-    requirements = [path for path in project.paths if re.search(r"requirements[^/]*(/[^/]+)?\.(txt|in)$", path)]
-    told = [path for path in (*_PYTHON_SETTINGS, "Pipfile", "noxfile.py", "manage.py") if path in project.paths]
+    requirements = [
+        path for path in project.paths if re.search(r"requirements[^/]*(/[^/]+)?\.(txt|in)$", path)
+    ]
+    told = [
+        path for path in (*_PYTHON_SETTINGS, "Pipfile", "noxfile.py", "manage.py") if path in project.paths
+    ]
     text = "\n".join(map(project.text, (*told, *sorted(requirements)[:20])))
-    uses_pytest = re.search(r"\bpytest\b", text) or any(path.endswith("conftest.py") for path in project.paths)
+    uses_pytest = re.search(r"\bpytest\b", text) or any(
+        path.endswith("conftest.py") for path in project.paths
+    )
     if not uses_pytest:
         uses_pytest = any("import pytest" in project.text(test.path) for test in tests)
     if uses_pytest:
@@ -283,7 +287,9 @@ def _class(path: str) -> str:
 
 
 def _dotnet(project: Project, tests: Sequence[Concerned]) -> Iterator[TestCommand]:
-    projects = {posixpath.dirname(path): path for path in project.paths if re.search(r"\.(cs|fs|vb)proj$", path)}
+    projects = {
+        posixpath.dirname(path): path for path in project.paths if re.search(r"\.(cs|fs|vb)proj$", path)
+    }
 
     def manifest(path: str) -> str:
         return next((projects[folder] for folder in project.above(path) if folder in projects), "")
@@ -338,7 +344,9 @@ def _c(project: Project, tests: Sequence[Concerned]) -> Iterator[TestCommand]:
     settings = r"\b(?:enable_testing|add_test|gtest_discover_tests|include\s*\(\s*CTest)\b"
     if project.nearest(tests[0].path, ["CMakeLists.txt"], pattern=settings):
         yield _command(("ctest", "--test-dir", "build"), "", tests)
-    elif makefile := project.nearest(tests[0].path, ["Makefile", "GNUmakefile"], pattern=r"(?m)^(?:test|check)\s*:"):
+    elif makefile := project.nearest(
+        tests[0].path, ["Makefile", "GNUmakefile"], pattern=r"(?m)^(?:test|check)\s*:"
+    ):
         found = re.search(r"(?m)^(test|check)\s*:", project.text(makefile))
         yield _command(("make", found[1] if found else "test"), posixpath.dirname(makefile), tests)
     elif makefile := project.nearest(tests[0].path, ["Makefile.am"]):

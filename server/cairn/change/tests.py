@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from attrs import define, field
+from attrs import define
 
+from cairn.change.definitions import Touched
 from cairn.change.evidence import Concerned, Evidence, Use, is_code
 from cairn.change.names import likeness, name_words, path_words
-from cairn.chunking.outline import CALLABLE
+from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.index.queries.relations import file_stem
 from cairn.index.reader.filters import ChunkFilter
+from cairn.protocol.change_messages import ChangeKind
 from cairn.workspace.collections import TEST_MODULES, FileKind
 
 CALL, INDIRECT, OWNER, IMPORT, NAME, PATH, TOGETHER, RECENT, WORDS, TEXT, MEANING = (
@@ -32,6 +34,9 @@ _KINDS = {OWNER: CALL, PATH: NAME, RECENT: TOGETHER, TEXT: WORDS, MEANING: WORDS
 _SUPPORT = frozenset({"testdata", "fixtures", "fixture", "__snapshots__", "__fixtures__"})
 _SUPPORT_NAMES = frozenset(
     {"conftest.py", "__init__.py", "test_helper.rb", "spec_helper.rb", "rails_helper.rb", "test_helper.exs"}
+)
+_TESTED = frozenset(
+    {ChangeKind.SIGNATURE, ChangeKind.BODY, ChangeKind.ADDED, ChangeKind.RENAMED, ChangeKind.MOVED}
 )
 _MOST_TESTS = 20
 """The maximum number of tests of a file that are named."""
@@ -50,6 +55,31 @@ def tests_to_run(evidence: Evidence, limit: int) -> list[Concerned]:
     }
     best = sorted(scores, key=lambda path: (-scores[path], path))[:limit]
     return [_shown(evidence, path, signals[path], scores[path]) for path in best]
+
+
+def unreached(evidence: Evidence, touched: Sequence[Touched]) -> list[Touched]:
+    """Return the changed functions and types that no test uses, directly or over some calls. Members of a type
+    that tests use count as used."""
+    if not any(map(evidence.is_test, evidence.kinds)):
+        return []
+    every = (evidence.uses, evidence.indirect_uses, evidence.uses_of_owners)
+    reached = {
+        use.about
+        for uses in every
+        for path, found in uses.items()
+        for use in found
+        if evidence.is_test(path) or _is_in_test_module(use)
+    }
+    looked_at = {each.index for each in evidence.definitions}
+    return [
+        each
+        for each in touched
+        if each.index in looked_at - reached
+        and each.kind in _TESTED
+        and each.place is not None
+        and each.place.kind in CALLABLE | CONTAINERS
+        and evidence.kinds.get(each.path) == FileKind.SOURCE
+    ]
 
 
 def holds_tests(path: str) -> bool:
@@ -191,7 +221,11 @@ def _reason(evidence: Evidence, path: str, signal: str) -> str:
     """Return why a test concerns the change, by one signal; "" if it says nothing to a reader."""
     if signal == CALL:
         use = max(evidence.uses[path], key=lambda use: use.confidence)
-        return f"calls `{use.edge.name}` directly" if use.edge.kind.label == "call" else f"uses `{use.edge.name}`"
+        return (
+            f"calls `{use.edge.name}` directly"
+            if use.edge.kind.label == "call"
+            else f"uses `{use.edge.name}`"
+        )
     if signal == INDIRECT:
         use = max(evidence.indirect_uses[path], key=lambda use: use.confidence)
         through = f", through `{use.through.qualified}`" if use.through else ""

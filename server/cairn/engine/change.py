@@ -9,9 +9,13 @@ from typing import TypeVar
 from attrs import define, field
 
 from cairn import protocol
+from cairn.change.companions import companions
 from cairn.change.definitions import Touched, touched_definitions
 from cairn.change.dependents import Dependent, States, dependents, in_order
+from cairn.change.evidence import Concerned, Evidence
 from cairn.change.prompt import Findings, review_prompt
+from cairn.change.test_commands import test_commands
+from cairn.change.tests import tests_to_run, unreached
 from cairn.engine.change_source import changed_folder, read_change
 from cairn.engine.completeness import index_state
 from cairn.engine.folders import Folder
@@ -30,6 +34,9 @@ _DEPENDENTS_SHARE = 0.5
 _MOST_LINES = 5_000
 """The maximum number of changed lines that an answer repeats."""
 _LONGEST_LINE = 400
+_UNREACHED = 0.7
+"""The confidence that no test reaches a definition: frameworks call functions in ways that no name shows."""
+_NO_HISTORY = "Without earlier commits of these files, it is not known what usually changes with them."
 
 T = TypeVar("T")
 
@@ -70,15 +77,24 @@ class _Answer:
         if not graph.tables.complete:
             self.messages.append("Some names are in so many files that not all of them were searched.")
         ordered = in_order(edges)
+        evidence = Evidence(reader, graph, found, touched, states.uses)
+        tests: list[Concerned] = []
+        others: list[Concerned] = []
+        untested: list[Touched] = []
+        self._in_time("tests", 0.6, lambda: tests.extend(tests_to_run(evidence, params.limit)))
+        self._in_time("companions", 0.8, lambda: others.extend(companions(evidence, params.limit)))
+        self._in_time("untested definitions", 1.0, lambda: untested.extend(unreached(evidence, touched)))
+        if not evidence.together:
+            self.messages.append(_NO_HISTORY)
         show = _Shown(self.request, folder, number)
         findings = Findings(
             files=_files(folder, found),
             changed=tuple(show.changed(each) for each in touched[: params.limit]),
             dependents=tuple(map(show.dependent, ordered[: params.limit])),
-            tests=(),
-            commands=(),
-            companions=(),
-            unreached=(),
+            tests=tuple(map(show.concerned, tests)),
+            commands=tuple(test_commands(reader, tests)),
+            companions=tuple(map(show.concerned, others)),
+            unreached=tuple(map(show.unreached, untested[: params.limit])),
             messages=self.messages,
         )
         count = request.token_counter(request.settings.discovery.render.tokenizer)
@@ -218,6 +234,35 @@ class _Shown:
             line=self._line(edge.path, edge.line),
             is_stale=each.is_stale,
             about=(each.about,),
+        )
+
+    def concerned(self, each: Concerned) -> protocol.ChangePlace:
+        return protocol.ChangePlace(
+            path=each.path,
+            uri=self.folder.uri_of(each.path),
+            folder=self.folder.uri,
+            range=protocol.whole_lines(each.line, each.line + 1),
+            symbol=each.symbol,
+            kind=each.kind,
+            reasons=each.reasons,
+            confidence=each.confidence,
+            line=self._line(each.path, each.line),
+            about=each.about,
+        )
+
+    def unreached(self, each: Touched) -> protocol.ChangePlace:
+        shown = self.changed(each)
+        return protocol.ChangePlace(
+            path=shown.path,
+            uri=shown.uri,
+            folder=shown.folder,
+            range=shown.range,
+            symbol=shown.symbol,
+            kind=each.kind,
+            reasons=("no test calls it, directly or over three calls",),
+            confidence=_UNREACHED,
+            line=shown.line,
+            about=(each.index,),
         )
 
     def _line(self, path: str, line: int) -> str:
