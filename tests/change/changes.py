@@ -17,4 +17,4 @@ def file_change(
         Hunk(a, tuple(left[a:b]), c, tuple(right[c:d])) for kind, a, b, c, d in steps if kind != "equal"
     )
     before_path = None if before is None else came_from or path
-    return FileChange(path, before_path, after is None, before, after, hunks, is_applied)
+    return FileChange(path, before_path, after is None, before, after, hunks, is_applied=is_applied)

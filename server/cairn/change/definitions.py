@@ -7,7 +7,8 @@ were renamed or moved. Heads and bodies are compared token by token, so that com
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from attrs import define, evolve, field, frozen
 
@@ -18,6 +19,7 @@ from cairn.chunking.references.symbol_table import TOP_LEVEL
 from cairn.index.references.edges import Place
 from cairn.index.store.deadline import check_end
 from cairn.protocol.change_messages import ChangeKind
+from cairn.workspace.collections import FileKind, file_kind
 from cairn.workspace.diff import FileChange
 
 _ALIKE = 0.6
@@ -72,19 +74,19 @@ class Touched:
         return self.after if self.file.is_applied else self.before
 
 
-@define(eq=False)
+@define(eq=False, slots=False)
 class _One:
     """A definition on one side that has no counterpart of its name in the file."""
 
     file: FileChange
     state: FileState
     number: int
-    tokens: Counter[str] = field(init=False)
 
-    def __attrs_post_init__(self) -> None:
+    @cached_property
+    def tokens(self) -> Counter[str]:
         text = _text(self.state, self.number, whole=True)
         words = f"{text.head} {text.body}".split() if text else []
-        self.tokens = Counter(each for each in words if each != self.place.name)
+        return Counter(each for each in words if each != self.place.name)
 
     @property
     def place(self) -> Place:
@@ -96,36 +98,52 @@ class _One:
         return len(list(self.state.table.scopes(self.number)))
 
 
-def touched_definitions(
-    files: Sequence[FileChange], is_elsewhere: Callable[[Place], bool] = lambda _: False
-) -> list[Touched]:
-    """Return what the change touches, the most telling kinds first. `is_elsewhere` tells whether unchanged
-    files define the same thing, as several files do a namespace."""
-    found: list[Touched] = []
-    gone: list[_One] = []
-    new: list[_One] = []
-    for file in files:
-        check_end()
-        before = file_state(file.before_path or file.path, file.before) if file.before else None
-        after = file_state(file.path, file.after) if file.after else None
-        if before is None and after is None:
-            found += _lines_alone(file)
-            continue
-        pairs, left, right = _paired(file, before, after)
-        gone += left
-        new += right
-        if before is not None and after is not None:
-            found += filter(None, (_compared(file, before, after, *pair) for pair in pairs))
-            if before.path != after.path:
-                found.append(_moved_file(file, before, after))
-            found += _outside(file, before, after)
-    found += _renamed_or_moved(gone, new)
-    gone = [each for each in gone if each.place.kind not in CONTAINERS or not is_elsewhere(each.place)]
-    new = [each for each in new if each.place.kind not in CONTAINERS or not is_elsewhere(each.place)]
-    found += [_removed(each) for each in _outermost(gone)]
-    found += [_added(each) for each in _outermost(new)]
-    found.sort(key=lambda each: (_ORDER[each.kind], each.path, (each.after or each.before or _NOWHERE).line))
-    return [evolve(each, index=index) for index, each in enumerate(found)]
+@define(eq=False)
+class ChangedDefinitions:
+    """Collects what a change touches, file by file, so that it can stop when its time is over."""
+
+    is_elsewhere: Callable[[Place], bool] = lambda _: False
+    """Tells whether unchanged files define the same thing, as several files do a namespace."""
+    _found: list[Touched] = field(factory=list, init=False)
+    _gone: list[_One] = field(factory=list, init=False)
+    _new: list[_One] = field(factory=list, init=False)
+
+    def add(self, files: Iterable[FileChange]) -> None:
+        """Add the files, those of the source first."""
+        for file in sorted(files, key=lambda each: file_kind(each.path) != FileKind.SOURCE):
+            check_end()
+            before = file_state(file.before_path or file.path, file.before) if file.before else None
+            after = file_state(file.path, file.after) if file.after else None
+            if before is None and after is None:
+                self._found += _lines_alone(file)
+                continue
+            pairs, left, right = _paired(file, before, after)
+            if before is not None and after is not None:
+                self._found += _compared(file, before, after, pairs)
+                if before.path != after.path:
+                    self._found.append(_moved_file(file, before, after))
+                self._found += _outside(file, before, after)
+            self._gone += left
+            self._new += right
+
+    def found(self) -> list[Touched]:
+        """Return what the added files touch, the most telling kinds first. Call it once."""
+        found, gone, new = self._found, self._gone, self._new
+        found += _renamed_or_moved(gone, new)
+        found += [_removed(each) for each in _outermost(self._here_alone(gone))]
+        found += [_added(each) for each in _outermost(self._here_alone(new))]
+        found.sort(key=_most_telling)
+        return [evolve(each, index=index) for index, each in enumerate(found)]
+
+    def _here_alone(self, ones: Sequence[_One]) -> list[_One]:
+        return [
+            each for each in ones if each.place.kind not in CONTAINERS or not self.is_elsewhere(each.place)
+        ]
+
+
+def _most_telling(each: Touched) -> tuple[int, bool, str, int]:
+    line = (each.after or each.before or _NOWHERE).line
+    return _ORDER[each.kind], file_kind(each.path) != FileKind.SOURCE, each.path, line
 
 
 _NOWHERE = Place("", 0, "", "", "", 0, 0, 0, 0)
@@ -170,28 +188,46 @@ def _by_name(state: FileState) -> Mapping[str, list[int]]:
     return found
 
 
-def _compared(file: FileChange, before: FileState, after: FileState, left: int, right: int) -> Touched | None:
-    """Return how a definition changed; None if the change does not touch it."""
-    hunks = _hunks_of(file, before, left, after, right)
-    if not hunks:
-        return None
+def _compared(
+    file: FileChange, before: FileState, after: FileState, pairs: Iterable[tuple[int, int]]
+) -> Iterator[Touched]:
+    """Yield how the definitions changed that the change touches."""
+    removed = _hunks_by_owner(before, [(hunk.before_start, hunk.before_end) for hunk in file.hunks])
+    added = _hunks_by_owner(after, [(hunk.after_start, hunk.after_end) for hunk in file.hunks])
+    for left, right in pairs:
+        hunks = sorted(removed.get(left, set()) | added.get(right, set()))
+        told = _told(file, before, left, after, right) if hunks else None
+        if told is not None:
+            yield Touched(
+                told[0], file, before.places[left], after.places[right], tuple(hunks), told[1],
+                head_before=before.head(left), head_after=after.head(right),
+            )  # fmt: skip
+
+
+def _hunks_by_owner(state: FileState, ranges: Sequence[tuple[int, int]]) -> dict[int, set[int]]:
+    """Return the hunks with lines of each definition that are in no definition inside it."""
+    found: defaultdict[int, set[int]] = defaultdict(set)
+    for index, (first, last) in enumerate(ranges):
+        for owner in set(state.owners[first:last].tolist()):
+            found[owner].add(index)
+    return found
+
+
+def _told(
+    file: FileChange, before: FileState, left: int, after: FileState, right: int
+) -> tuple[ChangeKind, str] | None:
+    """Return what happened to a definition, in words too; None if only blank lines around others changed."""
     one, other = _text(before, left), _text(after, right)
     if one is None or other is None:
-        kind, reason = ChangeKind.BODY, "its lines changed"
-    elif one.head != other.head:
-        kind, reason = ChangeKind.SIGNATURE, "its signature changed"
-    elif one.leading != other.leading:
-        kind, reason = ChangeKind.BODY, "its decorators or attributes changed"
-    elif one.body != other.body:
-        kind, reason = ChangeKind.BODY, "its body changed"
-    elif not _says_more(file, before, left, after, right):
-        return None
-    else:
-        kind, reason = ChangeKind.COMMENT, "only comments or layout changed"
-    return Touched(
-        kind, file, before.places[left], after.places[right], hunks, reason,
-        head_before=before.head(left), head_after=after.head(right),
-    )  # fmt: skip
+        return ChangeKind.BODY, "its lines changed"
+    if one.head != other.head:
+        return ChangeKind.SIGNATURE, "its signature changed"
+    if one.leading != other.leading:
+        return ChangeKind.BODY, "its decorators or attributes changed"
+    if one.body != other.body:
+        return ChangeKind.BODY, "its body changed"
+    says_more = _says_more(file, before, left, after, right)
+    return (ChangeKind.COMMENT, "only comments or layout changed") if says_more else None
 
 
 def _says_more(file: FileChange, before: FileState, left: int, after: FileState, right: int) -> bool:
@@ -206,19 +242,6 @@ def _says_more(file: FileChange, before: FileState, left: int, after: FileState,
                 if line.strip() and row < len(state.owners) and state.owners[row] == number:
                     return True
     return False
-
-
-def _hunks_of(
-    file: FileChange, before: FileState, left: int, after: FileState, right: int
-) -> tuple[int, ...]:
-    """Return the hunks with lines of a definition that are in no definition inside it."""
-    found = []
-    for index, hunk in enumerate(file.hunks):
-        removed = before.owners[hunk.before_start : hunk.before_end]
-        added = after.owners[hunk.after_start : hunk.after_end]
-        if (removed == left).any() or (added == right).any():
-            found.append(index)
-    return tuple(found)
 
 
 def _text(state: FileState, number: int, *, whole: bool = False) -> DefinitionText | None:

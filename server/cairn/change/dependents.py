@@ -7,13 +7,14 @@ it is; in the other, the changed files have the names of their other text.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from attrs import define, evolve, field, frozen
 
 from cairn.change.definitions import Touched, line_after
 from cairn.change.file_state import file_state
+from cairn.chunking.model import content_key
 from cairn.chunking.outline import CALLABLE
 from cairn.chunking.references.symbol_table import ReferenceKind
 from cairn.index.overlay.overlaid_reader import OverlaidReader
@@ -62,14 +63,16 @@ class Dependent:
     """The index of the changed definition."""
 
 
-@define(eq=False)
+@define(eq=False, slots=False)
 class States:
-    """The folder before and after a change. The graphs are made when they are first needed."""
+    """The folder before a change, after it, and now, which is one of the two for each file.
+
+    Where the index has another text of a changed file, its names are read from the right one. So the answer
+    is right even if the index lags behind.
+    """
 
     reader: OverlaidReader
     files: Sequence[FileChange]
-    now: ReferenceGraph
-    """The folder as it is."""
     uses: dict[int, list[Edge]] = field(factory=lambda: defaultdict(list), init=False)
     """The references to each changed definition in the folder as it is, by the definition's index."""
     by_before: dict[str, FileChange] = field(init=False)
@@ -80,28 +83,51 @@ class States:
         self.by_after = {file.path: file for file in self.files if not file.is_removed}
 
     @cached_property
+    def now(self) -> ReferenceGraph:
+        return self._graph(lambda file: file.is_applied)
+
+    @cached_property
     def before(self) -> ReferenceGraph:
-        """The references before the change."""
-        others: dict[str, OtherText | None] = {}
-        for file in self.files:
-            if file.is_applied and not file.problem:
-                others[file.path] = None
-        for file in self.files:
-            if file.is_applied and not file.problem and file.before_path:
-                others[file.before_path] = _names(file.before_path, file.before)
-        return self._other(others)
+        return self._graph(lambda _: False)
 
     @cached_property
     def after(self) -> ReferenceGraph:
-        """The references after the change."""
-        others: dict[str, OtherText | None] = {}
-        for file in self.files:
-            if not file.is_applied and not file.problem and file.before_path:
-                others[file.before_path] = None
-        for file in self.files:
-            if not file.is_applied and not file.problem and not file.is_removed:
-                others[file.path] = _names(file.path, file.after)
-        return self._other(others)
+        return self._graph(lambda _: True)
+
+    def _graph(self, is_after: Callable[[FileChange], bool]) -> ReferenceGraph:
+        """Return the references in the state that each file has."""
+        texts: dict[str, str | None] = {}
+        for file in self._compared:
+            texts |= dict.fromkeys(filter(None, (file.path, file.before_path)))
+        for file in self._compared:
+            if is_after(file) and not file.is_removed:
+                texts[file.path] = file.after
+            elif not is_after(file) and file.before_path:
+                texts[file.before_path] = file.before
+        others = {
+            path: _names(path, text)
+            for path, text in texts.items()
+            if self._indexed.get(path) != (None if text is None else content_key(text))
+        }
+        key = tuple((path, texts[path]) for path in sorted(others))
+        if key not in self._graphs:
+            self._graphs[key] = ReferenceGraph(self.reader, others=others)
+        return self._graphs[key]
+
+    @cached_property
+    def _compared(self) -> list[FileChange]:
+        return [file for file in self.files if not file.problem]
+
+    @cached_property
+    def _indexed(self) -> dict[str, str]:
+        """The content hashes of the changed files in the index."""
+        paths = {path for file in self._compared for path in (file.path, file.before_path) if path}
+        return {path: content_hash for path, (content_hash, _) in self.reader.contents(paths).items()}
+
+    @cached_property
+    def _graphs(self) -> dict[tuple[tuple[str, str | None], ...], ReferenceGraph]:
+        """The graphs by the texts that differ from the index."""
+        return {}
 
     def is_elsewhere(self, place: Place) -> bool:
         """Whether files that the change does not touch define the same qualified name."""
@@ -111,9 +137,6 @@ class States:
             and each.path not in self.by_after
             for each in self.now.named(place.qualified)
         )
-
-    def _other(self, others: Mapping[str, OtherText | None]) -> ReferenceGraph:
-        return ReferenceGraph(self.reader, others=others) if others else self.now
 
 
 def _names(path: str, text: str | None) -> OtherText | None:

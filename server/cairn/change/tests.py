@@ -18,7 +18,7 @@ from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.index.queries.relations import file_stem
 from cairn.index.reader.filters import ChunkFilter
 from cairn.protocol.change_messages import ChangeKind
-from cairn.workspace.collections import TEST_MODULES, FileKind
+from cairn.workspace.collections import TEST_MODULES, FileKind, file_kind
 
 CALL, INDIRECT, OWNER, IMPORT, NAME, PATH, TOGETHER, RECENT, WORDS, TEXT, MEANING = (
     "call", "indirect", "owner", "import", "name", "path", "together", "recent", "words", "text", "meaning"
@@ -58,8 +58,8 @@ def tests_to_run(evidence: Evidence, limit: int) -> list[Concerned]:
 
 
 def unreached(evidence: Evidence, touched: Sequence[Touched]) -> list[Touched]:
-    """Return the changed functions and types that no test uses, directly or over some calls. Members of a type
-    that tests use count as used."""
+    """Return the changed functions and types that no test uses, directly or over some calls. Members of a
+    type that tests use count as used."""
     if not any(map(evidence.is_test, evidence.kinds)):
         return []
     every = (evidence.uses, evidence.indirect_uses, evidence.uses_of_owners)
@@ -78,7 +78,7 @@ def unreached(evidence: Evidence, touched: Sequence[Touched]) -> list[Touched]:
         and each.kind in _TESTED
         and each.place is not None
         and each.place.kind in CALLABLE | CONTAINERS
-        and evidence.kinds.get(each.path) == FileKind.SOURCE
+        and file_kind(each.path) == FileKind.SOURCE
     ]
 
 

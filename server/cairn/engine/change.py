@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from attrs import define, field
 
 from cairn import protocol
 from cairn.change.companions import companions
-from cairn.change.definitions import Touched, touched_definitions
+from cairn.change.definitions import ChangedDefinitions, Touched
 from cairn.change.dependents import Dependent, States, dependents, in_order
 from cairn.change.evidence import Concerned, Evidence
 from cairn.change.prompt import Findings, review_prompt
@@ -22,15 +22,15 @@ from cairn.engine.folders import Folder
 from cairn.engine.request import Request
 from cairn.engine.results import milliseconds
 from cairn.errors import OutOfTimeError
-from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import Deadline, ended_by
 from cairn.protocol.change_messages import FileStatus
 from cairn.workspace.diff import Change, FileChange
 
-_SECONDS = 2.0
-"""The time limit of an answer. After it, the answer has what was found, and says so."""
-_DEPENDENTS_SHARE = 0.5
-"""The share of the time left in which dependents are looked for; tests and companions have the rest."""
+_SECONDS: Mapping[str, float] = {
+    "change": 0.6, "definitions": 0.5, "dependents": 0.4, "tests": 0.3, "companions": 0.15,
+    "untested definitions": 0.05,
+}  # fmt: skip
+"""The time limits of the steps, 2 s in all. After them, the answer has what was found, and says so."""
 _MOST_LINES = 5_000
 """The maximum number of changed lines that an answer repeats."""
 _LONGEST_LINE = 400
@@ -61,19 +61,16 @@ class _Answer:
         folder = changed_folder(request, params)
         number = list(request.folders).index(folder)
         reader = request.readers[number]
-        found = self._timed("change", lambda: read_change(folder, params, self._left()))
+        found = self._timed("change", lambda: read_change(folder, params, _SECONDS["change"]))
         self.messages += found.problems
         self.complete &= found.complete
-        touched: list[Touched] = []
-        graph = ReferenceGraph(reader)
-        states = States(reader, found.files, graph)
-        self._in_time(
-            "definitions",
-            0.5,
-            lambda: touched.extend(touched_definitions(found.files, states.is_elsewhere)),
-        )
+        states = States(reader, found.files)
+        graph = states.now
+        every = ChangedDefinitions(states.is_elsewhere)
+        self._in_time("definitions", lambda: every.add(found.files))
+        touched = every.found()
         edges: list[Dependent] = []
-        self._in_time("dependents", _DEPENDENTS_SHARE, lambda: _take(dependents(states, touched), edges))
+        self._in_time("dependents", lambda: _take(dependents(states, touched), edges))
         if not graph.tables.complete:
             self.messages.append("Some names are in so many files that not all of them were searched.")
         ordered = in_order(edges)
@@ -81,9 +78,9 @@ class _Answer:
         tests: list[Concerned] = []
         others: list[Concerned] = []
         untested: list[Touched] = []
-        self._in_time("tests", 0.6, lambda: tests.extend(tests_to_run(evidence, params.limit)))
-        self._in_time("companions", 0.8, lambda: others.extend(companions(evidence, params.limit)))
-        self._in_time("untested definitions", 1.0, lambda: untested.extend(unreached(evidence, touched)))
+        self._in_time("tests", lambda: tests.extend(tests_to_run(evidence, params.limit)))
+        self._in_time("companions", lambda: others.extend(companions(evidence, params.limit)))
+        self._in_time("untested definitions", lambda: untested.extend(unreached(evidence, touched)))
         if not evidence.together:
             self.messages.append(_NO_HISTORY)
         show = _Shown(self.request, folder, number)
@@ -119,10 +116,6 @@ class _Answer:
 
     # --- time -------------------------------------------------------------------------------------------
 
-    def _left(self) -> float:
-        """Return how many seconds are left."""
-        return max(0.05, _SECONDS - (time.perf_counter() - self.started))
-
     def _timed(self, step: str, work: Callable[[], T]) -> T:
         began = time.perf_counter()
         try:
@@ -130,9 +123,9 @@ class _Answer:
         finally:
             self.timings[step] = milliseconds(began)
 
-    def _in_time(self, step: str, share: float, work: Callable[[], None]) -> None:
-        """Do a step within its share of the time that is left. What it found until then stays."""
-        deadline = Deadline(self.request.cancelled, 1000 * share * self._left())
+    def _in_time(self, step: str, work: Callable[[], None]) -> None:
+        """Do a step within its time. What it found until then stays."""
+        deadline = Deadline(self.request.cancelled, 1000 * _SECONDS[step])
 
         def limited() -> None:
             with ended_by(deadline):
