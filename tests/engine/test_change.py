@@ -62,7 +62,7 @@ def changed(folder: Path, path: str, words: Mapping[str, str]) -> str:
 def change(engine: Engine, **params: Any) -> ChangeAnswer:
     for folder in engine.folders:
         folder.rescan()
-    answer = ask(engine, "change", params)
+    answer = ask(engine, "change", {"seconds": 60, **params})  # The machine may be busy.
     assert isinstance(answer, ChangeAnswer)
     return answer
 

@@ -26,11 +26,11 @@ from cairn.index.store.deadline import Deadline, ended_by
 from cairn.protocol.change_messages import FileStatus
 from cairn.workspace.diff import Change, FileChange
 
-_SECONDS: Mapping[str, float] = {
-    "change": 0.6, "definitions": 0.5, "dependents": 0.4, "tests": 0.3, "companions": 0.15,
-    "untested definitions": 0.05,
+_SHARES: Mapping[str, float] = {
+    "change": 0.4, "definitions": 0.2, "dependents": 0.2, "tests": 0.1, "companions": 0.07,
+    "untested definitions": 0.03,
 }  # fmt: skip
-"""The time limits of the steps, 2 s in all. After them, the answer has what was found, and says so."""
+"""How the steps share the time of an answer. After its share, a step leaves what it found until then."""
 _MOST_LINES = 5_000
 """The maximum number of changed lines that an answer repeats."""
 _LONGEST_LINE = 400
@@ -61,7 +61,7 @@ class _Answer:
         folder = changed_folder(request, params)
         number = list(request.folders).index(folder)
         reader = request.readers[number]
-        found = self._timed("change", lambda: read_change(folder, params, _SECONDS["change"]))
+        found = self._timed("change", lambda: read_change(folder, params, _SHARES["change"] * params.seconds))
         self.messages += found.problems
         self.complete &= found.complete
         states = States(reader, found.files)
@@ -125,7 +125,7 @@ class _Answer:
 
     def _in_time(self, step: str, work: Callable[[], None]) -> None:
         """Do a step within its time. What it found until then stays."""
-        deadline = Deadline(self.request.cancelled, 1000 * _SECONDS[step])
+        deadline = Deadline(self.request.cancelled, 1000 * _SHARES[step] * self.params.seconds)
 
         def limited() -> None:
             with ended_by(deadline):

@@ -29,6 +29,8 @@ class ChangeParams:
     """How many entries each list has at most."""
     max_tokens: int = field(default=4_000, metadata=within(0, 100_000))
     """The size limit of the prompt in tokens."""
+    seconds: float = field(default=2.0, metadata=within(0.1, 60))
+    """How long to look, about. After that, the answer has what was found, and says what is missing."""
 
     def __attrs_post_init__(self) -> None:
         if self.diff is not None and self.base is not None:
