@@ -15,7 +15,7 @@ import pytest
 from tests.git_repository import GitRepository
 
 from cairn.workspace.git import GitError, is_hash
-from cairn.workspace.git_index import tracked_paths
+from cairn.workspace.git_index import entries
 from cairn.workspace.git_log import head, read_commits
 from cairn.workspace.repository import NoRepositoryError, Repository, locate, open_bare, open_repository
 
@@ -258,7 +258,7 @@ def test_special_and_huge_files_do_not_hang(
 
     def read() -> None:
         found.git(found.resolve("HEAD") or "", began + 60)
-        list(tracked_paths(found, began + 60))
+        entries(found, began + 60)
 
     with pytest.raises(GitError, match=r"special file|more than"):
         read()

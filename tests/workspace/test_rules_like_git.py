@@ -275,7 +275,7 @@ def test_ignore_files_apply_without_git(
     git(tmp_path, "add", "a.log")
     ignoring(tmp_path, "", "*.log\n")
     monkeypatch.setenv("PATH", "")
-    assert admitted(tmp_path) == {".gitignore", "b"}
+    assert admitted(tmp_path) == {".gitignore", "a.log", "b"}
     assert "git was not found" in caplog.text
 
 

@@ -1,9 +1,8 @@
 """Find what differs between a commit and a folder: staged, unstaged, untracked and unsaved text.
 
-    change = working_tree_change(root, rules, folder.text_of, unsaved=paths)
-
 git compares its index with the commit, on copies. Cairn compares the files with the index by their metadata,
-so that only changed files are read.
+so that only changed files are read. What git itself would do to compare files is not done: it runs the
+filters that a repository's settings name.
 """
 
 from __future__ import annotations
@@ -12,39 +11,37 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from cairn.errors import InvalidRequestError
 from cairn.text.decoding import decoded
 from cairn.workspace.builtin_rules import decide_content
-from cairn.workspace.comparison import ContentHashes
+from cairn.workspace.comparison import InnerRepositories
 from cairn.workspace.diff import BINARY, Change, FileChange, text_lines
 from cairn.workspace.git import GitError, contents, parts
-from cairn.workspace.git_index import LINK, SUBMODULE, Entry, entries, index_version, with_index
+from cairn.workspace.git_index import FILE_TYPE, LINK, SUBMODULE, Entry, with_index
 from cairn.workspace.line_differ import differences
 from cairn.workspace.repository import NoRepositoryError, Repository, open_repository
 from cairn.workspace.revisions import resolve_revision
-from cairn.workspace.scan import FileEntry, FileRules, ScanReport, read_bytes, scan
+from cairn.workspace.scan import FileRules, ScanReport, read_bytes, scan
+from cairn.workspace.tracked_files import Stamp, tracked_files
 
 SECONDS = 2.0
 """The default time limit."""
-_READING_SHARE = 0.6
-"""The share of the time in which texts are read. The rest is for comparing them."""
+_LISTING, _READING = 0.5, 0.8
+"""The shares of the time after which no further files are looked for, and none are read. The rest is for
+comparing their lines."""
 _EMPTY_TREES = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
     "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
-_FOLDERS = 4
-"""The number of folders of which git's index is kept in memory, some 20 MB for 80,000 files."""
-_SECOND_NS = 1_000_000_000
+_MOST_NAMED = 5
 _LARGE_FILE = b"version https://git-lfs.github.com/spec/"
 _IS_LARGE = "its content is kept by Git LFS"
 _MISSING = "its content is missing in this clone; run `git fetch --refetch --no-filter`"
-Stamp = tuple[int, int]
-"""The size of a file in bytes, and the time of its change in ns."""
+_LATE = "not compared in time"
 
 
 def working_tree_change(
@@ -63,31 +60,26 @@ def working_tree_change(
 
     `text_of` returns the current text of a file, with unsaved changes, None if it is gone, excluded by a
     rule, or not text. `unsaved` are the paths with unsaved text. `known` are all files that the rules admit,
-    with their current metadata; without it, the folder is walked. After the deadline (of the monotonic
-    clock), the change is marked as incomplete.
+    with their current metadata; without it, the folder is walked. It is compared once, so pass the same
+    object while it is valid. After the deadline (of the monotonic clock), the change is marked as incomplete.
 
     Raise InvalidRequestError if there is no repository or no such commit, and GitError if git fails.
     """
-    deadline = time.monotonic() + SECONDS if deadline is None else deadline
+    began = time.monotonic()
+    deadline = began + SECONDS if deadline is None else deadline
+    root = root.resolve()
     try:
         repository = open_repository(root)
     except NoRepositoryError:
         raise InvalidRequestError(
             "diff", "the folder is not in a git repository, so give the change as the text of a diff"
         ) from None
-    commit = _commit(repository, base, deadline)
-    inside = root.resolve().relative_to(repository.top).as_posix()
+    head = repository.resolve("HEAD") or ""
+    commit = head if base in (None, "HEAD") else resolve_revision(repository, base or "", deadline)
+    inside = root.relative_to(repository.top).as_posix()
     below = "" if inside == "." else f"{inside}/"
-    compared = _WorkingTree(root.resolve(), rules, text_of, frozenset(unsaved), repository, below, deadline)
-    return compared.change(commit, staged, known)
-
-
-def _commit(repository: Repository, base: str | None, deadline: float) -> str:
-    """Return the hash of the commit, or "" if there is none yet."""
-    head = repository.resolve("HEAD")
-    if base is None or base == "HEAD":
-        return head or ""
-    return resolve_revision(repository, base, deadline)
+    tree = _WorkingTree(root, rules, text_of, frozenset(unsaved), repository, below, commit, began, deadline)
+    return tree.staged() if staged else tree.current(known)
 
 
 @frozen
@@ -114,196 +106,198 @@ _ABSENT = _State(is_absent=True)
 _EXCLUDED = _State(is_excluded=True)
 
 
-@frozen
+@define
 class _WorkingTree:
     """One comparison of a folder."""
 
-    root: Path
-    rules: FileRules
-    text_of: Callable[[str], str | None]
-    unsaved: frozenset[str]
-    repository: Repository
-    below: str
+    _root: Path
+    _rules: FileRules
+    _text_of: Callable[[str], str | None]
+    _unsaved: frozenset[str]
+    _repository: Repository
+    _below: str
     """The folder's path in the repository, with `/` at its end, or ""."""
-    deadline: float
+    _commit: str
+    """The hash of the commit to compare with; "" if there is none yet."""
+    _began: float
+    _deadline: float
+    _submodules: set[str] = field(factory=set, init=False)
+    _conflicts: list[str] = field(factory=list, init=False)
+    _late: list[str] = field(factory=list, init=False)
+    """The files that were not compared in time."""
+    _is_listed: bool = field(default=True, init=False)
+    """Whether there was time to find all new files."""
 
-    def change(self, commit: str, staged: bool, known: Mapping[str, Stamp] | None) -> Change:
-        reading = time.monotonic() + _READING_SHARE * (self.deadline - time.monotonic())
-        sides, submodules = self._index_against(commit)
-        problems = [f"Submodules are left out: {', '.join(sorted(submodules))}."] if submodules else []
-        if not staged:
-            sides = self._with_files(commit, sides, known, reading)
-        sides = {path: each for path, each in sorted(sides.items()) if self.rules.admits(path)}
-        states, late = self._states(sides, staged, reading)
-        files, is_minimal = self._compared(states)
-        if late:
-            problems.append(f"Reading took too long: {len(late)} of {len(sides)} files were not compared.")
-            files += [FileChange(path, path, False, None, None, (), "not compared in time") for path in late]
-        elif not is_minimal:
-            problems.append("Comparing took too long, so some hunks have more lines than necessary.")
-        files.sort(key=lambda file: file.path)
-        return Change(tuple(files), commit, tuple(problems), is_minimal and not late)
+    def staged(self) -> Change:
+        """Return what differs between the commit and git's index."""
+        sides = self._admitted(self._index_against_commit())
+        blobs = self._blobs(sides)
+        return self._change(
+            {
+                path: (_state(path, blobs, each.before), _state(path, blobs, each.after))
+                for path, each in sides.items()
+                if each.before != each.after and self._is_read(path, blobs, each)
+            }
+        )
+
+    def current(self, known: Mapping[str, Stamp] | None) -> Change:
+        """Return what differs between the commit and the folder."""
+        tracked, inner = tracked_files(self._root), InnerRepositories(self._root)
+        index = tracked.read(self._repository, self._below, self._deadline)
+        sides = self._index_against_commit()
+        for path in (*tracked.differing(known), *self._unsaved):
+            entry = index.get(path)
+            sides.setdefault(path, _Sides(None if entry is None or entry.is_intended else entry.blob.hex()))
+        for path in known if known is not None else self._walked(index):
+            if path not in index and not inner.have(path):
+                sides.setdefault(path, _Sides(None))
+        found = dict[str, _Sides]()
+        for path, each in self._admitted(sides).items():
+            is_read = each.before and path not in self._unsaved and not self._is_over(_READING)
+            if not (is_read and tracked.has_content(path, each.before or "")):
+                found[path] = _Sides(each.before, each.after if tracked.is_kept_in_git(path) else None)
+        self._submodules.update(tracked.submodules())
+        blobs = self._blobs(found)
+        states = {}
+        for path, each in found.items():
+            if self._is_read(path, blobs, each):
+                after = _state(path, blobs, each.after) if each.after else self._in_folder(path)
+                states[path] = _state(path, blobs, each.before), after
+        return self._change(states)
 
     # --- which files differ -----------------------------------------------------------------------------
 
-    def _index_against(self, commit: str) -> tuple[dict[str, _Sides], set[str]]:
-        """Return the files that differ between the commit and git's index, and the submodules that do."""
-        algorithm = self.repository.extensions.get("objectFormat", "sha1")
-        git = with_index(self.repository.git(commit, self.deadline), self.repository)
-        command = ("diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev")
-        against = (commit or _EMPTY_TREES[algorithm], "--", *([self.below] if self.below else []))
-        sides, submodules = dict[str, _Sides](), set[str]()
-        listed = parts(git.run((*command, *against)), b"\0")
+    def _index_against_commit(self) -> dict[str, _Sides]:
+        """Return the files that differ between the commit and git's index."""
+        git = with_index(self._repository.git(self._commit, self._deadline), self._repository)
+        commit = self._commit or _EMPTY_TREES[self._repository.extensions.get("objectFormat", "sha1")]
+        command = ("diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", commit, "--")
+        found = dict[str, _Sides]()
+        listed = parts(git.run((*command, *([self._below] if self._below else []))), b"\0")
         for fields, name in zip(listed, listed, strict=False):
-            mode, staged_mode, blob, staged_blob, status = fields.decode("ascii").lstrip(":").split()
-            path = os.fsdecode(name)[len(self.below) :]
-            if SUBMODULE in (mode, staged_mode):
-                submodules.add(path)
-            elif status == "U":  # A merge is in conflict, so the index has several versions.
-                sides[path] = _Sides(f"{commit}:{self.below}{path}")
-            elif LINK not in (mode, staged_mode):
-                sides[path] = _Sides(*(each if each.strip("0") else None for each in (blob, staged_blob)))
-        return sides, submodules
-
-    def _with_files(
-        self, commit: str, sides: Mapping[str, _Sides], known: Mapping[str, Stamp] | None, deadline: float
-    ) -> dict[str, _Sides]:
-        """Return also the files that differ between git's index and the folder."""
-        cache = _cache(self.root)
-        index = cache.index(self.repository, self.below, self.deadline)
-        algorithm = self.repository.extensions.get("objectFormat", "sha1")
-        found = dict(sides)
-        for path, entry in index.items():
-            if path in found or entry.mode in (SUBMODULE, LINK):
-                continue
-            if path not in self.unsaved:
-                stamp = known.get(path) if known is not None else None
-                stamp = stamp or _stamp(self.root, path)
-                if entry.is_skipped if stamp is None else _is_same(entry, stamp):
-                    continue
-                late = time.monotonic() > deadline
-                if stamp and not late and entry.blob in cache.hashes.of(FileEntry(path, *stamp), algorithm):
-                    continue
-            found[path] = _Sides(entry.blob or f"{commit}:{self.below}{path}")
-        new = known if known is not None else self._scanned(index, deadline)
-        for path in (*new, *self.unsaved):
-            if path not in index and path not in found:
-                found[path] = _Sides(None)
+            before_mode, after_mode, before, after, status = fields[1:].decode("ascii").split()
+            path = os.fsdecode(name)[len(self._below) :]
+            modes = {int(mode, 8) & FILE_TYPE for mode in (before_mode, after_mode)}
+            if SUBMODULE in modes:
+                self._submodules.add(path)
+            elif status == "U":
+                self._conflicts.append(path)
+                found[path] = _Sides(f"{self._commit}:{self._below}{path}")
+            elif LINK not in modes:
+                found[path] = _Sides(*(blob if blob.strip("0") else None for blob in (before, after)))
         return found
 
-    def _scanned(self, index: Mapping[str, Entry], deadline: float) -> Iterator[str]:
-        entries = scan(self.root, self.rules, ScanReport(), stop=lambda: time.monotonic() > deadline)
-        return (entry.path for entry in entries)
+    def _walked(self, index: Mapping[str, Entry]) -> Iterator[str]:
+        """Yield the files that the rules admit, without those of the index, as far as there is time."""
+
+        def over() -> bool:
+            return self._is_over(_LISTING)
+
+        for entry in scan(self._root, self._rules, ScanReport(), stop=over, passed_over=index):
+            yield entry.path
+        self._is_listed = self._is_listed and not over()
+
+    def _admitted(self, sides: Mapping[str, _Sides]) -> dict[str, _Sides]:
+        """Return the files that the rules admit by their paths, as far as there is time."""
+        found = dict[str, _Sides]()
+        for path, each in sorted(sides.items()):
+            if self._is_over(_READING):
+                self._is_listed = False
+                break
+            if self._rules.admits(path):
+                found[path] = each
+        return found
 
     # --- their texts ------------------------------------------------------------------------------------
 
-    def _states(
-        self, sides: Mapping[str, _Sides], staged: bool, deadline: float
-    ) -> tuple[dict[str, tuple[_State, _State]], list[str]]:
-        """Return each file before and after the change, and the paths that were not read in time."""
-        states, late = dict[str, tuple[_State, _State]](), list[str]()
-        names = {name for each in sides.values() for name in (each.before, staged and each.after) if name}
-        blobs = self._blobs(sorted(names), deadline)
-        for path, each in sides.items():
-            if time.monotonic() > deadline or (each.before and each.before not in blobs):
-                late.append(path)
-                continue
-            before = _ABSENT if each.before is None else _state(path, blobs[each.before])
-            if not staged:
-                after = self._current(path)
-            else:
-                after = _ABSENT if each.after is None else _state(path, blobs.get(each.after))
-            if not (before.is_excluded or after.is_excluded or before == after):
-                states[path] = before, after
-        return states, late
-
-    def _blobs(self, names: Sequence[str], deadline: float) -> dict[str, bytes | None]:
-        """Return the contents by name, as far as there is time; None for those that are not here, as in a
-        partial clone."""
-        names = [name for name in names if "\n" not in name]
+    def _blobs(self, sides: Mapping[str, _Sides]) -> dict[str, bytes | None]:
+        """Return the contents by git's names, as far as there is time; None for those that are not here, as
+        in a partial clone."""
+        names = {name for each in sides.values() for name in (each.before, each.after)}
+        wanted = sorted(name for name in names if name and "\n" not in name)
         found = dict[str, bytes | None]()
-        if names:
-            given = os.fsencode("".join(f"{name}\n" for name in names))
-            output = self.repository.git("", deadline).run(("cat-file", "--batch"), given)
+        if wanted:
+            git = self._repository.git("", self._began + _READING * (self._deadline - self._began))
+            given = os.fsencode("".join(f"{name}\n" for name in wanted))
             with suppress(GitError):  # There was no time for all.
-                found.update(zip(names, contents(output), strict=False))
+                found.update(zip(wanted, contents(git.run(("cat-file", "--batch"), given)), strict=False))
         return found
 
-    def _current(self, path: str) -> _State:
+    def _is_read(self, path: str, blobs: Mapping[str, bytes | None], sides: _Sides) -> bool:
+        """Return whether there is time for the file, and its contents were read. Note it if not."""
+        names = {name for name in (sides.before, sides.after) if name}
+        is_read = names <= blobs.keys() and not self._is_over(_READING)
+        if not is_read:
+            self._late.append(path)
+        return is_read
+
+    def _in_folder(self, path: str) -> _State:
         """Return the file as it is in the folder, with unsaved changes."""
-        text = self.text_of(path)
+        text = self._text_of(path)
         if text is not None:
             return _State(text)
         try:
-            content = read_bytes(self.root / path)
+            content = read_bytes(self._root / path)
         except FileNotFoundError:
             return _ABSENT
         except OSError:
             return _EXCLUDED
-        return _EXCLUDED if decoded(content) is not None else _State(problem=BINARY)
+        return _State(problem=BINARY) if decoded(content) is None else _EXCLUDED
 
-    def _compared(self, states: Mapping[str, tuple[_State, _State]]) -> tuple[list[FileChange], bool]:
-        """Return the changes, and whether their hunks are as small as they can be."""
-        files, before, after = list[FileChange](), dict[str, str](), dict[str, str]()
+    # --- the answer -------------------------------------------------------------------------------------
+
+    def _change(self, states: Mapping[str, tuple[_State, _State]]) -> Change:
+        files = [FileChange(path, path, False, None, None, (), _LATE) for path in self._late]
+        before, after = dict[str, str](), dict[str, str]()
         for path, (old, new) in states.items():
+            if old.is_excluded or new.is_excluded:
+                continue
             if problem := old.problem or new.problem:
                 before_path = None if old.is_absent else path
                 files.append(FileChange(path, before_path, new.is_absent, None, None, (), problem))
                 continue
-            before |= {path: old.text} if old.text is not None else {}
-            after |= {path: new.text} if new.text is not None else {}
-        found = differences(_lines_by_path(before), _lines_by_path(after), self.deadline)
+            before |= {} if old.text is None else {path: old.text}
+            after |= {} if new.text is None else {path: new.text}
+        found = differences(_lines_by_path(before), _lines_by_path(after), self._deadline)
         for (old_path, new_path), hunks in found.hunks.items():
             texts = before.get(old_path or ""), after.get(new_path or "")
-            path = new_path or old_path or ""
-            files.append(FileChange(path, old_path, new_path is None, *texts, hunks))
-        return files, found.complete
+            files.append(FileChange(new_path or old_path or "", old_path, new_path is None, *texts, hunks))
+        files.sort(key=lambda file: file.path)
+        complete = self._is_listed and not self._late and found.complete
+        return Change(tuple(files), self._commit, tuple(self._problems(found.complete)), complete)
 
+    def _problems(self, is_compared: bool) -> Iterator[str]:
+        """Yield what is left out, and why. `is_compared` tells whether there was time to compare the lines."""
+        if self._submodules:
+            yield f"Submodules are left out: {_named(sorted(self._submodules))}."
+        if self._conflicts:
+            yield f"A merge is in conflict, so its marks count as text: {_named(self._conflicts)}."
+        if not self._is_listed:
+            yield "Listing the changed files took too long, so some may be missing."
+        if self._late:
+            yield f"Reading the files took too long: {_named(self._late)} were not compared."
+        if not is_compared:
+            yield "Comparing lines took too long, so some hunks have too many lines."
 
-@define
-class _Cache:
-    """What stays known about a folder between two comparisons."""
-
-    hashes: ContentHashes
-    _index: tuple[object, dict[str, Entry]] | None = None
-
-    def index(self, repository: Repository, below: str, deadline: float) -> dict[str, Entry]:
-        """Return the entries of git's index. Raise GitError."""
-        version = (index_version(repository), repository.own, below)
-        known = self._index
-        if known is None or known[0] != version:
-            known = self._index = version, entries(repository, below, deadline)
-        return known[1]
-
-
-@lru_cache(maxsize=_FOLDERS)
-def _cache(root: Path) -> _Cache:
-    return _Cache(ContentHashes(root))
+    def _is_over(self, share: float) -> bool:
+        """Return whether this share of the time is over."""
+        return time.monotonic() > self._began + share * (self._deadline - self._began)
 
 
 def _lines_by_path(texts: Mapping[str, str]) -> dict[str, list[str]]:
     return {path: text_lines(text) for path, text in texts.items()}
 
 
-def _stamp(root: Path, path: str) -> Stamp | None:
-    try:
-        status = os.lstat(f"{root}/{path}")  # Path.lstat takes three times as long.
-    except OSError:
-        return None
-    return (status.st_size, status.st_mtime_ns)
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
+    return ", ".join(paths[:_MOST_NAMED]) + more
 
 
-def _is_same(entry: Entry, stamp: Stamp) -> bool:
-    """Return whether a file has the metadata that git noted with its staged content."""
-    size, mtime_ns = stamp
-    if entry.mtime_ns % _SECOND_NS and mtime_ns % _SECOND_NS:
-        return size == entry.size and mtime_ns == entry.mtime_ns
-    # Some programs note whole seconds only.
-    return size == entry.size and mtime_ns // _SECOND_NS == entry.mtime_ns // _SECOND_NS
-
-
-def _state(path: str, content: bytes | None) -> _State:
-    """Return the state of a file with the content, None if that is not known."""
+def _state(path: str, blobs: Mapping[str, bytes | None], name: str | None) -> _State:
+    """Return the state of a file whose content git knows by this name."""
+    if name is None:
+        return _ABSENT
+    content = blobs[name]
     if content is None:
         return _State(problem=_MISSING)
     if content.startswith(_LARGE_FILE):

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Set
 from pathlib import Path
 
-from attrs import Factory, define, frozen
+from attrs import Factory, define, field, frozen
 
 from cairn.workspace.repository import Repository
 from cairn.workspace.scan import FileEntry, FileRules, ScanReport, read_bytes, scan
@@ -28,6 +28,25 @@ class Compared:
     """The indexed files that are not in the commit, or have another content there."""
     same: frozenset[str]
     """The other indexed files."""
+
+
+@frozen
+class InnerRepositories:
+    """The repositories inside of a folder, such as submodules."""
+
+    _root: Path
+    _known: dict[str, bool] = field(factory=lambda: {"": False}, init=False)
+    """Whether a folder is in one."""
+
+    def have(self, path: str) -> bool:
+        """Return whether the file at `path`, relative to the folder, is in a repository inside of it."""
+        return self._is_inside(path.rpartition("/")[0])
+
+    def _is_inside(self, folder: str) -> bool:
+        if folder not in self._known:
+            above = self._is_inside(folder.rpartition("/")[0])
+            self._known[folder] = above or os.path.lexists(f"{self._root}/{folder}/.git")
+        return self._known[folder]
 
 
 @define
@@ -88,10 +107,9 @@ class Comparison:
             os.fsdecode(path): blob for path, (_, _, blob) in repository.files(commit, deadline, stop=stop)
         }
         algorithm = "sha256" if len(commit) == 64 else "sha1"
-        differing, same = list[str](), set[str]()
-        inner = {"": False}
+        differing, same, inner = list[str](), set[str](), InnerRepositories(self._root)
         for entry in scan(self._root, rules, ScanReport(), stop=stop):
-            if self._is_inner(entry.path.rpartition("/")[0], inner):
+            if inner.have(entry.path):
                 continue
             wanted = committed.get(entry.path)
             if wanted is not None and wanted in self._hashes.of(entry, algorithm):
@@ -100,10 +118,3 @@ class Comparison:
                 differing.append(entry.path)
         self._hashes.keep({*differing, *same})
         return Compared(tuple(differing), frozenset(same))
-
-    def _is_inner(self, folder: str, known: dict[str, bool]) -> bool:
-        """Return whether the folder is in a repository inside the root. `known` has earlier results."""
-        if folder not in known:
-            above = self._is_inner(folder.rpartition("/")[0], known)
-            known[folder] = above or os.path.lexists(self._root / folder / ".git")
-        return known[folder]

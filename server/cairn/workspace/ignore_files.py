@@ -6,8 +6,8 @@ folder in a repository also obeys the ignore files above it, `info/exclude` and 
 repository inside the folder obeys only its own files. `.cairnignore` files work in the same way, override the
 `.gitignore` beside them, and also apply to tracked files and across repositories.
 
-git itself lists the user's settings, the repository's, and the tracked files. If git cannot be run, all are
-assumed to be empty, and a log line says why. The repository's settings may only name an ignore file inside of
+git itself lists the user's settings and the repository's. If git cannot be run, both are assumed to be
+empty, and a log line says why. The repository's settings may only name an ignore file inside of
 it.
 """
 
@@ -26,7 +26,7 @@ from pathlib import Path
 from attrs import frozen
 
 from cairn.workspace.git import GitError, user_settings
-from cairn.workspace.git_index import tracked_paths
+from cairn.workspace.git_index import entries
 from cairn.workspace.ignore_patterns import MAX_BYTES, Pattern, PatternList, path_key
 from cairn.workspace.repository import Repository, locate
 
@@ -248,7 +248,7 @@ def _tracked_in(repository: Repository, lead: str, inside: str) -> Callable[[str
     def tracked() -> Set[str]:
         found: set[str] = set()
         with _logged(f"the files that it tracks in {repository.top}"):
-            for path in tracked_paths(repository, time.monotonic() + _GIT_SECONDS):
+            for path in entries(repository, time.monotonic() + _GIT_SECONDS):
                 if path.startswith(lead):
                     own = inside + path[len(lead) :]
                     while own and own not in found:

@@ -33,6 +33,8 @@ MOST_FILES = 3_000_000
 _SECONDS = 10.0
 """The time limit of a git command that reads copies of small files."""
 _PART_OF_NAME = re.compile(r"(?!\.|.*\.\.|.*@\{|.*\.lock$)[^\0-\x20\x7f~^:?*\[\\]+(?<!\.)")
+_LONGEST_PART = 255
+"""The maximum number of bytes of a file's name, in which git keeps a part of a reference's name."""
 _OF_WORKTREE = ("refs/bisect/", "refs/rewritten/", "refs/worktree/")
 """The references of which each worktree has its own, as of HEAD."""
 
@@ -305,7 +307,8 @@ def _is_reference(name: str) -> bool:
     first, *others = name.split("/")
     if not others:
         return name == "HEAD"
-    return first == "refs" and all(map(_PART_OF_NAME.fullmatch, others))
+    is_short = all(len(part.encode("utf-8", "replace")) <= _LONGEST_PART for part in others)
+    return first == "refs" and is_short and all(map(_PART_OF_NAME.fullmatch, others))
 
 
 def _at(top: Path) -> Repository | None:

@@ -13,7 +13,7 @@ import re
 import stat
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Container, Iterator, Set
 from itertools import accumulate
 from operator import attrgetter
 from pathlib import Path, PureWindowsPath
@@ -185,9 +185,11 @@ def scan(
     report: ScanReport,
     below: str = "",
     stop: Callable[[], bool] = lambda: False,
+    passed_over: Container[str] = (),
 ) -> Iterator[FileEntry]:
     """Yield every accepted file under `root / below`, shallow files before deep ones. Links are not followed,
-    so a loop of links cannot trap the scan. It stops early once `stop()` is true."""
+    so a loop of links cannot trap the scan. It stops early once `stop()` is true. The files `passed_over` are
+    neither decided nor yielded."""
     folder = os.fspath(root)  # Paths are text, because the operator `/` of Path took a third of the scan.
     level = [below]
     while level:
@@ -217,7 +219,7 @@ def scan(
                             deeper.append(path)
                         else:
                             report.add_excluded(f"{path}/", decision)
-                    else:
+                    elif path not in passed_over:
                         status = entry.stat(follow_symlinks=False)
                         decision = rules.decide_file(path, status)
                         if decision.indexed:

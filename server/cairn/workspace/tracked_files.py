@@ -1,0 +1,132 @@
+"""Which files of a folder may differ from git's index, by their metadata, as `git status` finds out.
+
+What was read stays in memory, so that the next answer about a folder is fast.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import accumulate
+from pathlib import Path
+
+from attrs import Factory, define, field, frozen
+
+from cairn.workspace.comparison import ContentHashes
+from cairn.workspace.git_index import FILE_TYPE, REGULAR, SUBMODULE, Entry, entries, index_version
+from cairn.workspace.repository import Repository, locate
+from cairn.workspace.scan import FileEntry
+
+_FOLDERS = 4
+"""The number of folders of which git's index is kept, some 40 MB for 75,000 files."""
+_SECOND_NS = 1_000_000_000
+Stamp = tuple[int, int]
+"""The size of a file in bytes, and the time of its change in ns."""
+
+
+@frozen
+class _Index:
+    version: object
+    entries: Mapping[str, Entry]
+    written_ns: int
+    """The time at which git wrote the index."""
+    submodules: Mapping[str, str]
+    """The commit of each submodule, by path."""
+
+
+@define
+class TrackedFiles:
+    """The files of one folder in git's index, by path relative to the folder. Thread-safe."""
+
+    _root: Path
+    _index: _Index = field(factory=lambda: _Index(None, {}, 0, {}), init=False)
+    _hashes: ContentHashes = Factory(lambda self: ContentHashes(self._root), takes_self=True)
+    _compared: tuple[object, object, list[str]] | None = field(default=None, init=False)
+    """The index, the metadata of all files, and which files may differ."""
+
+    def read(self, repository: Repository, below: str, deadline: float) -> Mapping[str, Entry]:
+        """Return the entries of git's index, as they are now. `below` is the folder's path in the repository,
+        with `/` at its end, or "". Raise GitError."""
+        written = index_version(repository)
+        version = (written, repository.own, below)
+        if version != self._index.version:
+            found = entries(repository, deadline)
+            if below:
+                found = {path[len(below) :]: each for path, each in found.items() if path.startswith(below)}
+            submodules = {
+                path: entry.blob.hex() for path, entry in found.items() if entry.mode & FILE_TYPE == SUBMODULE
+            }
+            self._index = _Index(version, found, written[0], submodules)
+        return self._index.entries
+
+    def submodules(self) -> list[str]:
+        """Return the submodules at another commit than the index. Raise GitError."""
+        found = []
+        for path, commit in self._index.submodules.items():
+            inner = locate(self._root / path)
+            if inner is not None and inner.top == self._root / path and inner.resolve("HEAD") != commit:
+                found.append(path)
+        return found
+
+    def is_kept_in_git(self, path: str) -> bool:
+        """Return whether the file is not in the folder because it need not be checked out."""
+        if self._stamp(path) is not None:
+            return False
+        entry = self._index.entries.get(path)
+        if entry is not None:
+            return entry.is_optional
+        # The index may list a folder as a whole.
+        return any(
+            f"{folder}/" in self._index.entries for folder in accumulate(path.split("/"), "{}/{}".format)
+        )
+
+    def differing(self, known: Mapping[str, Stamp] | None) -> list[str]:
+        """Return the files that may differ from the index, or are gone. `known` has the metadata of some
+        files; those of the others are read."""
+        compared, index = self._compared, self._index
+        if known is not None and compared is not None and compared[0] is index and compared[1] is known:
+            return compared[2]
+        stamps = {} if known is None else known
+        found = [
+            path
+            for path, entry in index.entries.items()
+            if self._may_differ(path, entry, stamps.get(path), index.written_ns)
+        ]
+        self._compared = index, known, found
+        return found
+
+    def has_content(self, path: str, blob: str) -> bool:
+        """Return whether the file has the content that git knows by this hash."""
+        stamp = self._stamp(path)
+        algorithm = "sha256" if len(blob) == 64 else "sha1"
+        return stamp is not None and blob in self._hashes.of(FileEntry(path, *stamp), algorithm)
+
+    def _may_differ(self, path: str, entry: Entry, known: Stamp | None, written_ns: int) -> bool:
+        if entry.mode & FILE_TYPE != REGULAR or entry.is_in_conflict:
+            return False
+        stamp = known or self._stamp(path)
+        if stamp is None:
+            return not entry.is_optional
+        size, mtime_ns = stamp
+        if size & 0xFFFFFFFF != entry.size or mtime_ns // _SECOND_NS != entry.seconds:
+            return True
+        fraction = mtime_ns % _SECOND_NS
+        # Some programs note whole seconds only.
+        if entry.fraction and fraction and entry.fraction != fraction:
+            return True
+        # A file may change again within the moment in which git read it and wrote the index.
+        return mtime_ns >= written_ns
+
+    def _stamp(self, path: str) -> Stamp | None:
+        try:
+            status = os.lstat(f"{self._root}/{path}")  # Path.lstat takes three times as long.
+        except OSError:
+            return None
+        return (status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=_FOLDERS)
+def tracked_files(root: Path) -> TrackedFiles:
+    """Return what is known about a folder. The path has all links resolved."""
+    return TrackedFiles(root)
