@@ -267,7 +267,7 @@ class _WorkingTree:
         return Change(tuple(files), self._commit, tuple(self._problems(found.complete)), complete)
 
     def _problems(self, is_compared: bool) -> Iterator[str]:
-        """Yield what is left out, and why. `is_compared` tells whether there was time to compare the lines."""
+        """Yield what is left out, and why. `is_compared` tells whether all lines were compared in time."""
         if self._submodules:
             yield f"Submodules are left out: {_named(sorted(self._submodules))}."
         if self._conflicts:
