@@ -18,6 +18,7 @@ from cairn.workspace import changes, comparison
 from cairn.workspace.changes import working_tree_change
 from cairn.workspace.diff import Change, FileChange, Hunk
 from cairn.workspace.scan import FileRules, ScanReport, permitted_text, read_bytes, scan
+from cairn.workspace.tracked_files import IndexedFiles
 
 TEXT = "".join(f"line {number} of the harbour\n" for number in range(30))
 
@@ -35,7 +36,7 @@ def changed(
     base: str | None = None,
     staged: bool = False,
     unsaved: Mapping[str, str] | None = None,
-    known: Mapping[str, tuple[int, int]] | None = None,
+    indexed: IndexedFiles | None = None,
     seconds: float = 60,
     pause: float = 0,
 ) -> Change:
@@ -50,7 +51,7 @@ def changed(
 
     deadline = time.monotonic() + seconds
     return working_tree_change(
-        root, rules, text_of, base=base, staged=staged, unsaved=texts, known=known, deadline=deadline
+        root, rules, text_of, base=base, staged=staged, unsaved=texts, indexed=indexed, deadline=deadline
     )
 
 
@@ -167,18 +168,29 @@ def test_secrets_and_excluded_files_are_left_out(project: GitRepository) -> None
     assert paths(changed(project.folder)) == [".gitignore", "a.py"]
 
 
-def test_known_files_are_used_instead_of_a_walk(
+def test_files_of_the_index_are_used_instead_of_a_walk(
     project: GitRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project.write({"a.py": "A\n", "new.py": "n\n"})
     rules = FileRules(project.folder, IndexSettings())
-    known = {each.path: (each.size, each.mtime_ns) for each in scan(project.folder, rules, ScanReport())}
+    stamps = {each.path: (each.size, each.mtime_ns) for each in scan(project.folder, rules, ScanReport())}
     walked = changed(project.folder)
     monkeypatch.setattr(changes, "scan", None)
-    assert changed(project.folder, known=known) == walked
-    assert changed(project.folder, known=known) == walked
+    taken = list[bool]()
+    for version in (1, 1, 2):
+        indexed = IndexedFiles(version, lambda: (taken.append(True), stamps)[1])
+        assert changed(project.folder, indexed=indexed) == walked
+    assert len(taken) == 2
+    project.write({"b.py": "B\n", "newer.py": "n\n"})
+    (project.folder / "new.py").unlink()
+    unread = frozenset({"b.py", "newer.py", "new.py"})
+    assert paths(changed(project.folder, indexed=IndexedFiles(2, dict, unread))) == [
+        "a.py",
+        "b.py",
+        "newer.py",
+    ]
     project.commit("Second")
-    assert changed(project.folder, known=known).files == ()
+    assert changed(project.folder, indexed=IndexedFiles(2, lambda: stamps, unread)).files == ()
 
 
 def test_touched_files_are_read_once(project: GitRepository, monkeypatch: pytest.MonkeyPatch) -> None:

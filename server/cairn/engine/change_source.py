@@ -8,12 +8,14 @@ from cairn import protocol
 from cairn.engine.folders import Folder, folders_named
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
+from cairn.index.queries.file_queries import all_file_stamps
 from cairn.workspace.changes import working_tree_change
 from cairn.workspace.diff import Change
 from cairn.workspace.diff_fitting import change_of_diff
 from cairn.workspace.diff_text import parse_diff
 from cairn.workspace.git import GitError
 from cairn.workspace.repository import locate
+from cairn.workspace.tracked_files import IndexedFiles
 
 
 def changed_folder(request: Request, params: protocol.ChangeParams) -> Folder:
@@ -43,7 +45,27 @@ def read_change(folder: Folder, params: protocol.ChangeParams, seconds: float) -
             base=params.base,
             staged=params.staged,
             unsaved=folder.reader.overlay.paths(),
+            indexed=_indexed(folder),
             deadline=deadline,
         )
     except GitError as problem:
         raise InvalidRequestError("base", f"git could not be read: {problem}") from problem
+
+
+def _indexed(folder: Folder) -> IndexedFiles | None:
+    """Return the files of the index; None if the folder may have changes of which the indexer does not know,
+    or if not only files have changed."""
+    saved, indexer = folder.reader.saved, folder.indexer
+    facts = saved.facts()
+    if indexer is None or not facts.scanned or not folder.is_kept:
+        return None
+    unread = indexer.unread
+    if (
+        indexer.may_lack_changes
+        or indexer.is_behind(facts)
+        or any((folder.root / path).is_dir() for path in unread)
+    ):
+        return None
+    return IndexedFiles(
+        (saved.key, saved.identity(), facts.generation), lambda: all_file_stamps(saved), unread
+    )

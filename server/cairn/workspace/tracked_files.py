@@ -6,7 +6,7 @@ What was read stays in memory, so that the next answer about a folder is fast.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
@@ -23,6 +23,18 @@ _FOLDERS = 4
 _SECOND_NS = 1_000_000_000
 Stamp = tuple[int, int]
 """The size of a file in bytes, and the time of its change in ns."""
+
+
+@frozen
+class IndexedFiles:
+    """All files that the rules admit, as Cairn's index has them."""
+
+    version: Hashable
+    """The same value as long as the files are the same."""
+    stamps: Callable[[], Mapping[str, Stamp]]
+    """Returns the metadata of each file, by path."""
+    unread: frozenset[str] = frozenset()
+    """Files that may have changed since."""
 
 
 @frozen
@@ -43,7 +55,7 @@ class TrackedFiles:
     _index: _Index = field(factory=lambda: _Index(None, {}, 0, {}), init=False)
     _hashes: ContentHashes = Factory(lambda self: ContentHashes(self._root), takes_self=True)
     _compared: tuple[object, object, list[str]] | None = field(default=None, init=False)
-    """The index, the metadata of all files, and which files may differ."""
+    """The index, the version of Cairn's index, and which files may differ between the two."""
 
     def read(self, repository: Repository, below: str, deadline: float) -> Mapping[str, Entry]:
         """Return the entries of git's index, as they are now. `below` is the folder's path in the repository,
@@ -71,7 +83,7 @@ class TrackedFiles:
 
     def is_kept_in_git(self, path: str) -> bool:
         """Return whether the file is not in the folder because it need not be checked out."""
-        if self._stamp(path) is not None:
+        if _stamp(self._root, path) is not None:
             return False
         entry = self._index.entries.get(path)
         if entry is not None:
@@ -81,49 +93,55 @@ class TrackedFiles:
             f"{folder}/" in self._index.entries for folder in accumulate(path.split("/"), "{}/{}".format)
         )
 
-    def differing(self, known: Mapping[str, Stamp] | None) -> list[str]:
-        """Return the files that may differ from the index, or are gone. `known` has the metadata of some
-        files; those of the others are read."""
+    def differing(self, indexed: IndexedFiles) -> list[str]:
+        """Return the files that may differ between git's index and the folder, or are not in both, as far as
+        Cairn's index shows."""
         compared, index = self._compared, self._index
-        if known is not None and compared is not None and compared[0] is index and compared[1] is known:
-            return compared[2]
-        stamps = {} if known is None else known
-        found = [
-            path
-            for path, entry in index.entries.items()
-            if self._may_differ(path, entry, stamps.get(path), index.written_ns)
-        ]
-        self._compared = index, known, found
-        return found
+        if compared is None or compared[0] is not index or compared[1] != indexed.version:
+            stamps = indexed.stamps()
+            found = list(_differing(self._root, index, stamps)) + [
+                path for path in stamps if path not in index.entries
+            ]
+            compared = self._compared = index, indexed.version, found
+        return [*compared[2], *indexed.unread]
+
+    def differing_on_disk(self) -> list[str]:
+        """Return the files of git's index that may differ from it, or are gone."""
+        return list(_differing(self._root, self._index, {}))
 
     def has_content(self, path: str, blob: str) -> bool:
         """Return whether the file has the content that git knows by this hash."""
-        stamp = self._stamp(path)
+        stamp = _stamp(self._root, path)
         algorithm = "sha256" if len(blob) == 64 else "sha1"
         return stamp is not None and blob in self._hashes.of(FileEntry(path, *stamp), algorithm)
 
-    def _may_differ(self, path: str, entry: Entry, known: Stamp | None, written_ns: int) -> bool:
-        if entry.mode & FILE_TYPE != REGULAR or entry.is_in_conflict:
-            return False
-        stamp = known or self._stamp(path)
-        if stamp is None:
-            return not entry.is_optional
-        size, mtime_ns = stamp
-        if size & 0xFFFFFFFF != entry.size or mtime_ns // _SECOND_NS != entry.seconds:
-            return True
-        fraction = mtime_ns % _SECOND_NS
-        # Some programs note whole seconds only.
-        if entry.fraction and fraction and entry.fraction != fraction:
-            return True
-        # A file may change again within the moment in which git read it and wrote the index.
-        return mtime_ns >= written_ns
 
-    def _stamp(self, path: str) -> Stamp | None:
-        try:
-            status = os.lstat(f"{self._root}/{path}")  # Path.lstat takes three times as long.
-        except OSError:
-            return None
-        return (status.st_size, status.st_mtime_ns)
+def _differing(root: Path, index: _Index, stamps: Mapping[str, Stamp]) -> Iterator[str]:
+    """Yield the regular files that may differ from the index. The metadata that `stamps` lacks is read."""
+    for path, entry in index.entries.items():
+        if entry.mode & FILE_TYPE != REGULAR or entry.is_in_conflict:
+            continue
+        stamp = stamps.get(path) or _stamp(root, path)
+        if stamp is None:
+            if not entry.is_optional:
+                yield path
+            continue
+        size, mtime_ns = stamp
+        seconds, fraction = divmod(mtime_ns, _SECOND_NS)
+        # Some programs note whole seconds only.
+        is_same = size & 0xFFFFFFFF == entry.size and seconds == entry.seconds
+        is_same = is_same and (fraction == entry.fraction or not fraction or not entry.fraction)
+        # A file may change again within the moment in which git read it and wrote the index.
+        if not is_same or mtime_ns >= index.written_ns:
+            yield path
+
+
+def _stamp(root: Path, path: str) -> Stamp | None:
+    try:
+        status = os.lstat(f"{root}/{path}")  # Path.lstat takes three times as long.
+    except OSError:
+        return None
+    return (status.st_size, status.st_mtime_ns)
 
 
 @lru_cache(maxsize=_FOLDERS)

@@ -203,6 +203,11 @@ def file_stamps(reader: IndexReader, paths: Iterable[str]) -> dict[str, tuple[in
     return {path: (size, at) for path, size, at in reader.select(named, (json.dumps(list(paths)),))}
 
 
+def all_file_stamps(reader: IndexReader) -> dict[str, tuple[int, int]]:
+    """Return the indexed size in bytes and time of change in ns of all files."""
+    return {path: (size, at) for path, size, at in reader.select("SELECT path, size, mtime_ns FROM files")}
+
+
 def file_ids(reader: IndexReader, paths: Iterable[str]) -> dict[str, int]:
     """Return the ids of the files among `paths` that the index has."""
     named = "SELECT path, id FROM files WHERE path IN (SELECT value FROM json_each(?))"
