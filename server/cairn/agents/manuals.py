@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import frozen
 
-from cairn.agents import discover_tool, read_tool, reference_tool, search_tools
+from cairn.agents import change_tool, discover_tool, read_tool, reference_tool, search_tools
 from cairn.engine.methods import Method
 from cairn.protocol import ChunkType, ReferenceDirection
 from cairn.schema.json_schema import Describer
@@ -32,7 +32,7 @@ INSTRUCTIONS = """\
 Code search of this workspace, kept up to date by itself. How, why, what happens when, where: one discover \
 with the whole question; then choose from the places that it names, and read all of them in one call. A name \
 or a message: search. EVERY occurrence of a text: search with exact, or grep. Callers, tests, what runs in \
-order: references. Lines shown before are not repeated (again: true does).\
+order: references. After an edit: changes. Lines shown before are not repeated (again: true does).\
 """
 
 
@@ -81,6 +81,11 @@ an outline), or the best passage for a question.\
 _REFERENCES = """\
 Who calls a function, what it calls, uses of a name, implementations, tests: from scopes, imports and types. \
 What is unsure says so. trace: what runs from symbol on, or from it to `to`, in order, with branches.\
+"""
+_CHANGES = """\
+After an edit, what it touches: places that still use what was removed, renamed or re-signed, other \
+dependents, the tests to run with their commands, what usually changes with it. base: a commit or branch, by \
+default the last commit. Or give a diff.\
 """
 _STATUS = "What is indexed, collections. Rarely needed: answers say what they lack."
 _RELATED = """\
@@ -157,6 +162,18 @@ MANUALS: Mapping[str, Manual] = {
                 "cursor": _CURSOR,
             },
             ["symbol"],
+        ),
+    ),
+    "changes": Manual(
+        _CHANGES,
+        ({"base": "main"}, {"staged": True}),
+        arguments_schema(
+            {
+                "base": _string(),
+                "diff": _string(),
+                "staged": {"type": "boolean"},
+                "max_tokens": _number(change_tool.TOKENS),
+            }
         ),
     ),
     "status": Manual(_STATUS, ({},), arguments_schema({})),

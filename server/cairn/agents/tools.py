@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from cairn.agents import manuals
+from cairn.agents.change_tool import ChangesArguments, changes, changes_data
 from cairn.agents.discover_tool import DiscoverArguments, discover, discover_data
 from cairn.agents.index_state import StatusArguments, freshness, status, status_data
 from cairn.agents.manuals import Schema, answer_schema, params_schema
@@ -171,7 +172,7 @@ def _stage(method: Method) -> Tool:
 
 
 STATUS = "status"
-DEFAULT: tuple[str, ...] = ("search", "discover", "read", "references", STATUS)
+DEFAULT: tuple[str, ...] = ("search", "discover", "read", "references", "changes", STATUS)
 """The tools that a client lists by default."""
 TOOLS: Mapping[str, Tool] = {
     tool.name: tool
@@ -180,6 +181,7 @@ TOOLS: Mapping[str, Tool] = {
         _tool("discover", "discover", DiscoverArguments, discover, discover_data, _OMITTED_FROM_DISCOVERY),
         _tool("read", "fetchPage", ReadArguments, read, read_data),
         _tool("references", "references", ReferencesArguments, references, references_data),
+        _tool("changes", "change", ChangesArguments, changes, changes_data),
         _tool("status", "status", StatusArguments, status, status_data),
         _tool("related", "related", RelatedArguments, related, related_data),
         *map(_stage, STAGES.values()),

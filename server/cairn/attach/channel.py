@@ -14,7 +14,8 @@ All further messages are JSON, one a line. The first one is the request, an obje
 - `hello`: the engine answers `{"ok": true}` and closes;
 - `mcp`: the engine answers `{"ok": true}`, and all further lines are MCP's, in both directions;
 - `method`: the engine answers with one line, `{"answer": …}` or `{"error": {…}}`, and closes;
-- `command`: the same for a command line, whose answer is `{"stdout", "stderr", "code"}`;
+- `command`: the same for a command line, and the content of its input file or of stdin, if it has any; the
+  answer is `{"stdout", "stderr", "code"}`;
 - `yield`: a background engine gives its workspaces to the requesting process, answers `{"ok": true}`, and
   ends.
 """

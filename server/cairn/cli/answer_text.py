@@ -349,10 +349,16 @@ _TAB = 4
 
 
 def write_code(
-    text: str, path: str, language: str, first: int, indent: int = 4, matched: MatchedLine | None = None
+    text: str,
+    path: str,
+    language: str,
+    first: int,
+    indent: int = 4,
+    matched: MatchedLine | None = None,
+    beside: str = "",
 ) -> None:
     """Print lines of the file at `path`. `first` is the 1-based number of the first line. The words of the
-    query in the line `matched` are emphasised."""
+    query in the line `matched` are emphasised. The text `beside` follows each line."""
     lines = lines_of(text)
     width = len(str(first + len(lines) - 1))
     plain = (Text(line.expandtabs(_TAB)) for line in lines)
@@ -360,7 +366,8 @@ def write_code(
     for number, line in enumerate(shown_lines, first):
         if matched is not None and number == matched.line + 1:
             line.highlight_words([word for word, is_marked in pieces(matched) if is_marked], _EMPHASIS)
-        write(Text.assemble(" " * indent, (f"{number:>{width}}", "dim"), "  ", line))
+        about = (f"  {beside}" if beside else "", "dim")
+        write(Text.assemble(" " * indent, (f"{number:>{width}}", "dim"), "  ", line, about))
 
 
 def _highlighted(lines: list[str], path: str, language: str) -> Iterator[Text]:

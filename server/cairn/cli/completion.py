@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,25 @@ def collections_like(context: click.Context) -> Iterable[str]:
 
     folders: Sequence[Path] = context.params.get("folders") or [Path()]
     return sorted({name for folder in folders for name in collection_names(Path(folder))})
+
+
+@_completed_by
+def revisions_like(context: click.Context) -> Iterable[str]:
+    """Return the branches and tags of the folders' repositories."""
+    from cairn.workspace.git import GitError
+    from cairn.workspace.repository import locate
+
+    names: set[str] = set()
+    for folder in context.params.get("folders") or [Path()]:
+        repository = locate(Path(folder))
+        with suppress(GitError):
+            names |= repository.names(*_REVISIONS) if repository is not None else set()
+    return sorted(
+        name.removeprefix(f"{folder}/") for name in names for folder in _REVISIONS if name.startswith(folder)
+    )
+
+
+_REVISIONS = ("refs/heads", "refs/tags", "refs/remotes")
 
 
 def _chunk_types() -> list[str]:

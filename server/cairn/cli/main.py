@@ -14,8 +14,8 @@ import click
 from attrs import frozen
 
 from cairn import __version__
-from cairn.attach.answered_commands import QUERY_COMMANDS
-from cairn.cli import install, query_commands, reference_commands, team, upkeep
+from cairn.attach.answered_commands import INPUT, QUERY_COMMANDS
+from cairn.cli import change_command, install, query_commands, reference_commands, team, upkeep
 from cairn.cli.command_folders import HERE
 from cairn.cli.completion import VARIABLE, completion
 from cairn.cli.output import EXIT_CODES, FAILED, INTERRUPTED, error_texts, leave_stdout, print_error
@@ -38,7 +38,7 @@ def _answer(result: object) -> None:
 
 for command in (
     *(query_commands.search, query_commands.discover, query_commands.related, *reference_commands.DIRECTIONS),
-    reference_commands.trace,
+    *(reference_commands.trace, change_command.changes),
     *(query_commands.context, query_commands.page, upkeep.call),
     *(upkeep.index, upkeep.reindex, upkeep.pause, upkeep.resume, upkeep.status),
     *(upkeep.doctor, upkeep.config, upkeep.phase, upkeep.feedback, upkeep.model, completion),
@@ -85,13 +85,14 @@ class CommandOutput:
     code: int = 0
 
 
-def question_of(arguments: Sequence[str], here: Path) -> Question | CommandOutput:
-    """Parse the command line of another process, whose paths are relative to `here`.
+def question_of(arguments: Sequence[str], here: Path, given: bytes | None = None) -> Question | CommandOutput:
+    """Parse the command line of another process, whose paths are relative to `here`, and which has read the
+    input `given`.
 
     Return its question, or its output if it is wrong. The other process, which imports almost nothing
     (`cairn.attach.answered_commands`), prints the output. That is text for programs, which read both streams.
     """
-    token = HERE.set(here)
+    token, input_token = HERE.set(here), INPUT.set(given)
     try:
         question = _SENT[arguments[0]].main(
             list(arguments[1:]), prog_name=f"cairn {arguments[0]}", standalone_mode=False
@@ -100,6 +101,7 @@ def question_of(arguments: Sequence[str], here: Path) -> Question | CommandOutpu
         return failed(problem, arguments)
     finally:
         HERE.reset(token)
+        INPUT.reset(input_token)
     assert isinstance(question, Question)
     return question
 

@@ -43,7 +43,7 @@ Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
 Outgoing = MemoryObjectSendStream[SessionMessage]
 
 _STAGES = 9
-_NEED_FILES = frozenset({"search", "discover", "read", "references", "related", "broad_discovery"})
+_NEED_FILES = frozenset({"search", "discover", "read", "references", "changes", "related", "broad_discovery"})
 """Tools that wait until the first files are indexed."""
 _LAST_WRITE_SECONDS = 1.0
 """The timeout for sending the last messages to a client that does not read."""

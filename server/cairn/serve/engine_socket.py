@@ -257,7 +257,9 @@ class EngineSocket:
         from cairn.cli.main import CommandOutput, question_of
 
         arguments = [str(each) for each in wish.get("arguments", ())]
-        question = await asyncio.to_thread(question_of, arguments, Path(wish["here"]))
+        given = wish.get("input")
+        data = given.encode("utf-8", "surrogateescape") if isinstance(given, str) else None
+        question = await asyncio.to_thread(question_of, arguments, Path(wish["here"]), data)
         ran = question if isinstance(question, CommandOutput) else await self._run(question, arguments)
         await _send(
             writer, {} if ran is None else {"stdout": ran.stdout, "stderr": ran.stderr, "code": ran.code}

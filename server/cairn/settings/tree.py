@@ -256,6 +256,7 @@ class AgentTool(enum.StrEnum):
     DISCOVER = "discover"
     READ = "read"
     REFERENCES = "references"
+    CHANGES = "changes"
     STATUS = "status"
     RELATED = "related"
     STAGES = "stages"
@@ -268,7 +269,8 @@ class AgentsSettings:
     """The MCP tools for agents."""
 
     tools: tuple[AgentTool, ...] = field(default=(), metadata=USER_ONLY)
-    """The tools that a client sees. If empty, these are search, discover, read, references and status."""
+    """The tools that a client sees. If empty, these are search, discover, read, references, changes
+    and status."""
     structured: bool = field(default=False, metadata=USER_ONLY)
     """Whether answers are data for programs instead of text for models. A client can also ask for data in a
     single call."""

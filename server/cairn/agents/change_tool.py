@@ -1,0 +1,212 @@
+"""The tool `changes`: what a change touches, places that still use an old definition first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import field, frozen
+
+from cairn import protocol
+from cairn.agents.index_state import lacking
+from cairn.agents.place_text import Paths, lines_text
+from cairn.agents.tool_call import LEAST_TOKENS, MOST_TOKENS, Budget, ToolCall, fit, joined, largest_fitting
+from cairn.protocol import ChangeKind
+from cairn.schema.bounds import at_most, within
+from cairn.text.counts import counted
+
+TOKENS = 1_500
+_MOST = 100
+"""The maximum number of entries of each list of the method's answer."""
+_STALE_SHARE, _CHANGED_SHARE = 3, 2
+"""How many times as many stale uses and changed definitions are shown as entries of each other list."""
+_SURE = 0.8
+"""Places with at least this confidence are shown without their confidence."""
+_LONGEST_CODE = 160
+"""The maximum length of a shown line of code in characters. Only the place of a longer line is shown."""
+_MOST_REASONS = 2
+_MOST_MESSAGES = 4
+
+
+@frozen
+class ChangesArguments:
+    """The arguments of `changes`. The last two are the protocol's own and are not listed."""
+
+    base: str | None = field(default=None, metadata=at_most(chars=1_000))
+    diff: str | None = field(default=None, metadata=at_most(chars=50_000_000))
+    staged: bool = False
+    max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
+    limit: int | None = field(default=None, metadata=within(0, 500))
+    folder: str = ""
+
+    def params(self, limit: int, prompt_tokens: int) -> protocol.ChangeParams:
+        """Return the params of the method. Empty texts count as absent, since some models fill in all."""
+        return protocol.ChangeParams(
+            base=self.base or None,
+            diff=self.diff or None,
+            staged=self.staged,
+            folder=self.folder,
+            limit=limit if self.limit is None else self.limit,
+            max_tokens=prompt_tokens,
+        )
+
+
+def changes_data(call: ToolCall, arguments: ChangesArguments) -> protocol.ChangeAnswer:
+    usual = protocol.ChangeParams()
+    tokens = usual.max_tokens if arguments.max_tokens is None else arguments.max_tokens
+    answer: protocol.ChangeAnswer = call.request("change", arguments.params(usual.limit, tokens))
+    return answer
+
+
+def changes(call: ToolCall, arguments: ChangesArguments) -> str:
+    """Return as many entries of each list as fit, the most telling ones first."""
+    answer: protocol.ChangeAnswer = call.request("change", arguments.params(_MOST, 0))
+    budget = call.budget(arguments.max_tokens, TOKENS)
+    texts = _Texts(answer, call.paths)
+    below = joined(*answer.messages[:_MOST_MESSAGES], lacking(call.asked, None, answer.index))
+    for each in (*answer.dependents, *answer.companions):
+        call.note_named(each.folder, each.path)
+    return _fitting(texts, below, budget)
+
+
+def _fitting(texts: _Texts, below: str, budget: Budget) -> str:
+    longest = texts.longest
+    if budget.holds(*texts.sections(longest), below):
+        return joined(*texts.sections(longest), below)
+    foot = joined(below, f"More follows with a higher {budget.option}.")
+    most = largest_fitting(longest, lambda most: budget.holds(*texts.sections(most), foot))
+    if most:
+        return joined(*texts.sections(most), foot)
+    head, *sections = texts.sections(1)
+    return fit(head, sections, lambda _: foot, budget)
+
+
+@frozen
+class _Texts:
+    """The text of an answer, with more or fewer entries of each list."""
+
+    answer: protocol.ChangeAnswer
+    paths: Paths
+
+    @property
+    def longest(self) -> int:
+        """The length of the longest list."""
+        answer = self.answer
+        found = answer.changed, answer.dependents, answer.tests, answer.companions, answer.unreached
+        return max(map(len, (*found, answer.commands)), default=0)
+
+    def sections(self, most: int) -> list[str]:
+        """Return a summary, and a text for each list that has entries, with at most `most` of them or, of the
+        more important ones, some more."""
+        answer = self.answer
+        stale, others = in_two(answer)
+        commands = list(map(run_text, answer.commands))
+        sections = (
+            _section(STALE, list(map(self._place, stale)), _STALE_SHARE * most),
+            _section(CHANGED, list(map(self._changed, answer.changed)), _CHANGED_SHARE * most),
+            _section(TESTS, list(map(self._named, answer.tests)), most),
+            _section("Run", commands, most),
+            _section(DEPENDENTS, list(map(self._place, others)), most),
+            _section(COMPANIONS, list(map(self._place, answer.companions)), most),
+            _section(UNREACHED, list(map(self._named, answer.unreached)), most),
+        )
+        return [summary(answer), *filter(None, sections)]
+
+    def _place(self, place: protocol.ChangePlace) -> str:
+        """Return `- src/berths.py:12 in Berth.leave: self.moor(ship)  (calls Berth.moor)`."""
+        around = f" in {place.symbol}" if place.symbol else ""
+        code = place.line.strip() if len(place.line.strip()) <= _LONGEST_CODE else ""
+        return self._line(place, f"{around}{f': {code}' if code else ''}")
+
+    def _named(self, place: protocol.ChangePlace) -> str:
+        """Return `- tests/test_berths.py:12 test_moor  (calls Berth.moor)`."""
+        return self._line(place, f" {place.symbol}".rstrip())
+
+    def _line(self, place: protocol.ChangePlace, about: str) -> str:
+        shown = f"{self.paths.shown(place.folder, place.path)}:{place.range.start.line + 1}"
+        remark = reasons_text(place)
+        return f"- {shown}{about}{f'  ({remark})' if remark else ''}"
+
+    def _changed(self, each: protocol.ChangedDefinition) -> str:
+        """Return `- src/berths.py:12-16 Berth.moor: new signature`, and the heads if these differ."""
+        place = f"{self.paths.shown(each.folder, each.path)}:{lines_text(each.range)}"
+        text = f"- {place} {each.symbol}".rstrip() + f": {happened(each)}"
+        if each.before is None or each.before.line.strip() == each.line.strip():
+            return text
+        return f"{text}\n  was {each.before.line.strip()}\n  now {each.line.strip()}"
+
+
+def _section(title: str, texts: Sequence[str], most: int) -> str:
+    """Return a list below its title, and how many entries are left out; "" if it is empty."""
+    left = len(texts) - most
+    return (
+        "\n".join([f"{title}:", *texts[:most], *([f"  and {left:,} more"] if left > 0 else [])])
+        if texts
+        else ""
+    )
+
+
+# --- what both the texts for agents and those of commands show --------------------------------------
+
+STALE = "Still use the old definition"
+CHANGED = "Changed"
+DEPENDENTS = "Depend on it"
+TESTS = "Tests to run"
+COMPANIONS = "Usually change with it, and did not"
+UNREACHED = "No test reaches"
+
+_HAPPENED = {
+    ChangeKind.REMOVED: "removed",
+    ChangeKind.SIGNATURE: "new signature",
+    ChangeKind.RENAMED: "renamed",
+    ChangeKind.MOVED: "moved",
+    ChangeKind.BODY: "changed",
+    ChangeKind.ADDED: "new",
+    ChangeKind.COMMENT: "comment only",
+    ChangeKind.LINES: "lines outside of definitions",
+}
+
+
+def summary(answer: protocol.ChangeAnswer) -> str:
+    """Return one sentence with the numbers of files and definitions; without any, that nothing changed."""
+    since = f" since {answer.base[:8]}" if answer.base else " in the diff"
+    if not answer.files:
+        return f"Nothing changed{since}."
+    counts: dict[str, int] = {}
+    for each in answer.changed:
+        if each.symbol:
+            counts[_HAPPENED[each.kind]] = counts.get(_HAPPENED[each.kind], 0) + 1
+    definitions = counted(sum(counts.values()), "definition")
+    how = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    of_files = f"{counted(len(answer.files), 'file')} changed{since}"
+    return f"{of_files}: {definitions} ({how})." if counts else f"{of_files}, no definition."
+
+
+def in_two(
+    answer: protocol.ChangeAnswer,
+) -> tuple[list[protocol.ChangePlace], list[protocol.ChangePlace]]:
+    """Return the dependents that still use an old definition, and the others."""
+    stale = [each for each in answer.dependents if each.is_stale]
+    return stale, [each for each in answer.dependents if not each.is_stale]
+
+
+def happened(each: protocol.ChangedDefinition) -> str:
+    """Return what happened to a definition: `renamed from Berth.dock: only its name differs`."""
+    what, before = _HAPPENED[each.kind], each.before
+    if before is not None and each.kind is ChangeKind.RENAMED:
+        what += f" from {before.symbol}"
+    if before is not None and before.path != each.path:
+        what += f" from {before.path}"
+    unsure = f"{each.confidence:.0%} sure" if each.confidence < _SURE else ""
+    remark = "; ".join(filter(None, (*each.reasons[:_MOST_REASONS], unsure)))
+    return f"{what} ({remark})" if remark else what
+
+
+def reasons_text(place: protocol.ChangePlace) -> str:
+    """Return the strongest reasons, and the confidence if it is low."""
+    unsure = f"{place.confidence:.0%} sure" if place.confidence < _SURE else ""
+    return "; ".join(filter(None, (*place.reasons[:_MOST_REASONS], unsure)))
+
+
+def run_text(each: protocol.TestCommand) -> str:
+    """Return a command to copy, which changes to its folder first."""
+    return f"cd {each.folder} && {each.command}" if each.folder else each.command

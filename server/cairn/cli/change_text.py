@@ -1,0 +1,102 @@
+"""Prints what a change touches on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, TypeVar
+
+from cairn.agents.change_tool import (
+    CHANGED,
+    COMPANIONS,
+    DEPENDENTS,
+    STALE,
+    TESTS,
+    UNREACHED,
+    happened,
+    in_two,
+    reasons_text,
+    run_text,
+    summary,
+)
+from cairn.agents.place_text import lines_text
+from cairn.cli.answer_text import write_code
+from cairn.cli.console import escape, link, warn, write, write_exactly
+from cairn.cli.output import to_stderr
+from cairn.languages.registry import detect_language
+
+if TYPE_CHECKING:
+    from cairn.protocol import ChangeAnswer, ChangedDefinition, ChangePlace
+
+_LONGEST_CODE = 160
+"""The maximum length of a shown line of code in characters. Only the place of a longer line is shown."""
+
+
+def print_changes(answer: ChangeAnswer) -> None:
+    """Print each list below its title, and by file; places that still use an old definition come first."""
+    write(f"[bold]{escape(summary(answer))}[/]")
+    stale, others = in_two(answer)
+    _print_list(STALE, stale, "bold yellow", _print_place)
+    _print_list(CHANGED, answer.changed, "bold", _print_changed)
+    _print_list(DEPENDENTS, others, "bold", _print_place)
+    _print_list(TESTS, answer.tests, "bold", _print_test)
+    if answer.commands:
+        write()
+    for command in answer.commands:
+        write(f"  [cyan]{escape(run_text(command))}[/]")
+    _print_list(COMPANIONS, answer.companions, "bold", _print_place)
+    _print_list(UNREACHED, answer.unreached, "bold", _print_test)
+    if answer.messages:
+        write()
+    warn(*answer.messages)
+    if answer.index.source:
+        write(f"[dim]{escape(answer.index.source)}[/]")
+    warn(answer.index.note)
+    if answer.prompt:
+        write(f"\n[dim]A prompt for a reviewer, of {answer.prompt_tokens:,} tokens: --prompt prints it.[/]")
+
+
+def print_prompt(answer: ChangeAnswer) -> None:
+    """Print nothing but the prompt on stdout, exactly as it is."""
+    if answer.prompt:
+        write_exactly(answer.prompt)
+    else:
+        to_stderr(f"cairn: {summary(answer)}")
+
+
+T = TypeVar("T", "ChangePlace", "ChangedDefinition")
+
+
+def _print_list(title: str, entries: Sequence[T], style: str, print_entry: Callable[[T], None]) -> None:
+    """Print entries below their title, and those that follow each other in a file below its path."""
+    if entries:
+        write(f"\n[{style}]{title}[/]")
+    for (_, path, uri), of_file in groupby(entries, lambda each: (each.folder, each.path, each.uri)):
+        write(f"  {link(uri, path, 'green')}")
+        for entry in of_file:
+            print_entry(entry)
+
+
+def _print_place(place: ChangePlace) -> None:
+    """Print the line of a place, and beside it the function around and the reasons."""
+    code = place.line.strip()
+    about = ": ".join(filter(None, (place.symbol, reasons_text(place))))
+    number = place.range.start.line + 1
+    if code and len(code) <= _LONGEST_CODE:
+        write_code(code, place.path, detect_language(place.path), number, beside=about)
+    else:
+        write(f"    [dim]{number}  {escape(about)}[/]")
+
+
+def _print_test(place: ChangePlace) -> None:
+    number = place.range.start.line + 1
+    write(f"    [dim]{number}[/]  [cyan]{escape(place.symbol)}[/]  [dim]{escape(reasons_text(place))}[/]")
+
+
+def _print_changed(each: ChangedDefinition) -> None:
+    """Print what happened to a definition, and its heads before and after if these differ."""
+    lines = lines_text(each.range)
+    write(f"    [dim]{lines}[/]  [cyan]{escape(each.symbol)}[/]  {escape(happened(each))}")
+    if each.before is not None and each.before.line.strip() != each.line.strip():
+        write(f"        [red]- {escape(each.before.line.strip())}[/]")
+        write(f"        [green]+ {escape(each.line.strip())}[/]")
