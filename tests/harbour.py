@@ -56,6 +56,15 @@ def test_a_taken_berth_cannot_be_moored_at():
 """,
 }
 
+MOOR_DIFF = """\
+--- a/src/harbour/berths.py
++++ b/src/harbour/berths.py
+@@ -11 +11 @@
+-    def moor_ship(self, ship):
++    def moor_ship(self, ship, at):
+"""
+"""A diff that changes a signature, so that a call in `schedule.py` and one in the test are stale."""
+
 
 def write_files(folder: Path, files: Mapping[str, str]) -> Path:
     """Write the files, texts by relative path, below `folder`, and return it."""

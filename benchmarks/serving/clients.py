@@ -148,7 +148,7 @@ class Mcp:
             await self._end.wait()
 
     def ask(self, method: str, params: Mapping[str, Any]) -> Any:
-        tool = "read" if method == "fetchPage" else method
+        tool = {"fetchPage": "read", "change": "changes"}.get(method, method)
         return self._called(tool, params, meta={"cairn/structured": True}).structured_content
 
     def text(self, tool: str, arguments: Mapping[str, Any]) -> str:

@@ -18,6 +18,7 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
+from tests.harbour import MOOR_DIFF
 from tests.serving import PATIENCE_SECONDS
 
 QUESTION = "where are ships assigned to berths"
@@ -96,6 +97,7 @@ async def data_of_every_tool(client: Client) -> dict[str, Any]:
         "read": await call_for_data(client, "read", path="README.md"),
         "status": await call_for_data(client, "status"),
         "references": await call_for_data(client, "references", symbol="moor_ship"),
+        "changes": await call_for_data(client, "changes", diff=MOOR_DIFF),
         "related": await call_for_data(client, "related", path="src/harbour/berths.py:4-12"),
     }
 

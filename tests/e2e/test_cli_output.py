@@ -17,6 +17,7 @@ import pytest
 from hostile_texts import run_on_terminals
 
 from cairn.commands import cli
+from tests.harbour import MOOR_DIFF
 
 from .command_line import run_cairn, run_cairn_json, without_progress
 
@@ -38,6 +39,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "implementations": (("Berth",), "references"),
     "tests": (("moor_ship",), "references"),
     "trace": (("assign_berths", "moor_ship"), "references"),
+    "changes": (("--diff", "moor.diff"), "changed"),
     "context": (("src/harbour/berths.py:4",), "context"),
     "page": (("README.md",), "text"),
     "call": (("status",), "state"),
@@ -124,6 +126,7 @@ def test_a_file_that_cannot_be_read_is_reported(workspace: Path) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_answers_in_json(workspace: Path, name: str) -> None:
     arguments, field = COMMANDS[name]
+    (workspace / "moor.diff").write_text(MOOR_DIFF)
     code = 1 if field == "error" else 0
     answer = run_cairn_json(*name.split(), *arguments, cwd=workspace, code=code)
     assert field in answer if field else answer[0]["path"]

@@ -18,7 +18,7 @@ from serving.clients import AnswerError, Asker, Lsp, Mcp, Rest
 from serving.server import serving
 
 from cairn.engine.methods import METHODS, STAGES
-from tests.harbour import HARBOUR, write_files
+from tests.harbour import HARBOUR, MOOR_DIFF, write_files
 from tests.serving import PATIENCE_SECONDS
 
 from .command_line import run_cairn
@@ -49,7 +49,7 @@ class Fronts:
         }
 
 
-TOOLS = {"search", "discover", "related", "references", "fetchPage", "status"}
+TOOLS = {"search", "discover", "related", "references", "change", "fetchPage", "status"}
 _VARYING = ("timings", "totalTimeMs", "stages", "generation")
 """Times, and the generation, which upkeep of an idle index raises without another effect on answers."""
 
@@ -136,6 +136,7 @@ def requests(root: Path) -> list[tuple[str, dict[str, Any]]]:
         ("related", {"textDocument": berths, "range": place, "limit": 3}),
         ("references", {"symbol": "Berth.moor_ship", "depth": 2}),
         ("references", {"symbol": "assign_berths", "direction": "callees"}),
+        ("change", {"diff": MOOR_DIFF, "maxTokens": 1_000}),
         ("context", {"textDocument": berths, "range": place, "openDocuments": [], "recentQueries": []}),
         ("fetchPage", {"path": "README.md"}),
         ("collections", {}),

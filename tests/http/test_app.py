@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from contextlib import nullcontext
 from typing import Any
@@ -214,6 +215,14 @@ async def test_too_large_body_is_refused_with_or_without_a_length() -> None:
             assert code(answer) == (413, "tooLarge")
         assert front.runner.calls == []
         assert (await front.ask(b'"' + large[102:]))[0] == 200
+
+
+async def test_a_diff_of_ten_megabytes_is_admitted() -> None:
+    async with running() as front:
+        diff = "+    berth.moor_ship(ship)\n" * 400_000
+        assert (await front.ask(json.dumps({"diff": diff}).encode()))[0] == 200
+        ((_, params, _),) = front.runner.calls
+        assert params == {"diff": diff}
 
 
 async def test_incomplete_body_times_out() -> None:

@@ -168,7 +168,7 @@ _HAPPENED = {
 
 def summary(answer: protocol.ChangeAnswer) -> str:
     """Return one sentence with the numbers of files and definitions; without any, that nothing changed."""
-    since = f" since {answer.base[:8]}" if answer.base else " in the diff"
+    since = f" since {answer.base[:8]}" if answer.base else ""
     if not answer.files:
         return f"Nothing changed{since}."
     counts: dict[str, int] = {}

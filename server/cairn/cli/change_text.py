@@ -39,13 +39,13 @@ def print_changes(answer: ChangeAnswer) -> None:
     _print_list(STALE, stale, "bold yellow", _print_place)
     _print_list(CHANGED, answer.changed, "bold", _print_changed)
     _print_list(DEPENDENTS, others, "bold", _print_place)
-    _print_list(TESTS, answer.tests, "bold", _print_test)
+    _print_list(TESTS, answer.tests, "bold", _print_named)
     if answer.commands:
         write()
     for command in answer.commands:
         write(f"  [cyan]{escape(run_text(command))}[/]")
     _print_list(COMPANIONS, answer.companions, "bold", _print_place)
-    _print_list(UNREACHED, answer.unreached, "bold", _print_test)
+    _print_list(UNREACHED, answer.unreached, "bold", _print_named)
     if answer.messages:
         write()
     warn(*answer.messages)
@@ -85,18 +85,25 @@ def _print_place(place: ChangePlace) -> None:
     if code and len(code) <= _LONGEST_CODE:
         write_code(code, place.path, detect_language(place.path), number, beside=about)
     else:
-        write(f"    [dim]{number}  {escape(about)}[/]")
+        _print_line(str(number), "", _dim(about))
 
 
-def _print_test(place: ChangePlace) -> None:
-    number = place.range.start.line + 1
-    write(f"    [dim]{number}[/]  [cyan]{escape(place.symbol)}[/]  [dim]{escape(reasons_text(place))}[/]")
+def _print_named(place: ChangePlace) -> None:
+    _print_line(str(place.range.start.line + 1), place.symbol, _dim(reasons_text(place)))
 
 
 def _print_changed(each: ChangedDefinition) -> None:
     """Print what happened to a definition, and its heads before and after if these differ."""
-    lines = lines_text(each.range)
-    write(f"    [dim]{lines}[/]  [cyan]{escape(each.symbol)}[/]  {escape(happened(each))}")
+    _print_line(lines_text(each.range), each.symbol, escape(happened(each)))
     if each.before is not None and each.before.line.strip() != each.line.strip():
         write(f"        [red]- {escape(each.before.line.strip())}[/]")
         write(f"        [green]+ {escape(each.line.strip())}[/]")
+
+
+def _print_line(number: str, symbol: str, about: str) -> None:
+    name = f"[cyan]{escape(symbol)}[/]" if symbol else ""
+    write("  ".join(filter(None, (f"    [dim]{number}[/]", name, about))))
+
+
+def _dim(text: str) -> str:
+    return f"[dim]{escape(text)}[/]" if text else ""

@@ -297,8 +297,8 @@ class ServeSettings:
     """The port of the language server; 0 takes a free one."""
     idle_minutes: float = field(default=0.0, metadata=USER_ONLY | within(0, _TEN_YEARS * 24 * 60))
     """How long the server runs without a client; with 0 it never ends by itself."""
-    max_body_bytes: int = field(default=4_000_000, metadata=USER_ONLY)
-    """The largest request body. No valid request needs more than the default."""
+    max_body_bytes: int = field(default=16_000_000, metadata=USER_ONLY)
+    """The largest request body. Only the diff of a large change needs more than a fraction of the default."""
     request_seconds: float = field(default=30.0, metadata=USER_ONLY | within(0.1, _A_DAY))
     """The deadline of a request."""
     session_hours: float = field(default=168.0, metadata=USER_ONLY | within(0.0001, _TEN_YEARS * 24))

@@ -9,6 +9,8 @@ local M = {}
 
 -- A list is read from the top. If one screen of results is not enough, a better query is.
 local LIMIT = 20
+-- Each place that uses a changed definition has to be looked after.
+local MOST_CHANGES = 100
 
 local function say(text)
   vim.notify("Cairn: " .. text, vim.log.levels.INFO)
@@ -78,6 +80,23 @@ local function context(command)
   end)
 end
 
+-- List what the changes since a commit, branch or tag touch; by default, since the last commit.
+local function changes(command)
+  local params = { base = command.args ~= "" and command.args or nil, limit = MOST_CHANGES }
+  server.ask("cairn/change", params, function(answer)
+    page.keep_prompt(answer.prompt)
+    for _, message in ipairs(answer.messages) do
+      say(message)
+    end
+    if #answer.files == 0 then
+      return say("nothing changed.")
+    end
+    local items, title = require("cairn.changes").list(answer)
+    vim.fn.setqflist({}, " ", { title = title, items = items })
+    vim.cmd(command.bang and #items > 0 and "cfirst" or "botright copen")
+  end)
+end
+
 -- Show what belongs to a place, from the section on that a code lens names.
 local function show(command, at)
   -- Neovim removes the lenses of a line where one is run.
@@ -124,6 +143,16 @@ local function resume()
   end)
 end
 
+-- Complete the branches and tags of the repository.
+local function revisions(typed)
+  local root = server.root()
+  local command = { "git", "-C", root or ".", "for-each-ref", "--format=%(refname:short)" }
+  local names = vim.fn.systemlist(command)
+  return vim.v.shell_error == 0 and vim.tbl_filter(function(name)
+    return vim.startswith(name, typed)
+  end, names) or {}
+end
+
 local function define_commands()
   local define = vim.api.nvim_create_user_command
   define("Cairn", search, { nargs = "+", bang = true, desc = "Search into the quickfix list" })
@@ -131,6 +160,12 @@ local function define_commands()
   define("CairnPrompt", page.copy_prompt, { desc = "Copy the prompt of the last answer" })
   define("CairnRelated", related, { range = true, bang = true, desc = "What is related to these lines" })
   define("CairnContext", context, { range = true, nargs = "*", desc = "A prompt about these lines" })
+  define("CairnChanges", changes, {
+    nargs = "?",
+    bang = true,
+    complete = revisions,
+    desc = "What the changes since the last commit touch",
+  })
   define("CairnStatus", status, { desc = "What the index holds, and how far indexing is" })
   define("CairnReindex", reindex, { nargs = "?", complete = "file", desc = "Index files again" })
   define("CairnPause", pause, { desc = "Stop making vectors" })

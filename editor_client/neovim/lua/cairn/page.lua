@@ -4,6 +4,8 @@ local M = {}
 
 local NAME = "cairn://page"
 local buffer, folder, prompt
+-- The prompt of the last answer, which need not be the page's.
+local latest
 -- The content of the page, and whether it or the prompt is shown.
 local shown, is_prompt
 
@@ -103,18 +105,33 @@ local function open_citation()
   vim.notify("Cairn: no citation here.", vim.log.levels.INFO)
 end
 
--- Copy the prompt of the last answer to the unnamed register and the clipboard.
-function M.copy_prompt()
-  if not prompt or prompt == "" then
+-- Remember the prompt of an answer that has no page.
+function M.keep_prompt(ready_prompt)
+  latest = ready_prompt
+end
+
+-- Copy a prompt to the unnamed register and the clipboard.
+local function copy(text)
+  if not text or text == "" then
     return vim.notify("Cairn: there is no prompt; :CairnDiscover makes one.", vim.log.levels.WARN)
   end
-  vim.fn.setreg('"', prompt)
+  vim.fn.setreg('"', text)
   local has_clipboard = vim.fn.has("clipboard") == 1
   if has_clipboard then
-    vim.fn.setreg("+", prompt)
+    vim.fn.setreg("+", text)
   end
   local where = has_clipboard and "the clipboard" or 'register " (Neovim has no clipboard here)'
   vim.notify(("Cairn: the prompt is in %s."):format(where), vim.log.levels.INFO)
+end
+
+-- Copy the prompt of the last answer.
+function M.copy_prompt()
+  copy(latest)
+end
+
+-- Copy the prompt of the page.
+local function copy_shown()
+  copy(prompt)
 end
 
 -- Let Neovim's syntax highlight fenced blocks in the languages that the page contains.
@@ -150,7 +167,7 @@ end
 -- Switch between the content and its prompt, each at its last line.
 local function toggle_prompt()
   if not is_prompt and prompt == "" then
-    return M.copy_prompt()
+    return copy_shown()
   end
   local row = vim.api.nvim_win_get_cursor(0)[1]
   is_prompt = not is_prompt
@@ -169,7 +186,7 @@ local function make()
   end
   map("<CR>", open_citation, "Open what is cited here")
   map("gf", open_citation, "Open what is cited here")
-  map("c", M.copy_prompt, "Copy the prompt")
+  map("c", copy_shown, "Copy the prompt")
   map("p", toggle_prompt, "Show the prompt, or what it was made of")
 end
 
@@ -183,7 +200,7 @@ function M.show(lines, places, ready_prompt, root, mods, row)
     end
     make()
   end
-  folder, prompt = root, ready_prompt
+  folder, prompt, latest = root, ready_prompt, ready_prompt
   shown, is_prompt = { lines = lines, places = places }, false
   draw(lines)
   local window = vim.fn.bufwinid(buffer)
