@@ -17,6 +17,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.git_repository import GitRepository
 from tests.harbour import HARBOUR
 
 from cairn.paths import data_dir
@@ -514,6 +515,34 @@ def test_related_lists_passages_for_the_cursor(neovim: Neovim) -> None:
     assert neovim.evaluate("getqflist({'title': 0}).title").startswith("Cairn: related to schedule.py:")
     neovim.run_later("CairnRelated")
     neovim.said("this window shows no file")
+
+
+def test_changes_list_stale_places_as_errors(start: Start, project: Path) -> None:
+    repository = GitRepository(project, {})
+    neovim = start(project, "src/harbour/berths.py", settings=UNWATCHED)
+    neovim.ready("degraded")
+    neovim.run("CairnChanges")
+    neovim.said("nothing changed")
+    neovim.run("%s/moor_ship(self, ship)/moor_ship(self, ship, at)/")  # Unsaved text counts.
+    entries = neovim.search("", "CairnChanges")
+    schedule = project / "src/harbour/schedule.py"
+    first, last = entries[0], entries[-1]
+    assert (first["type"], first["path"]) == ("E", "src/harbour/schedule.py")
+    assert first["lnum"] == line_of(schedule, "berth.moor_ship(ship)")
+    assert first["text"].endswith("berth.moor_ship(ship)")
+    assert (last["type"], last["text"].split(" — ")[0]) == ("N", "new signature Berth.moor_ship")
+    kinds = [entry["type"] for entry in entries]
+    assert kinds == sorted(kinds, key="EWIN".index)
+    title = neovim.evaluate("getqflist({'title': 0}).title")
+    assert title.startswith(f"Cairn: changes since {repository.git('rev-parse', 'HEAD')[:8]}: ")
+    assert "still use an old definition" in title
+    neovim.run("CairnPrompt")
+    assert "moor_ship(self, ship, at)" in neovim.evaluate("getreg('\"')")
+    neovim.search("main", "CairnChanges!")
+    assert neovim.place() == (str(schedule), first["lnum"])
+    assert neovim.evaluate("getcompletion('CairnChanges ma', 'cmdline')") == ["main"]
+    neovim.run("CairnChanges nowhere")
+    neovim.said("nowhere")
 
 
 def test_context_of_a_range_has_a_page_and_a_prompt(neovim: Neovim) -> None:

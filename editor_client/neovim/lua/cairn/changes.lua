@@ -1,4 +1,4 @@
--- What a change touches as a quickfix list, in the order in which somebody looks after it.
+-- What a change touches as a quickfix list: what must be repaired comes first.
 
 local M = {}
 
