@@ -69,9 +69,11 @@ CHANGED = evolve(
     changed=(
         definition(
             *(12, 16, "Berth.moor", ChangeKind.SIGNATURE, "def moor(self, ship, at):"),
-            *("def moor(self, ship):", "parameter at added"),
+            *("def moor(self, ship):", "its signature changed"),
         ),
-        definition(20, 31, "Berth.leave", ChangeKind.BODY, "def leave(self):", "def leave(self):"),
+        definition(
+            20, 31, "Berth.leave", ChangeKind.BODY, "def leave(self):", "def leave(self):", "its body changed"
+        ),
     ),
     dependents=(
         place(SCHEDULE, 15, "assign", "    berth.moor(ship)", "calls Berth.moor", is_stale=True, about=(0,)),

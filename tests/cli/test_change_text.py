@@ -22,10 +22,10 @@ Still use the old definition
 
 Changed
   src/berths.py
-    12-16  Berth.moor  new signature (parameter at added)
+    12-16  Berth.moor  its signature changed
         - def moor(self, ship):
         + def moor(self, ship, at):
-    20-31  Berth.leave  changed
+    20-31  Berth.leave  its body changed
 
 Depend on it
   src/schedule.py

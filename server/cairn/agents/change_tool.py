@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from itertools import groupby
 
 from attrs import field, frozen
 
@@ -105,11 +106,16 @@ class _Texts:
             _section(CHANGED, list(map(self._changed, answer.changed)), _CHANGED_SHARE * most),
             _section(TESTS, list(map(self._named, answer.tests)), most),
             _section("Run", commands, most),
-            _section(DEPENDENTS, list(map(self._place, others)), most),
+            _section(DEPENDENTS, list(map(self._places, _by_function(others))), most),
             _section(COMPANIONS, list(map(self._place, answer.companions)), most),
             _section(UNREACHED, list(map(self._named, answer.unreached)), most),
         )
         return [summary(answer), *filter(None, sections)]
+
+    def _places(self, places: Sequence[protocol.ChangePlace]) -> str:
+        """Return the first place of a function, and the lines of the others."""
+        lines = ", ".join(str(each.range.start.line + 1) for each in places[1:])
+        return self._place(places[0]) + (f"  also {lines}" if lines else "")
 
     def _place(self, place: protocol.ChangePlace) -> str:
         """Return `- src/berths.py:12 in Berth.leave: self.moor(ship)  (calls Berth.moor)`."""
@@ -133,6 +139,15 @@ class _Texts:
         if each.before is None or each.before.line.strip() == each.line.strip():
             return text
         return f"{text}\n  was {each.before.line.strip()}\n  now {each.line.strip()}"
+
+
+def _by_function(places: Sequence[protocol.ChangePlace]) -> list[list[protocol.ChangePlace]]:
+    """Return the places in groups: neighbours in one function and with the same reasons."""
+
+    def of_group(each: protocol.ChangePlace) -> Hashable:
+        return each.folder, each.path, each.symbol, each.reasons, each.confidence
+
+    return [list(group) for _, group in groupby(places, of_group)]
 
 
 def _section(title: str, texts: Sequence[str], most: int) -> str:
@@ -184,21 +199,18 @@ def summary(answer: protocol.ChangeAnswer) -> str:
 def in_two(
     answer: protocol.ChangeAnswer,
 ) -> tuple[list[protocol.ChangePlace], list[protocol.ChangePlace]]:
-    """Return the dependents that still use an old definition, and the others."""
+    """Return the dependents that still use an old definition, and the others, except those in the tests to
+    run."""
     stale = [each for each in answer.dependents if each.is_stale]
-    return stale, [each for each in answer.dependents if not each.is_stale]
+    tests = {(each.folder, each.path) for each in answer.tests}
+    others = (each for each in answer.dependents if not each.is_stale)
+    return stale, [each for each in others if (each.folder, each.path) not in tests]
 
 
 def happened(each: protocol.ChangedDefinition) -> str:
-    """Return what happened to a definition: `renamed from Berth.dock: only its name differs`."""
-    what, before = _HAPPENED[each.kind], each.before
-    if before is not None and each.kind is ChangeKind.RENAMED:
-        what += f" from {before.symbol}"
-    if before is not None and before.path != each.path:
-        what += f" from {before.path}"
+    """Return what happened to a definition, and how sure that is if it is not."""
     unsure = f"{each.confidence:.0%} sure" if each.confidence < _SURE else ""
-    remark = "; ".join(filter(None, (*each.reasons[:_MOST_REASONS], unsure)))
-    return f"{what} ({remark})" if remark else what
+    return "; ".join(filter(None, (*(each.reasons[:_MOST_REASONS] or (_HAPPENED[each.kind],)), unsure)))
 
 
 def reasons_text(place: protocol.ChangePlace) -> str:

@@ -17,6 +17,8 @@ from cairn.workspace.git import GitError
 from cairn.workspace.repository import locate
 from cairn.workspace.tracked_files import IndexedFiles
 
+_EMPTY = "The diff is empty: nothing changed, or the command that made it failed."
+
 
 def changed_folder(request: Request, params: protocol.ChangeParams) -> Folder:
     """Return the folder with the change. Raise InvalidRequestError if none is open."""
@@ -25,7 +27,7 @@ def changed_folder(request: Request, params: protocol.ChangeParams) -> Folder:
         raise InvalidRequestError("folder", "no folder is open")
     if len(folders) == 1:
         return folders[0]
-    if params.diff is not None:
+    if params.diff is not None and params.diff.strip():
         paths = {file.before_path or file.path for file in parse_diff(params.diff)}
         return max(folders, key=lambda each: len(each.reader.contents(list(paths))))
     return next((each for each in folders if locate(each.root) is not None), folders[0])
@@ -36,6 +38,8 @@ def read_change(folder: Folder, params: protocol.ChangeParams, seconds: float) -
     rules = folder.reader.overlay.rules(folder.reader.facts())
     deadline = time.monotonic() + seconds
     if params.diff is not None:
+        if not params.diff.strip():
+            return Change((), problems=(_EMPTY,))
         return change_of_diff(params.diff, folder.text_of, rules.admits, deadline)
     try:
         return working_tree_change(

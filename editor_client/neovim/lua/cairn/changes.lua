@@ -13,9 +13,6 @@ local LISTS = {
   { list = "changed", type = "N", counted = "changed" },
 }
 
--- What happened to a definition, by its kind.
-local HAPPENED = { signature = "new signature", body = "changed", added = "new", comment = "comment only" }
-
 local function entry(place, kind, text)
   local first, last = place.range.start, place.range["end"]
   return {
@@ -43,7 +40,7 @@ end
 local function about(each, list)
   local reasons = table.concat(each.reasons, ", ")
   if list.list == "changed" then
-    return joined(" — ", joined(" ", HAPPENED[each.kind] or each.kind, each.symbol), reasons)
+    return joined(": ", each.symbol, reasons)
   end
   local is_named = list.list == "tests" or list.list == "unreached"
   local line = not is_named and vim.trim(each.line) or ""
@@ -52,9 +49,16 @@ end
 
 -- Return the entries of the quickfix list and its title.
 function M.list(answer)
-  local stale, others = {}, {}
+  local stale, others, tests = {}, {}, {}
+  for _, each in ipairs(answer.tests) do
+    tests[each.uri] = true
+  end
   for _, each in ipairs(answer.dependents) do
-    table.insert(each.isStale and stale or others, each)
+    if each.isStale then
+      table.insert(stale, each)
+    elseif not tests[each.uri] then
+      table.insert(others, each)
+    end
   end
   local found = vim.tbl_extend("force", answer, { stale = stale, dependents = others })
   local items, counts = {}, {}
