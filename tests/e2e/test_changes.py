@@ -140,7 +140,9 @@ async def test_a_cancelled_change_ends_with_that_error(workspace: Path) -> None:
         (workspace / f"src/harbour/pier_{number}.py").write_text(HARBOUR[BERTHS])
     async with run_daemon(workspace, options=NO_MODEL) as cairn:
         await cairn.settled()
-        sending = cairn.client.protocol.send_request_async("cairn/change", {}, msg_id="slow")
+        request = cairn.client.protocol.send_request_async("cairn/change", {}, msg_id="slow")
+        sending = asyncio.create_task(request)
+        await asyncio.sleep(0)  # The request is sent.
         cairn.client.cancel_request(types.CancelParams(id="slow"))
         with pytest.raises(JsonRpcRequestCancelled):
             await asyncio.wait_for(sending, PATIENCE_SECONDS)

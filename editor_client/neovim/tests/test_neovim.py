@@ -519,6 +519,7 @@ def test_related_lists_passages_for_the_cursor(neovim: Neovim) -> None:
 
 def test_changes_list_stale_places_as_errors(start: Start, project: Path) -> None:
     repository = GitRepository(project, {})
+    repository.git("tag", "moored")
     neovim = start(project, "src/harbour/berths.py", settings=UNWATCHED)
     neovim.ready("degraded")
     neovim.run("CairnChanges")
@@ -538,9 +539,9 @@ def test_changes_list_stale_places_as_errors(start: Start, project: Path) -> Non
     assert "still use an old definition" in title
     neovim.run("CairnPrompt")
     assert "moor_ship(self, ship, at)" in neovim.evaluate("getreg('\"')")
-    neovim.search("main", "CairnChanges!")
+    neovim.search("moored", "CairnChanges!")
     assert neovim.place() == (str(schedule), first["lnum"])
-    assert neovim.evaluate("getcompletion('CairnChanges ma', 'cmdline')") == ["main"]
+    assert neovim.evaluate("getcompletion('CairnChanges moo', 'cmdline')") == ["moored"]
     neovim.run("CairnChanges nowhere")
     neovim.said("nowhere")
 
