@@ -60,6 +60,7 @@ NOTHING = protocol.ChangeAnswer(
     base="1a2b3c4d5e6f",
     complete=True,
     messages=(),
+    left_out={},
     index=protocol.IndexState(1, True),
     timings={},
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 from tests.change_answers import CHANGED, NOTHING
 
 from cairn.cli.change_text import print_changes, print_prompt
@@ -72,3 +73,22 @@ def test_prompt_is_printed_alone(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr()
     assert printed.out == "# Review\n"
     assert printed.err == "cairn: Nothing changed since 1a2b3c4d.\n"
+
+
+def test_counts_include_what_the_limit_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    print_changes(evolve(CHANGED, left_out={"changed": 60, "unreached": 3}))
+    shown = capsys.readouterr().out
+    assert shown.startswith("1 file changed since 1a2b3c4d: 62 definitions.\n")
+    assert "… 60 more: -n 62 shows them" in shown
+    assert "… 3 more: -n 4 shows them" in shown
+
+
+def test_files_are_in_one_list(capsys: pytest.CaptureFixture[str]) -> None:
+    in_tests = evolve(CHANGED.dependents[1], path="tests/test_berths.py")
+    companion = evolve(CHANGED.companions[0], path="src/schedule.py")
+    dependents, companions = (CHANGED.dependents[0], in_tests), (companion,)
+    print_changes(evolve(CHANGED, dependents=dependents, companions=companions))
+    shown = capsys.readouterr().out
+    assert shown.count("src/schedule.py") == shown.count("tests/test_berths.py\n") == 1
+    assert "Depend on it" not in shown
+    assert "Usually change with it" not in shown

@@ -27,7 +27,8 @@ STALE = f"{SCHEDULE}:11"
 @pytest.fixture
 def repository(workspace: Path) -> GitRepository:
     """A repository in which the signature of `moor_ship` has changed since the last commit."""
-    made = GitRepository(workspace, HARBOUR)
+    settings = HARBOUR["pyproject.toml"] + "\n[tool.pytest.ini_options]\n"
+    made = GitRepository(workspace, {**HARBOUR, "pyproject.toml": settings})
     moor(workspace)
     return made
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import groupby
 
 from attrs import field, frozen
@@ -16,10 +16,11 @@ from cairn.schema.bounds import at_most, within
 from cairn.text.counts import counted
 
 TOKENS = 1_500
-_MOST = 100
-"""The maximum number of entries of each list of the method's answer."""
+LIMIT = 10
+"""How many entries each list has at most. Tests and companions after the first ones are seldom right."""
 _STALE_SHARE, _CHANGED_SHARE = 3, 2
-"""How many times as many stale uses and changed definitions are shown as entries of each other list."""
+"""How many times as many stale uses and changed definitions are shown as entries of each other list, if not
+everything fits."""
 _SURE = 0.8
 """Places with at least this confidence are shown without their confidence."""
 _LONGEST_CODE = 160
@@ -60,7 +61,7 @@ def changes_data(call: ToolCall, arguments: ChangesArguments) -> protocol.Change
 
 def changes(call: ToolCall, arguments: ChangesArguments) -> str:
     """Return as many entries of each list as fit, the most telling ones first."""
-    answer: protocol.ChangeAnswer = call.request("change", arguments.params(_MOST, 0))
+    answer: protocol.ChangeAnswer = call.request("change", arguments.params(LIMIT, 0))
     budget = call.budget(arguments.max_tokens, TOKENS)
     texts = _Texts(answer, call.paths)
     below = joined(*answer.messages[:_MOST_MESSAGES], lacking(call.asked, None, answer.index))
@@ -98,17 +99,18 @@ class _Texts:
     def sections(self, most: int) -> list[str]:
         """Return a summary, and a text for each list that has entries, with at most `most` of them or, of the
         more important ones, some more."""
-        answer = self.answer
+        answer, left = self.answer, self.answer.left_out
         stale, others = in_two(answer)
-        commands = list(map(run_text, answer.commands))
         sections = (
-            _section(STALE, list(map(self._place, stale)), _STALE_SHARE * most),
-            _section(CHANGED, list(map(self._changed, answer.changed)), _CHANGED_SHARE * most),
-            _section(TESTS, list(map(self._named, answer.tests)), most),
-            _section("Run", commands, most),
-            _section(DEPENDENTS, list(map(self._places, _by_function(others))), most),
-            _section(COMPANIONS, list(map(self._place, answer.companions)), most),
-            _section(UNREACHED, list(map(self._named, answer.unreached)), most),
+            _section(STALE, map(self._place, stale), _STALE_SHARE * most),
+            _section(
+                CHANGED, map(self._changed, answer.changed), _CHANGED_SHARE * most, left.get("changed", 0)
+            ),
+            _section(TESTS, map(self._named, answer.tests), most),
+            _section("Run", map(run_text, answer.commands), most),
+            _section(DEPENDENTS, map(self._places, _by_function(others)), most, left.get("dependents", 0)),
+            _section(COMPANIONS, map(self._companion, others_than_dependents(answer)), most),
+            _section(UNREACHED, map(self._named, answer.unreached), most, left.get("unreached", 0)),
         )
         return [summary(answer), *filter(None, sections)]
 
@@ -122,6 +124,9 @@ class _Texts:
         around = f" in {place.symbol}" if place.symbol else ""
         code = place.line.strip() if len(place.line.strip()) <= _LONGEST_CODE else ""
         return self._line(place, f"{around}{f': {code}' if code else ''}")
+
+    def _companion(self, place: protocol.ChangePlace) -> str:
+        return self._place(place) if place.kind == QUOTED else self._named(place)
 
     def _named(self, place: protocol.ChangePlace) -> str:
         """Return `- tests/test_berths.py:12 test_moor  (calls Berth.moor)`."""
@@ -150,14 +155,13 @@ def _by_function(places: Sequence[protocol.ChangePlace]) -> list[list[protocol.C
     return [list(group) for _, group in groupby(places, of_group)]
 
 
-def _section(title: str, texts: Sequence[str], most: int) -> str:
-    """Return a list below its title, and how many entries are left out; "" if it is empty."""
-    left = len(texts) - most
-    return (
-        "\n".join([f"{title}:", *texts[:most], *([f"  and {left:,} more"] if left > 0 else [])])
-        if texts
-        else ""
-    )
+def _section(title: str, entries: Iterable[str], most: int, left_out: int = 0) -> str:
+    """Return a list below its title; "" if it is empty. Its end says how many entries are missing, of which
+    the answer itself has `left_out`."""
+    texts = list(entries)
+    left = max(0, len(texts) - most) + left_out
+    end = [f"  and {left:,} more"] if left else []
+    return "\n".join([f"{title}:", *texts[:most], *end]) if texts else ""
 
 
 # --- what both the texts for agents and those of commands show --------------------------------------
@@ -168,6 +172,8 @@ DEPENDENTS = "Depend on it"
 TESTS = "Tests to run"
 COMPANIONS = "Usually change with it, and did not"
 UNREACHED = "No test reaches"
+QUOTED = "document"
+"""The kind of companions whose line says why they belong here."""
 
 _HAPPENED = {
     ChangeKind.REMOVED: "removed",
@@ -186,14 +192,17 @@ def summary(answer: protocol.ChangeAnswer) -> str:
     since = f" since {answer.base[:8]}" if answer.base else ""
     if not answer.files:
         return f"Nothing changed{since}."
+    left_out = answer.left_out.get("changed", 0)
     counts: dict[str, int] = {}
     for each in answer.changed:
         if each.symbol:
             counts[_HAPPENED[each.kind]] = counts.get(_HAPPENED[each.kind], 0) + 1
-    definitions = counted(sum(counts.values()), "definition")
+    definitions = counted(sum(counts.values()) + left_out, "definition")
     how = ", ".join(f"{count:,} {name}" for name, count in counts.items())
     of_files = f"{counted(len(answer.files), 'file')} changed{since}"
-    return f"{of_files}: {definitions} ({how})." if counts else f"{of_files}, no definition."
+    if not counts:
+        return f"{of_files}, no definition."
+    return f"{of_files}: {definitions}." if left_out else f"{of_files}: {definitions} ({how})."
 
 
 def in_two(
@@ -205,6 +214,12 @@ def in_two(
     tests = {(each.folder, each.path) for each in answer.tests}
     others = (each for each in answer.dependents if not each.is_stale)
     return stale, [each for each in others if (each.folder, each.path) not in tests]
+
+
+def others_than_dependents(answer: protocol.ChangeAnswer) -> list[protocol.ChangePlace]:
+    """Return the companions whose files are not among those of the dependents."""
+    shown = {(each.folder, each.path) for each in answer.dependents}
+    return [each for each in answer.companions if (each.folder, each.path) not in shown]
 
 
 def happened(each: protocol.ChangedDefinition) -> str:

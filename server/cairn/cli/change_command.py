@@ -23,7 +23,14 @@ from cairn.errors import InvalidRequestError
 @click.option(
     "--diff", "file", metavar="FILE|-", type=click.Path(), help="The change in this diff, - for stdin."
 )
-@click.option("-n", "--limit", type=int, help="Number of entries of each list: 20 on a terminal.")
+@click.option(
+    "-n",
+    "--limit",
+    type=int,
+    default=10,
+    show_default=True,
+    help="Number of entries of each list, besides places that still use an old definition.",
+)
 @click.option("--prompt", "prompt_alone", is_flag=True, help="Print only a prompt for a reviewer.")
 @max_tokens_option
 @answers
@@ -31,7 +38,7 @@ def changes(
     base: str | None,
     staged: bool,
     file: str | None,
-    limit: int | None,
+    limit: int,
     prompt_alone: bool,
     max_tokens: int | None,
     folders: Sequence[Path],

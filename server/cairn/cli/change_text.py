@@ -10,11 +10,13 @@ from cairn.agents.change_tool import (
     CHANGED,
     COMPANIONS,
     DEPENDENTS,
+    QUOTED,
     STALE,
     TESTS,
     UNREACHED,
     happened,
     in_two,
+    others_than_dependents,
     reasons_text,
     run_text,
     summary,
@@ -36,16 +38,17 @@ def print_changes(answer: ChangeAnswer) -> None:
     """Print each list below its title, and by file; places that still use an old definition come first."""
     write(f"[bold]{escape(summary(answer))}[/]")
     stale, others = in_two(answer)
-    _print_list(STALE, stale, "bold yellow", _print_place)
-    _print_list(CHANGED, answer.changed, "bold", _print_changed)
-    _print_list(DEPENDENTS, others, "bold", _print_place)
-    _print_list(TESTS, answer.tests, "bold", _print_named)
+    left = answer.left_out
+    _print_list(STALE, stale, _print_place, style="bold yellow")
+    _print_list(CHANGED, answer.changed, _print_changed, left.get("changed", 0))
+    _print_list(DEPENDENTS, others, _print_place, left.get("dependents", 0))
+    _print_list(TESTS, answer.tests, _print_named)
     if answer.commands:
         write()
     for command in answer.commands:
         write(f"  [cyan]{escape(run_text(command))}[/]")
-    _print_list(COMPANIONS, answer.companions, "bold", _print_place)
-    _print_list(UNREACHED, answer.unreached, "bold", _print_named)
+    _print_list(COMPANIONS, others_than_dependents(answer), _print_companion)
+    _print_list(UNREACHED, answer.unreached, _print_named, left.get("unreached", 0))
     if answer.messages:
         write()
     warn(*answer.messages)
@@ -67,14 +70,24 @@ def print_prompt(answer: ChangeAnswer) -> None:
 T = TypeVar("T", "ChangePlace", "ChangedDefinition")
 
 
-def _print_list(title: str, entries: Sequence[T], style: str, print_entry: Callable[[T], None]) -> None:
-    """Print entries below their title, and those that follow each other in a file below its path."""
-    if entries:
-        write(f"\n[{style}]{title}[/]")
+def _print_list(
+    title: str,
+    entries: Sequence[T],
+    print_entry: Callable[[T], None],
+    left_out: int = 0,
+    style: str = "bold",
+) -> None:
+    """Print entries below their title, those that follow each other in a file below its path, and how many
+    the answer left out."""
+    if not entries:
+        return
+    write(f"\n[{style}]{title}[/]")
     for (_, path, uri), of_file in groupby(entries, lambda each: (each.folder, each.path, each.uri)):
         write(f"  {link(uri, path, 'green')}")
         for entry in of_file:
             print_entry(entry)
+    if left_out:
+        write(f"  [dim]… {left_out:,} more: -n {len(entries) + left_out} shows them[/]")
 
 
 def _print_place(place: ChangePlace) -> None:
@@ -90,6 +103,10 @@ def _print_place(place: ChangePlace) -> None:
 
 def _print_named(place: ChangePlace) -> None:
     _print_line(str(place.range.start.line + 1), place.symbol, _dim(reasons_text(place)))
+
+
+def _print_companion(place: ChangePlace) -> None:
+    (_print_place if place.kind == QUOTED else _print_named)(place)
 
 
 def _print_changed(each: ChangedDefinition) -> None:

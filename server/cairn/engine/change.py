@@ -34,6 +34,8 @@ _SHARES: Mapping[str, float] = {
 _MOST_LINES = 5_000
 """The maximum number of changed lines that an answer repeats."""
 _LONGEST_LINE = 400
+_MOST_STALE = 200
+"""The maximum number of places that still use an old definition. They are not limited like other entries."""
 _UNREACHED = 0.7
 """The confidence that no test reaches a definition: frameworks call functions in ways that no name shows."""
 _NO_HISTORY = "Without earlier commits of these files, it is not known what usually changes with them."
@@ -83,15 +85,22 @@ class _Answer:
         self._in_time("untested definitions", lambda: untested.extend(unreached(evidence, touched)))
         if not evidence.together:
             self.messages.append(_NO_HISTORY)
+        lists: dict[str, Sequence[object]] = {
+            "changed": touched,
+            "dependents": ordered,
+            "unreached": untested,
+        }
+        most = dict.fromkeys(lists, params.limit)
+        most["dependents"] += sum(each.is_stale for each in ordered[:_MOST_STALE])
         show = _Shown(self.request, folder, number)
         findings = Findings(
             files=_files(folder, found),
-            changed=tuple(show.changed(each) for each in touched[: params.limit]),
-            dependents=tuple(map(show.dependent, ordered[: params.limit])),
+            changed=tuple(show.changed(each) for each in touched[: most["changed"]]),
+            dependents=tuple(map(show.dependent, ordered[: most["dependents"]])),
             tests=tuple(map(show.concerned, tests)),
             commands=tuple(test_commands(reader, tests)),
             companions=tuple(map(show.concerned, others)),
-            unreached=tuple(map(show.unreached, untested[: params.limit])),
+            unreached=tuple(map(show.unreached, untested[: most["unreached"]])),
             messages=self.messages,
         )
         count = request.token_counter(request.settings.discovery.render.tokenizer)
@@ -110,6 +119,7 @@ class _Answer:
             base=found.base,
             complete=self.complete,
             messages=tuple(self.messages),
+            left_out={name: left for name in lists if (left := len(lists[name]) - most[name]) > 0},
             index=index_state(request, findings.dependents),
             timings=self.timings,
         )

@@ -26,7 +26,7 @@ class ChangeParams:
     folder: str = ""
     """The URI of the workspace folder with the change; "" for the first folder with one."""
     limit: int = field(default=20, metadata=within(0, 500))
-    """How many entries each list has at most."""
+    """How many entries each list has at most, besides up to 200 places that still use an old definition."""
     max_tokens: int = field(default=4_000, metadata=within(0, 100_000))
     """The size limit of the prompt in tokens."""
     seconds: float = field(default=2.0, metadata=within(0.1, 60))
@@ -195,6 +195,8 @@ class ChangeAnswer:
     """Whether everything was looked at; `messages` say what was not."""
     messages: tuple[str, ...]
     """Sentences on what is left out, and why."""
+    left_out: dict[str, int]
+    """How many entries the limit left out of `changed`, `dependents` and `unreached`, by the list's name."""
     index: IndexState
     timings: dict[str, float]
     """Milliseconds by step."""

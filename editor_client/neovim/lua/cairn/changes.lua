@@ -42,25 +42,34 @@ local function about(each, list)
   if list.list == "changed" then
     return joined(": ", each.symbol, reasons)
   end
-  local is_named = list.list == "tests" or list.list == "unreached"
-  local line = not is_named and vim.trim(each.line) or ""
+  local is_quoted = list.type == "E" or list.type == "W" or each.kind == "document"
+  local line = is_quoted and vim.trim(each.line) or ""
   return joined(" — ", joined(": ", list.about, joined(", ", each.symbol, reasons)), line)
+end
+
+-- Return the places whose files have none of the `others`.
+local function outside(places, others)
+  local uris = {}
+  for _, each in ipairs(others) do
+    uris[each.uri] = true
+  end
+  return vim.tbl_filter(function(each)
+    return not uris[each.uri]
+  end, places)
 end
 
 -- Return the entries of the quickfix list and its title.
 function M.list(answer)
-  local stale, others, tests = {}, {}, {}
-  for _, each in ipairs(answer.tests) do
-    tests[each.uri] = true
-  end
+  local stale, others = {}, {}
   for _, each in ipairs(answer.dependents) do
-    if each.isStale then
-      table.insert(stale, each)
-    elseif not tests[each.uri] then
-      table.insert(others, each)
-    end
+    table.insert(each.isStale and stale or others, each)
   end
-  local found = vim.tbl_extend("force", answer, { stale = stale, dependents = others })
+  local found = vim.tbl_extend("force", answer, {
+    stale = stale,
+    -- What a list names need not be in a later one.
+    dependents = outside(others, answer.tests),
+    companions = outside(answer.companions, answer.dependents),
+  })
   local items, counts = {}, {}
   for _, list in ipairs(LISTS) do
     local places = found[list.list]
@@ -72,8 +81,9 @@ function M.list(answer)
       end
       table.insert(items, item)
     end
-    if #places > 0 then
-      table.insert(counts, #places .. " " .. list.counted)
+    local count = #places + (answer.leftOut[list.list] or 0)
+    if count > 0 then
+      table.insert(counts, count .. " " .. list.counted)
     end
   end
   local since = answer.base ~= "" and " since " .. answer.base:sub(1, 8) or ""

@@ -9,8 +9,6 @@ local M = {}
 
 -- A list is read from the top. If one screen of results is not enough, a better query is.
 local LIMIT = 20
--- Each place that uses a changed definition has to be looked after.
-local MOST_CHANGES = 100
 
 local function say(text)
   vim.notify("Cairn: " .. text, vim.log.levels.INFO)
@@ -82,7 +80,7 @@ end
 
 -- List what the changes since a commit, branch or tag touch; by default, since the last commit.
 local function changes(command)
-  local params = { base = command.args ~= "" and command.args or nil, limit = MOST_CHANGES }
+  local params = { base = command.args ~= "" and command.args or nil, limit = LIMIT }
   server.ask("cairn/change", params, function(answer)
     page.keep_prompt(answer.prompt)
     for _, message in ipairs(answer.messages) do
