@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
+from cairn.agents.change_tool import AnswerText
+from cairn.agents.place_text import Paths
 from cairn.agents.tools import tool_named
 from cairn.engine.engine import Engine
 from cairn.errors import InvalidRequestError
 from tests.agents.asking import Ask, asking
+from tests.change_answers import CHANGED, place
 from tests.harbour import MOOR_DIFF
 
 STALE = "Still use the old definition:\n- src/harbour/schedule.py:11 in assign_berths: berth.moor_ship(ship)"
@@ -46,3 +50,18 @@ def test_data_of_changes_has_the_prompt(engine: Engine) -> None:
 def test_changes_without_a_repository_ask_for_a_diff(engine: Engine) -> None:
     with pytest.raises(InvalidRequestError, match="diff"):
         asking(engine)("changes")
+
+
+def test_users_in_one_function_share_a_line_and_a_reason() -> None:
+    users = (
+        place("a.py", 3, "f", "moor(1)", "calls moor", is_stale=True),
+        place("a.py", 5, "f", "moor(2)", "calls moor", is_stale=True),
+        place("b.py", 7, "g", "moor(3)", "calls moor", is_stale=True),
+        place("b.py", 9, "h", "x" * 500, "calls moor", is_stale=True),
+    )
+    texts = AnswerText(evolve(CHANGED, dependents=users), Paths({}, True))
+    assert texts.sections(9)[1].splitlines()[1:] == [
+        "- a.py:3 in f: moor(1)  (calls moor; also 5)",
+        "- b.py:7 in g: moor(3)",
+        "- b.py:9 in h  (calls moor)",
+    ]

@@ -83,6 +83,13 @@ def test_counts_include_what_the_limit_left_out(capsys: pytest.CaptureFixture[st
     assert "… 3 more: -n 4 shows them" in shown
 
 
+def test_the_places_of_a_file_are_together(capsys: pytest.CaptureFixture[str]) -> None:
+    one, other = CHANGED.tests[0], evolve(CHANGED.tests[0], path="tests/test_port.py", uri="file:///port.py")
+    print_changes(evolve(CHANGED, tests=(one, other, evolve(one, symbol="test_leave"))))
+    shown = capsys.readouterr().out
+    assert "test_moor  calls Berth.moor\n    4  test_leave" in shown
+
+
 def test_files_are_in_one_list(capsys: pytest.CaptureFixture[str]) -> None:
     in_tests = evolve(CHANGED.dependents[1], path="tests/test_berths.py")
     companion = evolve(CHANGED.companions[0], path="src/schedule.py")

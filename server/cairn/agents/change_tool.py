@@ -63,14 +63,14 @@ def changes(call: ToolCall, arguments: ChangesArguments) -> str:
     """Return as many entries of each list as fit, the most telling ones first."""
     answer: protocol.ChangeAnswer = call.request("change", arguments.params(LIMIT, 0))
     budget = call.budget(arguments.max_tokens, TOKENS)
-    texts = _Texts(answer, call.paths)
+    texts = AnswerText(answer, call.paths)
     below = joined(*answer.messages[:_MOST_MESSAGES], lacking(call.asked, None, answer.index))
     for each in (*answer.dependents, *answer.companions):
         call.note_named(each.folder, each.path)
     return _fitting(texts, below, budget)
 
 
-def _fitting(texts: _Texts, below: str, budget: Budget) -> str:
+def _fitting(texts: AnswerText, below: str, budget: Budget) -> str:
     longest = texts.longest
     if budget.holds(*texts.sections(longest), below):
         return joined(*texts.sections(longest), below)
@@ -83,7 +83,7 @@ def _fitting(texts: _Texts, below: str, budget: Budget) -> str:
 
 
 @frozen
-class _Texts:
+class AnswerText:
     """The text of an answer, with more or fewer entries of each list."""
 
     answer: protocol.ChangeAnswer
@@ -101,40 +101,51 @@ class _Texts:
         more important ones, some more."""
         answer, left = self.answer, self.answer.left_out
         stale, others = in_two(answer)
+        said: set[str] = set()
+        users = ([self._users(each, said) for each in _by_function(places)] for places in (stale, others))
+        stale_texts, other_texts = users
         sections = (
-            _section(STALE, map(self._place, stale), _STALE_SHARE * most),
+            _section(STALE, stale_texts, _STALE_SHARE * most),
             _section(
                 CHANGED, map(self._changed, answer.changed), _CHANGED_SHARE * most, left.get("changed", 0)
             ),
             _section(TESTS, map(self._named, answer.tests), most),
             _section("Run", map(run_text, answer.commands), most),
-            _section(DEPENDENTS, map(self._places, _by_function(others)), most, left.get("dependents", 0)),
+            _section(DEPENDENTS, other_texts, most, left.get("dependents", 0)),
             _section(COMPANIONS, map(self._companion, others_than_dependents(answer)), most),
             _section(UNREACHED, map(self._named, answer.unreached), most, left.get("unreached", 0)),
         )
         return [summary(answer), *filter(None, sections)]
 
-    def _places(self, places: Sequence[protocol.ChangePlace]) -> str:
-        """Return the first place of a function, and the lines of the others."""
-        lines = ", ".join(str(each.range.start.line + 1) for each in places[1:])
-        return self._place(places[0]) + (f"  also {lines}" if lines else "")
+    def _users(self, places: Sequence[protocol.ChangePlace], said: set[str]) -> str:
+        """Return the first place of a function, and the lines of the others: `- src/berths.py:12 in
+        Berth.leave: self.moor(ship)  (calls Berth.moor; also 15)`.
 
-    def _place(self, place: protocol.ChangePlace) -> str:
-        """Return `- src/berths.py:12 in Berth.leave: self.moor(ship)  (calls Berth.moor)`."""
-        around = f" in {place.symbol}" if place.symbol else ""
-        code = place.line.strip() if len(place.line.strip()) <= _LONGEST_CODE else ""
-        return self._line(place, f"{around}{f': {code}' if code else ''}")
+        `said` are the remarks of earlier places, which are not repeated beside code.
+        """
+        code = _code(places[0])
+        remark = reasons_text(places[0])
+        lines = ", ".join(str(each.range.start.line + 1) for each in places[1:])
+        is_new = not code or remark not in said
+        said.add(remark)
+        remarks = "; ".join(filter(None, (remark if is_new else "", f"also {lines}" if lines else "")))
+        return self._place(places[0], code, remarks)
 
     def _companion(self, place: protocol.ChangePlace) -> str:
-        return self._place(place) if place.kind == QUOTED else self._named(place)
+        if place.kind != QUOTED:
+            return self._named(place)
+        return self._place(place, _code(place), reasons_text(place))
+
+    def _place(self, place: protocol.ChangePlace, code: str, remark: str) -> str:
+        around = f" in {place.symbol}" if place.symbol else ""
+        return self._line(place, f"{around}{f': {code}' if code else ''}", remark)
 
     def _named(self, place: protocol.ChangePlace) -> str:
         """Return `- tests/test_berths.py:12 test_moor  (calls Berth.moor)`."""
-        return self._line(place, f" {place.symbol}".rstrip())
+        return self._line(place, f" {place.symbol}".rstrip(), reasons_text(place))
 
-    def _line(self, place: protocol.ChangePlace, about: str) -> str:
+    def _line(self, place: protocol.ChangePlace, about: str, remark: str) -> str:
         shown = f"{self.paths.shown(place.folder, place.path)}:{place.range.start.line + 1}"
-        remark = reasons_text(place)
         return f"- {shown}{about}{f'  ({remark})' if remark else ''}"
 
     def _changed(self, each: protocol.ChangedDefinition) -> str:
@@ -144,6 +155,12 @@ class _Texts:
         if each.before is None or each.before.line.strip() == each.line.strip():
             return text
         return f"{text}\n  was {each.before.line.strip()}\n  now {each.line.strip()}"
+
+
+def _code(place: protocol.ChangePlace) -> str:
+    """Return the line of a place as it is shown; "" if it is too long."""
+    code = place.line.strip()
+    return code if len(code) <= _LONGEST_CODE else ""
 
 
 def _by_function(places: Sequence[protocol.ChangePlace]) -> list[list[protocol.ChangePlace]]:

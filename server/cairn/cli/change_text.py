@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
 
 from cairn.agents.change_tool import (
@@ -77,13 +76,16 @@ def _print_list(
     left_out: int = 0,
     style: str = "bold",
 ) -> None:
-    """Print entries below their title, those that follow each other in a file below its path, and how many
-    the answer left out."""
+    """Print entries below their title and the path of their file, the file of the first entry first, and how
+    many entries the answer left out."""
     if not entries:
         return
     write(f"\n[{style}]{title}[/]")
-    for (_, path, uri), of_file in groupby(entries, lambda each: (each.folder, each.path, each.uri)):
-        write(f"  {link(uri, path, 'green')}")
+    files: dict[str, list[T]] = {}
+    for entry in entries:
+        files.setdefault(entry.uri, []).append(entry)
+    for uri, of_file in files.items():
+        write(f"  {link(uri, of_file[0].path, 'green')}")
         for entry in of_file:
             print_entry(entry)
     if left_out:
