@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cairn.engine.methods import HTTP, METHODS, Method
 from cairn.http.admission import DESCRIPTION, HEALTH, PAGES, Admission, Served
+from cairn.http.bodies import limited_body
 from cairn.http.events import event_response, unless_disconnected, wants_events
 from cairn.http.refusals import PLAIN_HEADERS, RefusedError, error_handlers, plain_response
 from cairn.http.team_routes import PATH as TEAM
@@ -67,7 +68,7 @@ def http_app(served: Served) -> ASGIApp:
         verbs = ["GET", "POST"] if allows_get(method) else ["POST"]
         routes.append(Route(f"{API}{name}", partial(_run_method, served, method), methods=verbs))
     if served.team is not None:
-        routes += team_routes(served.team, lambda request: _body(request, served.settings))
+        routes += team_routes(served.team, lambda request: limited_body(request, served.settings))
     if served.mcp is not None:
         limited = _Buffered(served.mcp, served.settings)
         routes += [Route(MCP, limited), Route(f"{MCP}/{{rest:path}}", limited)]
@@ -131,7 +132,7 @@ def _workspace(request: Request) -> str:
 
 async def _params(request: Request, settings: ServeSettings) -> Any:
     _check_media_type(request.headers)
-    body = await _body(request, settings)
+    body = await limited_body(request, settings)
     if not body:
         return {}
     try:
@@ -154,27 +155,6 @@ def _check_media_type(headers: Headers) -> None:
         raise RefusedError("unsupportedMediaType", "Send the body as it is, without a Content-Encoding.")
 
 
-async def _body(request: Request, settings: ServeSettings) -> bytes:
-    """Return the whole body. Raises RefusedError as soon as the body exceeds the limit or the timeout."""
-    most, seconds = settings.max_body_bytes, settings.request_seconds
-    too_large = RefusedError(
-        "tooLarge", f"The body has more than {most:,} bytes; send less, or raise serve.max_body_bytes."
-    )
-    if int(request.headers.get("content-length", 0)) > most:
-        raise too_large
-    body = bytearray()
-    try:
-        async with asyncio.timeout(seconds):
-            async for part in request.stream():
-                body += part
-                if len(body) > most:
-                    raise too_large
-    except TimeoutError:
-        message = f"The body did not arrive within {seconds:g} seconds."
-        raise RefusedError("requestTimeout", message) from None
-    return bytes(body)
-
-
 class _Buffered:
     """Middleware that reads the whole body, within the methods' limits, before the application runs."""
 
@@ -185,7 +165,7 @@ class _Buffered:
         if scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
-        unread: bytes | None = await _body(Request(scope, receive), self._settings)
+        unread: bytes | None = await limited_body(Request(scope, receive), self._settings)
 
         async def replay() -> Message:
             nonlocal unread

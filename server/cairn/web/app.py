@@ -34,6 +34,7 @@ from cairn.web.rendering import (
     wants_fragment,
 )
 from cairn.web.views.answer import answer, answer_events
+from cairn.web.views.change import change
 from cairn.web.views.file import file, file_panel
 from cairn.web.views.index import index
 from cairn.web.views.search_page import search
@@ -66,7 +67,10 @@ _VIEWS: dict[str, View] = {
     addresses.FILE + "{path:path}": file,
     addresses.FILE_PANEL + "{path:path}": file_panel,
     addresses.INDEX: index,
+    addresses.CHANGE: change,
 }
+_WITH_FORM = (addresses.CHANGE,)
+"""The views that also take the fields of a form."""
 
 
 def pages_app(served: Served, authentication: Authentication) -> ASGIApp:
@@ -77,7 +81,14 @@ def pages_app(served: Served, authentication: Authentication) -> ASGIApp:
         Route(_below(addresses.LINK_STATE), authentication.link_state, methods=["POST"]),
         Route(_below(addresses.SIGN_IN), authentication.sign_in, methods=["GET", "POST"]),
         Route(_below(addresses.SIGN_OUT), authentication.sign_out, methods=["POST"]),
-        *(Route(_below(path), partial(_view, served, authentication, view)) for path, view in _VIEWS.items()),
+        *(
+            Route(
+                _below(path),
+                partial(_view, served, authentication, view),
+                methods=["GET", "POST"] if path in _WITH_FORM else ["GET"],
+            )
+            for path, view in _VIEWS.items()
+        ),
     ]
     handlers: dict[Any, Any] = {
         RefusedError: _refused,

@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 
 from cairn import protocol
 from cairn.agents.result_text import FurtherPassage, Lines, Part, ResultText, pieces
+from cairn.languages.registry import detect_language
 from cairn.web.highlighting import TEXT_SECONDS, Highlighting, Text, Token, current
 
 MOST_COLOURED = 200_000
@@ -36,6 +37,13 @@ def code_lines(
     `most` limits the number of lines that are highlighted and returned.
     """
     return list(itertools.islice(streamed_lines(text, language, path, terms, most), most))
+
+
+def code_line(line: str, path: str, language: str = "") -> Markup:
+    """Return one line of a file as markup, without the blanks around it."""
+    text = line.strip()
+    shown = code_lines(text, language or detect_language(path), path) if text else []
+    return shown[0] if shown else Markup("")
 
 
 def streamed_lines(
@@ -93,6 +101,20 @@ def _lines(tokens: Iterable[tuple[str, str]], terms: Sequence[str]) -> Iterator[
             line = [_span(part, name, marked)]
     if any(line):
         yield Markup("".join(line))
+
+
+_TAG_OR_CHARACTER = re.compile(r"<[^>]*>|&[^;]*;|.", re.DOTALL)
+
+
+def with_mark(line: Markup, start: int, end: int) -> Markup:
+    """Return a line of markup with `<mark>` around its characters from `start` to `end`."""
+    parts, at = list[str](), 0
+    for piece in _TAG_OR_CHARACTER.findall(line):
+        is_tag = piece.startswith("<")
+        # A mark does not cross a tag, so that elements stay nested.
+        parts.append(f"<mark>{piece}</mark>" if not is_tag and start <= at < end else piece)
+        at += not is_tag
+    return Markup("".join(parts).replace("</mark><mark>", ""))
 
 
 def _with_plain_ends(text: str) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import jinja2
-from attrs import frozen
+from attrs import field, frozen
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -63,10 +63,11 @@ class PageRequest:
 
     http: Request
     served: Served
+    repository: str = field()
+    """The folder or repository that the address names; "" for all."""
 
-    @property
-    def repository(self) -> str:
-        """The folder or repository that the address names; "" for all."""
+    @repository.default
+    def _named_in_address(self) -> str:
         return self.http.query_params.get("repository", "")
 
     @property

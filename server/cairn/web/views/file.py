@@ -30,10 +30,18 @@ from cairn.engine.file_page import (
 from cairn.engine.methods import WEB
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
-from cairn.languages.registry import PROSE_LANGUAGES, detect_language
+from cairn.languages.registry import PROSE_LANGUAGES
 from cairn.text.verbatim import lines_of, lines_with_ends
-from cairn.web.addresses import FILE, FILE_PANEL, address, editor_address, file_address, repository_name
-from cairn.web.code_markup import MOST_COLOURED, CodeLine, code_lines, streamed_lines
+from cairn.web.addresses import (
+    CHANGE,
+    FILE,
+    FILE_PANEL,
+    address,
+    editor_address,
+    file_address,
+    repository_name,
+)
+from cairn.web.code_markup import MOST_COLOURED, CodeLine, code_line, streamed_lines
 from cairn.web.highlighting import Highlighting
 from cairn.web.rendering import PageRequest, fragment, page, sentence_of, streamed_page, wants_fragment
 
@@ -115,6 +123,7 @@ def _values(request: PageRequest, found: _Found, marked: tuple[int, int] | None)
     file, shown = found.file, found.file.page
     named = request.named(shown.folder) or request.repository
     count = max(1, len(lines_with_ends(shown.text)))
+    is_local = file.uri.startswith("file:")
     return {
         "file": file,
         "path": shown.path,
@@ -130,6 +139,7 @@ def _values(request: PageRequest, found: _Found, marked: tuple[int, int] | None)
         "outline": _shown_outline(file.outline),
         "editor": editor_address(file.uri, 0).removesuffix(":0") if request.is_local else "",
         "panel": address(FILE_PANEL + file_address(shown.path).removeprefix(FILE), {"repository": named}),
+        "changes": address(CHANGE, {"repository": named, "file": shown.path}) if is_local else "",
         "query": address("", {"repository": named}).replace("?", "&"),
         **panel_values(request, file, found.around, found.history),
     }
@@ -251,7 +261,7 @@ def _user(request: PageRequest, reference: protocol.FoundReference) -> ShownRefe
         file_address(reference.path, (line, line), request.named(reference.folder) or request.repository),
         f"{reference.path}:{line}",
         reference.enclosing.symbol if reference.enclosing else "",
-        _code(reference.line, reference.path),
+        code_line(reference.line, reference.path),
         round(100 * reference.confidence),
         reference.via,
     )
@@ -269,7 +279,7 @@ def _callees(request: PageRequest, references: Iterable[protocol.FoundReference]
         surest, target = max(found, key=lambda each: each[0].confidence)
         line, named = number + 1, request.named(target.folder) or request.repository
         link = file_address(target.path, (line, max(line, target.range.end.line)), named)
-        code, percent = _code(target.line, target.path), round(100 * surest.confidence)
+        code, percent = code_line(target.line, target.path), round(100 * surest.confidence)
         label = f"{target.path}:{line}"
         shown.append(ShownReference(link, label, target.symbol, code, percent, surest.via, len(found)))
     return shown
@@ -285,15 +295,9 @@ def _passage(request: PageRequest, result: protocol.SearchResult) -> ShownPassag
         file_address(result.path, (first, last), request.named(result.folder) or request.repository),
         f"{result.path}:{first}",
         result.header_path or result.title,
-        _code(text, result.path, result.language),
+        code_line(text, result.path, result.language),
         result.match_explain or result.reasons,
     )
-
-
-def _code(line: str, path: str, language: str = "") -> Markup:
-    text = line.strip()
-    shown = code_lines(text, language or detect_language(path), path) if text else []
-    return shown[0] if shown else Markup("")
 
 
 # --- history ---------------------------------------------------------------------------------------------

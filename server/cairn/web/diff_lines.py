@@ -1,0 +1,231 @@
+"""Shows the hunks of a changed file as lines with colours, line numbers and context.
+
+Neighbouring hunks whose contexts meet are one block.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from attrs import frozen
+from markupsafe import Markup
+
+from cairn.languages.registry import detect_language
+from cairn.protocol.change_messages import ChangedFile, ChangedLines
+from cairn.web.code_markup import code_lines, with_mark
+
+_CONTEXT = 3
+"""The number of unchanged lines around a hunk, as in a unified diff."""
+_WHOLE_CHARACTERS = 20_000
+"""A text up to this length is highlighted as a whole, so that lines inside of long strings and comments have
+their colours. Highlighted texts of this length are cached. Of a longer one, only the shown lines are
+highlighted."""
+_LONGEST_LINE = 2_000
+"""The number of characters after which a line is cut, as in minified files."""
+_MOST_MARKED = 50
+"""The number of lines of a hunk in which the differing part is marked."""
+_ADDED, _REMOVED, _SAME = "+", "−", " "
+
+
+@frozen
+class DiffLine:
+    sign: str
+    """`+`, `−` or a blank."""
+    before: int | None
+    """The 1-based number of the line before the change; None for an added one."""
+    after: int | None
+    markup: Markup
+
+
+@frozen
+class DiffBlock:
+    """Neighbouring hunks of a file."""
+
+    hunks: tuple[int, ...]
+    """The indexes of the hunks in the file."""
+    lines: tuple[DiffLine, ...]
+    before: tuple[int, int]
+    """The lines from the first hunk to the last one, before the change: 0-based, and without the end."""
+    after: tuple[int, int]
+    left_out: int = 0
+    """The number of changed lines that are not in `lines`."""
+
+
+def size_of(file: ChangedFile) -> tuple[int, int]:
+    """Return the numbers of added and removed lines."""
+    sizes = [_size(each) for each in file.hunks]
+    return sum(added for added, _ in sizes), sum(removed for _, removed in sizes)
+
+
+def diff_blocks(file: ChangedFile, text: Sequence[str] | None, most: int) -> Iterator[DiffBlock]:
+    """Yield the blocks of a file, each with `most` lines at most. `text` is the file as it is now, which may
+    be the state before the change or after it; without one, or with another one, there is no context."""
+    hunks = file.hunks
+    states = _states(file, text) if text is not None and all(map(_is_complete, hunks)) else None
+    for numbers in _groups(hunks, _CONTEXT if states else 0):
+        group = [hunks[number] for number in numbers]
+        yield _block(file, numbers, group, states or _sides(file, group), _CONTEXT if states else 0, most)
+
+
+@frozen
+class _Text:
+    """Neighbouring lines of a file."""
+
+    path: str
+    lines: Sequence[str]
+    start: int = 0
+    """The number of the first line, 0-based."""
+
+    def markup(self, wanted: Sequence[int]) -> dict[int, Markup]:
+        """Return the lines with these numbers."""
+        if not wanted:
+            return {}
+        is_short = sum(map(len, self.lines)) <= _WHOLE_CHARACTERS
+        first, end = 0 if is_short else wanted[0] - self.start, wanted[-1] + 1 - self.start
+        # A lone carriage return within a line would begin another line.
+        text = "\n".join(map(_shortened, self.lines[first:end])).replace("\r", "␍")
+        found = code_lines(text, detect_language(self.path), self.path)
+        return dict(enumerate(found, self.start + first))
+
+
+def _shortened(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
+
+
+def _block(
+    file: ChangedFile,
+    numbers: Sequence[int],
+    hunks: Sequence[ChangedLines],
+    states: tuple[_Text, _Text],
+    context: int,
+    most: int,
+) -> DiffBlock:
+    text = states[1].lines
+    length = len(text) - 1 if text and not text[-1] else len(text)  # A last line without text is no line.
+    rows = list(itertools.islice(_rows(hunks, context, length), most))
+    old = states[0].markup([before for sign, before, _ in rows if sign == _REMOVED])
+    new = states[1].markup([after for sign, _, after in rows if sign != _REMOVED])
+    for hunk in hunks:
+        _mark_differences(hunk, old, new)
+    lines = [
+        DiffLine(
+            sign,
+            None if sign == _ADDED else before + 1,
+            None if sign == _REMOVED else after + 1,
+            (old.get(before) if sign == _REMOVED else new.get(after)) or Markup(""),
+        )
+        for sign, before, after in rows
+    ]
+    return DiffBlock(
+        tuple(numbers),
+        tuple(lines),
+        (hunks[0].before.start.line, hunks[-1].before.end.line),
+        (hunks[0].after.start.line, hunks[-1].after.end.line),
+        sum(map(sum, map(_size, hunks))) - sum(line.sign != _SAME for line in lines),
+    )
+
+
+def _mark_differences(hunk: ChangedLines, old: dict[int, Markup], new: dict[int, Markup]) -> None:
+    """Mark what differs in lines that a hunk replaces one by one, if most of the line is the same."""
+    if len(hunk.removed) != len(hunk.added):
+        return
+    pairs = zip(hunk.removed, hunk.added, strict=True)
+    for number, (before, after) in enumerate(itertools.islice(pairs, _MOST_MARKED)):
+        places = hunk.before.start.line + number, hunk.after.start.line + number
+        if max(len(before), len(after)) > _LONGEST_LINE:
+            continue
+        start = _shared(before, after)
+        end = _shared(before[start:][::-1], after[start:][::-1])
+        same = len(before[:start].strip()) + end
+        if places[0] not in old or places[1] not in new or 2 * same < min(len(before), len(after)):
+            continue
+        old[places[0]] = with_mark(old[places[0]], start, len(before) - end)
+        new[places[1]] = with_mark(new[places[1]], start, len(after) - end)
+
+
+def _shared(one: str, other: str) -> int:
+    """Return the number of characters with which both begin."""
+    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return sum(1 for _ in same)
+
+
+def _rows(hunks: Sequence[ChangedLines], context: int, length: int) -> Iterator[tuple[str, int, int]]:
+    """Yield the sign of each line, and the 0-based numbers that the next line has before and after."""
+    lead = min(context, hunks[0].after.start.line)
+    before, after = hunks[0].before.start.line - lead, hunks[0].after.start.line - lead
+    for hunk in hunks:
+        for _ in range(hunk.after.start.line - after if context else 0):
+            yield _SAME, before, after
+            before, after = before + 1, after + 1
+        before, after = hunk.before.start.line, hunk.after.start.line
+        for _ in hunk.removed:
+            yield _REMOVED, before, after
+            before += 1
+        for _ in hunk.added:
+            yield _ADDED, before, after
+            after += 1
+    for _ in range(after, min(length, after + context)):
+        yield _SAME, before, after
+        before, after = before + 1, after + 1
+
+
+def _sides(file: ChangedFile, hunks: Sequence[ChangedLines]) -> tuple[_Text, _Text]:
+    """Return the lines of neighbouring hunks before and after the change."""
+    return (
+        _Text(
+            file.before_path or file.path,
+            [line for each in hunks for line in each.removed],
+            hunks[0].before.start.line,
+        ),
+        _Text(file.path, [line for each in hunks for line in each.added], hunks[0].after.start.line),
+    )
+
+
+def _size(hunk: ChangedLines) -> tuple[int, int]:
+    """Return the numbers of added and removed lines."""
+    return hunk.after.end.line - hunk.after.start.line, hunk.before.end.line - hunk.before.start.line
+
+
+def _is_complete(hunk: ChangedLines) -> bool:
+    """Return whether the hunk has its lines, which large changes leave out."""
+    return (len(hunk.added), len(hunk.removed)) == _size(hunk)
+
+
+def _groups(hunks: Sequence[ChangedLines], context: int) -> Iterator[list[int]]:
+    """Yield the indexes of hunks with at most twice the context between them."""
+    group: list[int] = []
+    for number, hunk in enumerate(hunks):
+        if group and hunk.after.start.line - hunks[number - 1].after.end.line > 2 * context:
+            yield group
+            group = []
+        group.append(number)
+    if group:
+        yield group
+
+
+def _states(file: ChangedFile, text: Sequence[str]) -> tuple[_Text, _Text] | None:
+    """Return the text before and after the change, of which `text` is one; None if it is neither."""
+    before = [(each.before.start.line, each.removed) for each in file.hunks]
+    after = [(each.after.start.line, each.added) for each in file.hunks]
+    if _contains(text, after):
+        return _Text(file.before_path or file.path, _replaced(text, after, before)), _Text(file.path, text)
+    if _contains(text, before):
+        return _Text(file.before_path or file.path, text), _Text(file.path, _replaced(text, before, after))
+    return None
+
+
+_Places = Sequence[tuple[int, Sequence[str]]]
+
+
+def _contains(text: Sequence[str], places: _Places) -> bool:
+    return all(tuple(text[start : start + len(lines)]) == tuple(lines) for start, lines in places)
+
+
+def _replaced(text: Sequence[str], old: _Places, new: _Places) -> Sequence[str]:
+    """Return the text with the lines `old` replaced by the lines `new`."""
+    parts, end = list[str](), 0
+    for (start, lines), (_, others) in zip(old, new, strict=True):
+        parts += [*text[end:start], *others]
+        end = start + len(lines)
+    return [*parts, *text[end:]]

@@ -1,0 +1,174 @@
+"""The page of a change: its diff, and for each hunk what depends on it and what else belongs to it.
+
+The change is what differs from a commit, or a diff that a form sends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+from urllib.parse import parse_qsl
+
+from attrs import evolve, frozen
+from starlette.responses import Response
+
+from cairn import protocol
+from cairn.engine.file_page import is_local
+from cairn.engine.request import Request
+from cairn.errors import InvalidRequestError
+from cairn.http.bodies import limited_body
+from cairn.web import addresses
+from cairn.web.addresses import address
+from cairn.web.diff_lines import size_of
+from cairn.web.highlighting import Highlighting
+from cairn.web.rendering import PageRequest, page, sentence_of, streamed_page
+from cairn.web.views.change_parts import Belongings, ShownFile, anchor_of, shown_file
+
+_ENTRIES = 200
+"""The number of entries that each list has at most. The lists of a hunk are parts of them."""
+_MOST_CHOICES = 200
+"""The number of folders up to which a list offers them."""
+_MOST_FILES, _MOST_LINES = 100, 4_000
+"""The limits of the files and of the lines on a page. Further files are on pages of their own."""
+_OPEN_LINES = 1_500
+"""The number of lines after which files are folded."""
+_BLOCK_LINES, _ONLY_LINES = 300, 3_000
+"""The number of lines of a block, and of one on the page of a single file."""
+
+
+@frozen
+class Asked:
+    """The parameters in the page's address, or in its form."""
+
+    base: str = ""
+    staged: bool = False
+    repository: str = ""
+    file: str = ""
+    """The only file whose hunks are shown; "" for all files."""
+    diff: str | None = None
+    """The text of a unified diff; None to compare the files with `base`."""
+
+    @classmethod
+    async def of(cls, request: PageRequest) -> Asked:
+        given: Mapping[str, str] = request.http.query_params
+        if request.http.method == "POST":
+            body = (await limited_body(request.http, request.served.settings)).decode("utf-8", "replace")
+            given = dict(parse_qsl(body, keep_blank_values=True))
+        diff = given.get("diff", "").replace("\r\n", "\n")  # Browsers send these line ends.
+        return cls(
+            given.get("base", "").strip(),
+            given.get("staged", "") != "",
+            given.get("repository", ""),
+            given.get("file", ""),
+            diff if diff.strip() else None,
+        )
+
+    def params(self, folder: str) -> protocol.ChangeParams:
+        """Return the params. Raises InvalidRequestError."""
+        return protocol.ChangeParams(self.base or None, self.diff, self.staged, folder, limit=_ENTRIES)
+
+    def address(self, file: str = "") -> str:
+        """Return the address of the page, or of its page for one file; a diff has no address."""
+        staged = "1" if self.staged else ""
+        values = {"base": self.base, "staged": staged, "repository": self.repository, "file": file}
+        return address(addresses.CHANGE, values)
+
+
+@frozen
+class Choices:
+    """The folders and repositories that can be chosen."""
+
+    folders: Sequence[tuple[str, str]]
+    """The URI and the label of each; none if there are too many."""
+    has_files: bool
+    """Whether one is a folder of this machine, whose files can be compared with a commit."""
+    is_limited: bool
+    """Whether there are so many repositories that a request must name one."""
+
+
+async def change(request: PageRequest) -> Response:
+    asked = await Asked.of(request)
+    everywhere, chosen = evolve(request, repository=""), evolve(request, repository=asked.repository)
+    choices = await everywhere.work(_choices)
+    values: dict[str, Any] = {"asked": asked, "choices": choices, "problem": "", "answer": None}
+    try:
+        folder = await chosen.work(lambda each: each.folders[0].uri) if asked.repository else ""
+        if not (asked.base or asked.diff or choices.has_files):
+            return page(request, "change.html", **values)
+        # Places of other repositories may depend on the change.
+        within = chosen if choices.is_limited else everywhere
+        answer = await within.answer("change", asked.params(folder))
+    except InvalidRequestError as problem:
+        return page(request, "change.html", status=400, **values | {"problem": sentence_of(problem)})
+    included = _included(answer.files, asked)
+    texts = await within.work(partial(_texts, files=included))
+    colours = Highlighting()
+    work = partial(_shown, request, asked, answer, included, texts, colours)
+    shown = await request.highlight(work, colours)
+    return streamed_page(request, "change.html", colours.stop, **values | shown)
+
+
+def _choices(asked: Request) -> Choices:
+    folders = asked.folders
+    listed = [(each.uri, each.label) for each in folders] if len(folders) <= _MOST_CHOICES else []
+    return Choices(listed, any(map(is_local, folders)), asked.choose is not None)
+
+
+def _included(files: Sequence[protocol.ChangedFile], asked: Asked) -> Sequence[protocol.ChangedFile]:
+    """Return the files whose hunks are on the page."""
+    if asked.file:
+        return [each for each in files if each.path == asked.file]
+    included, lines = list[protocol.ChangedFile](), 0
+    for each in files[:_MOST_FILES]:
+        lines += min(sum(size_of(each)), len(each.hunks) * _BLOCK_LINES)
+        if included and lines > _MOST_LINES:
+            break
+        included.append(each)
+    return included
+
+
+_Texts = Mapping[str, tuple[str, Sequence[str] | None]]
+"""By the URI of a file: the URI of its folder, and its current lines; None if it is not indexed."""
+
+
+def _texts(asked: Request, files: Sequence[protocol.ChangedFile]) -> _Texts:
+    found = {}
+    for each in files:
+        folders = asked.places_of(each.uri)
+        found[each.uri] = folders[0][0].uri if folders else "", asked.lines_now(each.uri)
+    return found
+
+
+def _shown(
+    request: PageRequest,
+    asked: Asked,
+    answer: protocol.ChangeAnswer,
+    included: Sequence[protocol.ChangedFile],
+    texts: _Texts,
+    colours: Highlighting,
+) -> dict[str, Any]:
+    belongings = Belongings(request, answer)
+    most = _ONLY_LINES if asked.file else _BLOCK_LINES
+    anchors = {each.uri: anchor_of(number) for number, each in enumerate(included)}
+    sizes = [(each, *size_of(each)) for each in answer.files]
+
+    def files() -> Iterator[ShownFile]:
+        """Yield the files, each as soon as it is highlighted."""
+        lines = 0
+        for each in included:
+            state = (each, *texts[each.uri], most)
+            is_open = lines < _OPEN_LINES
+            file = colours.run(partial(shown_file, belongings, anchors[each.uri], *state, is_open=is_open))
+            lines += file.lines
+            yield file
+
+    return {
+        "answer": answer,
+        "files": files(),
+        "left_out": len(answer.files) - len(included),
+        "every": [(each, added, removed, anchors.get(each.uri, "")) for each, added, removed in sizes],
+        "added": sum(added for _, added, _ in sizes),
+        "removed": sum(removed for *_, removed in sizes),
+        **belongings.summary(),
+    }
