@@ -58,11 +58,14 @@ def size_of(file: ChangedFile) -> tuple[int, int]:
     return sum(added for added, _ in sizes), sum(removed for _, removed in sizes)
 
 
-def diff_blocks(file: ChangedFile, text: Sequence[str] | None, most: int) -> Iterator[DiffBlock]:
-    """Yield the blocks of a file, each with `most` lines at most. `text` is the file as it is now, which may
-    be the state before the change or after it; without one, or with another one, there is no context."""
-    hunks = file.hunks
-    states = _states(file, text) if text is not None and all(map(_is_complete, hunks)) else None
+def diff_blocks(
+    file: ChangedFile, text: Sequence[str] | None, most: int, *, may_be_before: bool = False
+) -> Iterator[DiffBlock]:
+    """Yield the blocks of a file, each with `most` lines at most. `text` is the file as it is now: the state
+    after the change, or possibly before it. Without this text, or with another one, there is no context."""
+    hunks, states = file.hunks, None
+    if text is not None and all(map(_is_complete, hunks)):
+        states = _states(file, text, may_be_before)
     for numbers in _groups(hunks, _CONTEXT if states else 0):
         group = [hunks[number] for number in numbers]
         yield _block(file, numbers, group, states or _sides(file, group), _CONTEXT if states else 0, most)
@@ -204,22 +207,27 @@ def _groups(hunks: Sequence[ChangedLines], context: int) -> Iterator[list[int]]:
         yield group
 
 
-def _states(file: ChangedFile, text: Sequence[str]) -> tuple[_Text, _Text] | None:
+def _states(file: ChangedFile, text: Sequence[str], may_be_before: bool) -> tuple[_Text, _Text] | None:
     """Return the text before and after the change, of which `text` is one; None if it is neither."""
     before = [(each.before.start.line, each.removed) for each in file.hunks]
     after = [(each.after.start.line, each.added) for each in file.hunks]
-    if _contains(text, after):
-        return _Text(file.before_path or file.path, _replaced(text, after, before)), _Text(file.path, text)
-    if _contains(text, before):
-        return _Text(file.before_path or file.path, text), _Text(file.path, _replaced(text, before, after))
-    return None
+    old_path = file.before_path or file.path
+    # A text that fits both states is the one in which more of its lines are known.
+    is_likelier = sum(len(lines) for _, lines in before) > sum(len(lines) for _, lines in after)
+    is_before, is_after = may_be_before and _contains(text, before), _contains(text, after)
+    if is_before and (is_likelier or not is_after):
+        return _Text(old_path, text), _Text(file.path, _replaced(text, before, after))
+    return (_Text(old_path, _replaced(text, after, before)), _Text(file.path, text)) if is_after else None
 
 
 _Places = Sequence[tuple[int, Sequence[str]]]
 
 
 def _contains(text: Sequence[str], places: _Places) -> bool:
-    return all(tuple(text[start : start + len(lines)]) == tuple(lines) for start, lines in places)
+    return all(
+        start <= len(text) and tuple(text[start : start + len(lines)]) == tuple(lines)
+        for start, lines in places
+    )
 
 
 def _replaced(text: Sequence[str], old: _Places, new: _Places) -> Sequence[str]:

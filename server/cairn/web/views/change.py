@@ -157,9 +157,10 @@ def _shown(
         """Yield the files, each as soon as it is highlighted."""
         lines = 0
         for each in included:
-            state = (each, *texts[each.uri], most)
-            is_open = lines < _OPEN_LINES
-            file = colours.run(partial(shown_file, belongings, anchors[each.uri], *state, is_open=is_open))
+            shown = partial(shown_file, belongings, anchors[each.uri], each, *texts[each.uri], most)
+            # The files can have the state before a diff.
+            shown = partial(shown, may_be_before=bool(asked.diff), is_open=lines < _OPEN_LINES)
+            file = colours.run(shown)
             lines += file.lines
             yield file
 

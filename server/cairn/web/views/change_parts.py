@@ -201,13 +201,14 @@ def shown_file(
     text: Sequence[str] | None,
     most: int,
     *,
+    may_be_before: bool,
     is_open: bool,
 ) -> ShownFile:
-    """Return a file with its hunks; `diff_blocks` explains `text` and `most`."""
+    """Return a file with its hunks; `diff_blocks` explains `text`, `most` and `may_be_before`."""
     named = belongings.named(folder)
     is_gone = file.status is protocol.FileStatus.REMOVED
     blocks: list[ShownBlock] = []
-    for block in diff_blocks(file, text, most):
+    for block in diff_blocks(file, text, most, may_be_before=may_be_before):
         place = f"{anchor}-{len(blocks) + 1}"
         first, end = block.after
         lines = first + 1, max(first + 1, end)
