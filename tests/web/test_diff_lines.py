@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from cairn.protocol import ChangedFile, ChangedLines, FileStatus, whole_lines
-from cairn.web.code_markup import with_mark
+from cairn.web.code_markup import with_code, with_mark
 from cairn.web.diff_lines import DiffBlock, DiffLine, diff_blocks, size_of
 
 BEFORE = [f"berth_{n} = {n}" for n in range(40)]
@@ -91,6 +91,11 @@ def test_mark_stays_within_the_elements_of_a_line() -> None:
         '<span class="k">i<mark>f</mark></span><mark> a &lt; </mark><span class="n">b</span>'
     )
     assert with_mark(line, 3, 3) == line
+
+
+def test_names_in_backticks_are_code() -> None:
+    assert with_code("calls `moor<T>` and `a`") == "calls <code>moor&lt;T&gt;</code> and <code>a</code>"
+    assert with_code("a ` <b>") == "a ` &lt;b&gt;"
 
 
 def test_lines_that_are_left_out_are_counted() -> None:

@@ -103,6 +103,17 @@ def _lines(tokens: Iterable[tuple[str, str]], terms: Sequence[str]) -> Iterator[
         yield Markup("".join(line))
 
 
+_QUOTED_CODE = re.compile(r"`([^`]+)`")
+
+
+def with_code(text: str) -> Markup:
+    """Return a sentence with the names in backticks as code."""
+    parts = _QUOTED_CODE.split(text)
+    names = (Markup("<code>{}</code>").format(part) for part in parts[1::2])
+    sentences = map(escape, parts[::2])
+    return Markup("").join(part for pair in zip(sentences, [*names, ""], strict=True) for part in pair)
+
+
 _TAG_OR_CHARACTER = re.compile(r"<[^>]*>|&[^;]*;|.", re.DOTALL)
 
 

@@ -86,9 +86,10 @@ class _Text:
             return {}
         is_short = sum(map(len, self.lines)) <= _WHOLE_CHARACTERS
         first, end = 0 if is_short else wanted[0] - self.start, wanted[-1] + 1 - self.start
+        lines = self.lines if is_short else self.lines[first:end]
         # A lone carriage return within a line would begin another line.
-        text = "\n".join(map(_shortened, self.lines[first:end])).replace("\r", "␍")
-        found = code_lines(text, detect_language(self.path), self.path)
+        text = "\n".join(map(_shortened, lines)).replace("\r", "␍")
+        found = code_lines(text, detect_language(self.path), self.path, most=end - first)
         return dict(enumerate(found, self.start + first))
 
 

@@ -100,7 +100,9 @@ async def change(request: PageRequest) -> Response:
         within = chosen if choices.is_limited else everywhere
         answer = await within.answer("change", asked.params(folder))
     except InvalidRequestError as problem:
-        return page(request, "change.html", status=400, **values | {"problem": sentence_of(problem)})
+        # The link to the page asks for nothing that could be wrong.
+        status = 400 if asked != Asked() else 200
+        return page(request, "change.html", status=status, **values | {"problem": sentence_of(problem)})
     included = _included(answer.files, asked)
     texts = await within.work(partial(_texts, files=included))
     colours = Highlighting()

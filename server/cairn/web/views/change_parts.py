@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from cairn import protocol
 from cairn.web.addresses import file_address, numbered, repository_name
-from cairn.web.code_markup import code_line
+from cairn.web.code_markup import code_line, with_code
 from cairn.web.diff_lines import DiffBlock, diff_blocks, size_of
 from cairn.web.rendering import PageRequest
 
@@ -35,6 +35,10 @@ _TAGS = {
 """Kinds of places that are not plain words."""
 
 
+_SURE = 0.9
+"""The confidence from which on a place needs no figure."""
+
+
 @frozen
 class ShownPlace:
     address: str
@@ -45,9 +49,9 @@ class ShownPlace:
     symbol: str
     kind: str
     code: Markup
-    reasons: str
-    confidence: int
-    """The confidence in percent."""
+    reasons: Markup
+    unsure: int
+    """The confidence in percent; 0 for a place that is sure enough."""
     is_stale: bool
 
 
@@ -68,7 +72,7 @@ class ShownDefinition:
     """The address of its lines; "" for a removed definition."""
     before: str
     """The name and the place before the change; "" if they are the same."""
-    reasons: str
+    reasons: Markup
     lists: tuple[ShownList, ...]
     is_unreached: bool
     is_unsure: bool
@@ -147,7 +151,7 @@ class Belongings:
             changed.definition_kind,
             "" if is_gone else link,
             _before(changed),
-            "; ".join(changed.reasons),
+            with_code("; ".join(each for each in changed.reasons if each != _KINDS[changed.kind])),
             () if seen != anchor else self._lists(number),
             any(number in each.about for each in self._answer.unreached),
             changed.confidence < 1,
@@ -182,8 +186,8 @@ class Belongings:
             place.symbol,
             _TAGS.get(place.kind, place.kind),
             code_line(place.line, place.path),
-            "; ".join(place.reasons),
-            round(100 * place.confidence),
+            with_code("; ".join(place.reasons)),
+            round(100 * place.confidence) if place.confidence < _SURE else 0,
             place.is_stale,
         )
 
