@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from cairn.protocol import ChangedFile, ChangedLines, FileStatus, whole_lines
-from cairn.web.code_markup import with_code, with_mark
+from cairn.web.code_markup import with_code, with_marks
 from cairn.web.diff_lines import DiffBlock, DiffLine, diff_blocks, size_of
 
 BEFORE = [f"berth_{n} = {n}" for n in range(40)]
@@ -78,19 +78,20 @@ def test_string_over_several_lines_has_its_colours() -> None:
     assert all(line.markup.startswith('<span class="sd">') for line in block.lines[:5])
 
 
-def test_what_differs_in_a_line_is_marked() -> None:
-    (block,) = diff_blocks(changed(["moor(ship, 10)"], ["moor(ship, 12)"]), None, 100)
-    assert [re.findall("<mark>(.*?)</mark>", line.markup) for line in block.lines] == [["0"], ["2"]]
+def test_words_that_differ_in_a_line_are_marked() -> None:
+    (block,) = diff_blocks(changed(["def moor(ship):"], ["def tie_up(ship, rope):"]), None, 100)
+    marks = [re.findall("<mark>(.*?)</mark>", line.markup) for line in block.lines]
+    assert marks == [["moor"], ["tie_up", ", rope"]]
     (block,) = diff_blocks(changed(["moor(ship)"], ["return tides"]), None, 100)
     assert not any("<mark>" in line.markup for line in block.lines)
 
 
 def test_mark_stays_within_the_elements_of_a_line() -> None:
     line = Markup('<span class="k">if</span> a &lt; <span class="n">b</span>')
-    assert with_mark(line, 1, 7) == Markup(
+    assert with_marks(line, [(1, 7)]) == Markup(
         '<span class="k">i<mark>f</mark></span><mark> a &lt; </mark><span class="n">b</span>'
     )
-    assert with_mark(line, 3, 3) == line
+    assert with_marks(line, []) == line
 
 
 def test_names_in_backticks_are_code() -> None:

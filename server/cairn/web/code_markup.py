@@ -117,13 +117,14 @@ def with_code(text: str) -> Markup:
 _TAG_OR_CHARACTER = re.compile(r"<[^>]*>|&[^;]*;|.", re.DOTALL)
 
 
-def with_mark(line: Markup, start: int, end: int) -> Markup:
-    """Return a line of markup with `<mark>` around its characters from `start` to `end`."""
+def with_marks(line: Markup, ranges: Iterable[tuple[int, int]]) -> Markup:
+    """Return a line of markup with `<mark>` around the characters in these ranges."""
+    places = {place for start, end in ranges for place in range(start, end)}
     parts, at = list[str](), 0
     for piece in _TAG_OR_CHARACTER.findall(line):
         is_tag = piece.startswith("<")
         # A mark does not cross a tag, so that elements stay nested.
-        parts.append(f"<mark>{piece}</mark>" if not is_tag and start <= at < end else piece)
+        parts.append(f"<mark>{piece}</mark>" if not is_tag and at in places else piece)
         at += not is_tag
     return Markup("".join(parts).replace("</mark><mark>", ""))
 

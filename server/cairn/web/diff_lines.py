@@ -5,7 +5,9 @@ Neighbouring hunks whose contexts meet are one block.
 
 from __future__ import annotations
 
+import difflib
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 
 from attrs import frozen
@@ -13,7 +15,7 @@ from markupsafe import Markup
 
 from cairn.languages.registry import detect_language
 from cairn.protocol.change_messages import ChangedFile, ChangedLines
-from cairn.web.code_markup import code_lines, with_mark
+from cairn.web.code_markup import code_lines, with_marks
 
 _CONTEXT = 3
 """The number of unchanged lines around a hunk, as in a unified diff."""
@@ -23,8 +25,11 @@ their colours. Highlighted texts of this length are cached. Of a longer one, onl
 highlighted."""
 _LONGEST_LINE = 2_000
 """The number of characters after which a line is cut, as in minified files."""
-_MOST_MARKED = 50
-"""The number of lines of a hunk in which the differing part is marked."""
+_MOST_MARKED, _LONGEST_MARKED = 50, 300
+"""The number of lines of a hunk in which the words that differ are marked, and the longest such line."""
+_ALIKE = 0.6
+"""The share of equal words and signs from which on two lines are versions of one line."""
+_WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
 _ADDED, _REMOVED, _SAME = "+", "−", " "
 
 
@@ -137,21 +142,27 @@ def _mark_differences(hunk: ChangedLines, old: dict[int, Markup], new: dict[int,
     pairs = zip(hunk.removed, hunk.added, strict=True)
     for number, (before, after) in enumerate(itertools.islice(pairs, _MOST_MARKED)):
         places = hunk.before.start.line + number, hunk.after.start.line + number
-        if max(len(before), len(after)) > _LONGEST_LINE:
-            continue
-        start = _shared(before, after)
-        end = _shared(before[start:][::-1], after[start:][::-1])
-        same = len(before[:start].strip()) + end
-        if places[0] not in old or places[1] not in new or 2 * same < min(len(before), len(after)):
-            continue
-        old[places[0]] = with_mark(old[places[0]], start, len(before) - end)
-        new[places[1]] = with_mark(new[places[1]], start, len(after) - end)
+        if places[0] in old and places[1] in new and max(len(before), len(after)) <= _LONGEST_MARKED:
+            removed, added = _differences(before, after)
+            old[places[0]] = with_marks(old[places[0]], removed)
+            new[places[1]] = with_marks(new[places[1]], added)
 
 
-def _shared(one: str, other: str) -> int:
-    """Return the number of characters with which both begin."""
-    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
-    return sum(1 for _ in same)
+_Ranges = list[tuple[int, int]]
+
+
+def _differences(before: str, after: str) -> tuple[_Ranges, _Ranges]:
+    """Return the ranges of words that differ in two lines; none if little is the same."""
+    words = _WORD.findall(before), _WORD.findall(after)
+    matcher = difflib.SequenceMatcher(None, *words, autojunk=False)
+    if matcher.ratio() < _ALIKE:
+        return [], []
+    ends = [[0, *itertools.accumulate(map(len, each))] for each in words]
+    found = [each for each in matcher.get_opcodes() if each[0] != "equal"]
+    return (
+        [(ends[0][start], ends[0][end]) for _, start, end, _, _ in found],
+        [(ends[1][start], ends[1][end]) for _, _, _, start, end in found],
+    )
 
 
 def _rows(hunks: Sequence[ChangedLines], context: int, length: int) -> Iterator[tuple[str, int, int]]:
