@@ -12,7 +12,7 @@ from scripts.system_packages import headless_browser
 
 from tests.page.browsing import PATIENCE_MS, Browsing, Shared
 from tests.page.other_site import ELSEWHERE, REBOUND, OtherSite, other_site
-from tests.page.site import Site, clone_of_this_project, own_machine, site
+from tests.page.site import Site, change_signature, clone_of_this_project, own_machine, site
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -47,9 +47,10 @@ def browsing(shared: Shared) -> Iterator[Browsing]:
 
 @pytest.fixture(scope="session")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A server over a real repository, for tests that do not change it."""
+    """A server over a real repository with a change, for tests that do not change it."""
     folder = tmp_path_factory.mktemp("project")
-    with own_machine(folder), site(clone_of_this_project(folder / "cairn")) as served:
+    clone = change_signature(clone_of_this_project(folder / "cairn"))
+    with own_machine(folder), site(clone) as served:
         yield served
 
 

@@ -20,6 +20,9 @@ from tests.serving import Served, serving, wait_for
 ROOT = Path(__file__).parents[2]
 PLACES = ("server/cairn/web", "server/cairn/http", "docs")
 """The folders of this project that are the tests' real repository: 70 files with their whole history."""
+CHANGED = "server/cairn/web/query_string.py"
+BEFORE, AFTER = "def chosen(question: Question)", "def chips_of(question: Question, most: int)"
+"""The head of a function in the file CHANGED, in the last commit and in the real repository's files."""
 INDEXING_SECONDS = 900
 """Indexing takes half a minute, but makes way for other programs that use all cores."""
 
@@ -98,3 +101,11 @@ def clone_of_this_project(folder: Path, *places: str) -> Path:
     ):
         subprocess.run(["git", *arguments], check=True, capture_output=True)
     return folder
+
+
+def change_signature(clone: Path) -> Path:
+    """Change the head of a function that other files of the clone call, and do not commit it."""
+    text = (clone / CHANGED).read_text(encoding="utf-8")
+    assert BEFORE in text
+    (clone / CHANGED).write_text(text.replace(BEFORE, AFTER), encoding="utf-8")
+    return clone

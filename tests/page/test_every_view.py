@@ -18,6 +18,8 @@ VIEWS = {
     "nothing": (search_path("session", language="haskell"), ".empty"),
     "answer": (answer_path(QUESTION), "#copy-prompt"),
     "file": ("/ui/file/server/cairn/web/sessions.py?lines=60-64", "#around h2"),
+    "change": ("/ui/change", ".hunk .beside"),
+    "unchanged": ("/ui/change?file=docs/page.md", ".empty"),
     "index": ("/ui/index?path=docs/design.md", "[data-part=left-out] .rules"),
 }
 """The address of each view, and an element of the complete view."""
@@ -91,7 +93,7 @@ def background(page: Page) -> str:
 def test_tab_key_reaches_everything_and_shows_the_focus(view: Page) -> None:
     wanted = view.evaluate(
         """() => {
-            const elements = "a[href], button, input:not([type=hidden]), summary, select";
+            const elements = "a[href], button, input:not([type=hidden]), textarea, summary, select";
             const shown = [...document.querySelectorAll(elements)].filter(
                 each => each.checkVisibility() && each.tabIndex >= 0 && !each.disabled);
             shown.forEach((each, at) => { each.dataset.at = at; });

@@ -25,8 +25,8 @@ from cairn.web.highlighting import Highlighting
 from cairn.web.rendering import PageRequest, page, sentence_of, streamed_page
 from cairn.web.views.change_parts import Belongings, ShownFile, anchor_of, shown_file
 
-_ENTRIES = 200
-"""The number of entries that each list has at most. The lists of a hunk are parts of them."""
+_ENTRIES, _MOST_ENTRIES = 30, 300
+"""The number of entries that each list has at most, and on request. The lists of a hunk are parts of them."""
 _MOST_CHOICES = 200
 """The number of folders up to which a list offers them."""
 _MOST_FILES, _MOST_LINES = 100, 4_000
@@ -46,6 +46,8 @@ class Asked:
     repository: str = ""
     file: str = ""
     """The only file whose hunks are shown; "" for all files."""
+    entries: int = _ENTRIES
+    """The number of entries that each list has at most."""
     diff: str | None = None
     """The text of a unified diff; None to compare the files with `base`."""
 
@@ -61,18 +63,19 @@ class Asked:
             given.get("staged", "") != "",
             given.get("repository", ""),
             given.get("file", ""),
+            _MOST_ENTRIES if given.get("more", "") else _ENTRIES,
             diff if diff.strip() else None,
         )
 
     def params(self, folder: str) -> protocol.ChangeParams:
         """Return the params. Raises InvalidRequestError."""
-        return protocol.ChangeParams(self.base or None, self.diff, self.staged, folder, limit=_ENTRIES)
+        return protocol.ChangeParams(self.base or None, self.diff, self.staged, folder, self.entries)
 
-    def address(self, file: str = "") -> str:
-        """Return the address of the page, or of its page for one file; a diff has no address."""
-        staged = "1" if self.staged else ""
-        values = {"base": self.base, "staged": staged, "repository": self.repository, "file": file}
-        return address(addresses.CHANGE, values)
+    def address(self, **changed: str) -> str:
+        """Return the address of the page with other values; a diff has no address."""
+        staged, more = "1" if self.staged else "", "1" if self.entries > _ENTRIES else ""
+        values = {"base": self.base, "staged": staged, "repository": self.repository}
+        return address(addresses.CHANGE, values | {"file": self.file, "more": more} | changed)
 
 
 @frozen
@@ -169,9 +172,14 @@ def _shown(
     return {
         "answer": answer,
         "files": files(),
+        "has_more": asked.entries == _ENTRIES == max(map(len, _lists(answer))),
         "left_out": len(answer.files) - len(included),
         "every": [(each, added, removed, anchors.get(each.uri, "")) for each, added, removed in sizes],
         "added": sum(added for _, added, _ in sizes),
         "removed": sum(removed for *_, removed in sizes),
         **belongings.summary(),
     }
+
+
+def _lists(answer: protocol.ChangeAnswer) -> Sequence[Sequence[object]]:
+    return answer.changed, answer.dependents, answer.tests, answer.companions, answer.unreached

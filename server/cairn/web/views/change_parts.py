@@ -25,16 +25,8 @@ _KINDS = {
     protocol.ChangeKind.COMMENT: "comment",
     protocol.ChangeKind.LINES: "lines",
 }
-_TAGS = {
-    "indirect": "calls it over others",
-    "together": "changes with it",
-    "twin": "twin",
-    "document": "document",
-    "name": "named after it",
-}
+_TAGS = {"together": "history"}
 """Kinds of places that are not plain words."""
-
-
 _SURE = 0.9
 """The confidence from which on a place needs no figure."""
 
