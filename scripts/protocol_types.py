@@ -19,7 +19,7 @@ from typing import Any
 import attrs
 
 from cairn import protocol
-from cairn.protocol import relation_messages, search_messages, status_messages
+from cairn.protocol import change_messages, relation_messages, search_messages, status_messages
 from cairn.schema.convert import camel_case
 from cairn.schema.json_schema import class_doc, field_docs
 
@@ -37,7 +37,8 @@ _WIDTH = 110
 
 def typescript() -> str:
     """Return the text of the file: an interface for each class, and a union for each enumeration."""
-    named = [*_own_classes(search_messages, relation_messages), *_DISCOVERY, *_own_classes(status_messages)]
+    requests = _own_classes(search_messages, relation_messages, change_messages)
+    named = [*requests, *_DISCOVERY, *_own_classes(status_messages)]
     classes = list(dict.fromkeys(part for cls in named for part in reversed(_reachable(cls))))
     enums = sorted({e for cls in classes for e in _enums(cls)}, key=lambda e: e.__name__)
     # Requests may omit fields with a default; answers have all fields, except partial results.

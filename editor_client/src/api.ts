@@ -20,6 +20,7 @@ const methods = {
   related: new RequestType<protocol.RelatedParams, protocol.RelatedAnswer, void>("cairn/related"),
   references: new RequestType<protocol.ReferencesParams, protocol.ReferencesAnswer, void>("cairn/references"),
   context: new RequestType<protocol.ContextParams, protocol.ContextAnswer, void>("cairn/context"),
+  change: new RequestType<protocol.ChangeParams, protocol.ChangeAnswer, void>("cairn/change"),
   discover: new RequestType<protocol.DiscoverParams & ProgressTokens, protocol.DiscoverAnswer, void>(
     "cairn/discover",
   ),
@@ -69,6 +70,10 @@ export class Api {
 
   context(params: protocol.ContextParams, token?: CancellationToken): Promise<protocol.ContextAnswer> {
     return this.#client.sendRequest(methods.context, params, token);
+  }
+
+  change(params: protocol.ChangeParams, token: CancellationToken): Promise<protocol.ChangeAnswer> {
+    return this.#client.sendRequest(methods.change, params, token);
   }
 
   /** Calls `onStage` for each stage until the answer arrives. */

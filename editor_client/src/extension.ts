@@ -1,12 +1,14 @@
 // The composition of all parts.
 
-import { commands, Disposable, type ExtensionContext, window, workspace } from "vscode";
+import { type Disposable, type ExtensionContext, window, workspace } from "vscode";
 
-import { ContextPanel } from "./panel/context_panel.ts";
+import { ChangeView } from "./change/change_view.ts";
 import { registerCommands } from "./commands.ts";
+import { setKey } from "./context_keys.ts";
 import { Discoveries } from "./discover/discovery.ts";
 import { onDidChangePython } from "./finding/find_server.ts";
 import { Palette } from "./palette/palette.ts";
+import { ContextPanel } from "./panel/context_panel.ts";
 import { needsRestart, Server } from "./server.ts";
 import { showHealth } from "./status.ts";
 import { showTroubles } from "./trouble.ts";
@@ -21,12 +23,15 @@ export async function activate(context: ExtensionContext): Promise<void> {
     void discoveries.discover(query, filter.path);
   });
   const panel = new ContextPanel(context.extensionUri, running, log, context.globalState);
+  const change = new ChangeView(running, context.globalState, context.workspaceState);
   context.subscriptions.push(
     log,
     running,
     discoveries,
     panel,
+    change,
     ...panel.register(),
+    ...change.register(),
     ...palette.register(),
     showHealth(running),
     showTroubles(running),
@@ -60,6 +65,6 @@ function restartWhereNeeded(running: Server): Disposable[] {
 function tellWhetherPaused(running: Server): Disposable {
   return running.onDidChangeHealth((health) => {
     const paused = health.state === "running" && (health.status?.paused ?? false);
-    void commands.executeCommand("setContext", "cairn.paused", paused);
+    setKey("paused", paused);
   });
 }

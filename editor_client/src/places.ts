@@ -18,6 +18,7 @@ import {
   workspace,
 } from "vscode";
 
+import { messageOf } from "./problem.ts";
 import type { Range as ProtocolRange } from "./protocol.ts";
 
 /** A place in a file. */
@@ -43,6 +44,15 @@ export async function open(place: Place, beside = false): Promise<void> {
   setTimeout(() => {
     editor.setDecorations(mark, []);
   }, MARKED_MS);
+}
+
+/** Open a place, or show why that failed. */
+export async function openOrExplain(place: Place, beside = false): Promise<void> {
+  try {
+    await open(place, beside);
+  } catch (problem) {
+    void window.showErrorMessage(`Cairn: ${messageOf(problem)}`);
+  }
 }
 
 async function show(place: Place, options: TextDocumentShowOptions): Promise<TextEditor> {

@@ -10,6 +10,16 @@ export type BulletCategory =
   | "useCase"
   | "other";
 
+export type ChangeKind =
+  | "removed"
+  | "signature"
+  | "renamed"
+  | "moved"
+  | "body"
+  | "added"
+  | "comment"
+  | "lines";
+
 export type ChunkType = "prose" | "code" | "api" | "cmd" | "config";
 
 export type ContextSection =
@@ -24,6 +34,8 @@ export type ContextSection =
   | "similar";
 
 export type FeedbackAction = "open" | "copy" | "helpful" | "notHelpful";
+
+export type FileStatus = "added" | "modified" | "removed" | "renamed";
 
 export type FormatStyle = "markdown" | "plain" | "json";
 
@@ -697,6 +709,152 @@ export interface Symbol {
   readonly container: string;
   readonly uri: string;
   readonly range: Range;
+}
+
+/**
+ * The params of `cairn/change`. Without `diff`, the change is what differs between `base` and the files of
+ * the folder: staged, unstaged and new files, and unsaved text.
+ */
+export interface ChangeParams {
+  /**
+   * A commit, branch or tag, `HEAD~3` too. By default it is the last commit. For a team's index, a branch or
+   * commit of which it has an index.
+   */
+  readonly base?: string;
+  /** The text of a unified diff. The folder may have the state before or after it. */
+  readonly diff?: string;
+  /** Whether only what is staged counts. */
+  readonly staged?: boolean;
+  /** The URI of the workspace folder with the change; "" for the first folder with one. */
+  readonly folder?: string;
+  /** How many entries each list has at most. */
+  readonly limit?: number;
+  /** The size limit of the prompt in tokens. */
+  readonly maxTokens?: number;
+}
+
+/** A hunk without context: the lines that it replaces, and what with. One of the two may be empty. */
+export interface ChangedLines {
+  /** Whole lines of the file before the change. */
+  readonly before: Range;
+  /** Whole lines of the file after the change. */
+  readonly after: Range;
+  /** The lines before. Those of large changes are left out. */
+  readonly removed: readonly string[];
+  /** The lines after. Those of large changes are left out. */
+  readonly added: readonly string[];
+}
+
+export interface ChangedFile {
+  /** The path after the change; of a removed file, the path before. */
+  readonly path: string;
+  readonly uri: string;
+  readonly status: FileStatus;
+  /** The path before the change, if it was another one. */
+  readonly beforePath: string | null;
+  readonly hunks: readonly ChangedLines[];
+  /** Why the definitions of the file were not compared, such as `binary file`; "" if they were. */
+  readonly problem: string;
+}
+
+/** A definition before the change. */
+export interface ChangedFrom {
+  readonly path: string;
+  readonly symbol: string;
+  readonly range: Range;
+  /** The head of the definition. */
+  readonly line: string;
+}
+
+/** A definition that the change touches. */
+export interface ChangedDefinition {
+  readonly path: string;
+  readonly uri: string;
+  /** The URI of the workspace folder. */
+  readonly folder: string;
+  /** The whole lines of the definition after the change; of a removed one, before the change. */
+  readonly range: Range;
+  /** The name, qualified by the enclosing definitions; "" for lines outside of all definitions. */
+  readonly symbol: string;
+  readonly kind: ChangeKind;
+  /** `function`, `class`, `method`, …; "" for lines outside of all definitions. */
+  readonly definitionKind: string;
+  /** The head of the definition after the change; of a removed one, before the change. */
+  readonly line: string;
+  /** The definition before the change; null if it is new or removed. */
+  readonly before: ChangedFrom | null;
+  /** The indexes of the hunks of the file that touch it. */
+  readonly hunks: readonly number[];
+  /** What changed, in a few words. */
+  readonly reasons: readonly string[];
+  /** How sure it is that this is what happened. Renames and moves are found by likeness. */
+  readonly confidence: number;
+}
+
+/** A place that a change concerns, best first in its list. */
+export interface ChangePlace {
+  readonly path: string;
+  readonly uri: string;
+  /** The URI of the workspace folder. */
+  readonly folder: string;
+  /** The place in the file as it is now: the referring name, the test, the sentence; else the first line. */
+  readonly range: Range;
+  /** The qualified name of the function or type around the place, or of the test; "" if there is none. */
+  readonly symbol: string;
+  /**
+   * For dependents `call`, `import`, `inherit`, `override`, `read`, `write` or `request`. For tests `call`,
+   * `indirect`, `import`, `name`, `together` or `words`. For companions `together`, `twin`, `document`,
+   * `changelog`, `schema`, `generated`, `counterpart`, `reference` or `words`. For unreached definitions, the
+   * kind of the change.
+   */
+  readonly kind: string;
+  /** Why the place is concerned, the strongest reason first. */
+  readonly reasons: readonly string[];
+  /** From 0 to 1. */
+  readonly confidence: number;
+  /** The line of the place; of a document, the sentence. A very long one is cut. */
+  readonly line: string;
+  /** Whether the place still uses a definition that was removed or renamed, or whose signature changed. */
+  readonly isStale: boolean;
+  /** The indexes, in `changed`, of the definitions that the place is concerned by. */
+  readonly about: readonly number[];
+}
+
+/** A command of the project's own test runner. */
+export interface TestCommand {
+  readonly command: string;
+  /** The folder to run it in, relative to the workspace folder; "" for the workspace folder itself. */
+  readonly folder: string;
+  /** The test files that it runs. */
+  readonly paths: readonly string[];
+}
+
+export interface ChangeAnswer {
+  readonly files: readonly ChangedFile[];
+  /** The changed definitions, the most telling first: removed ones and those with a new signature. */
+  readonly changed: readonly ChangedDefinition[];
+  /** Places that depend on them, those that still use an old definition first. */
+  readonly dependents: readonly ChangePlace[];
+  /** The tests to run; one place for each test file, with its likeliest test. */
+  readonly tests: readonly ChangePlace[];
+  /** Commands that run these tests, as far as the runner can be told. */
+  readonly commands: readonly TestCommand[];
+  /** What usually changes with it and did not, and documents that name what changed. */
+  readonly companions: readonly ChangePlace[];
+  /** The changed definitions that no test reaches. */
+  readonly unreached: readonly ChangePlace[];
+  /** A prompt for a reviewer, in Markdown. */
+  readonly prompt: string;
+  readonly promptTokens: number;
+  /** The hash of the commit before the change; "" for a diff as text. */
+  readonly base: string;
+  /** Whether everything was looked at; `messages` say what was not. */
+  readonly complete: boolean;
+  /** Sentences on what is left out, and why. */
+  readonly messages: readonly string[];
+  readonly index: IndexState;
+  /** Milliseconds by step. */
+  readonly timings: Readonly<Record<string, number>>;
 }
 
 /** The files that evidence may come from. */

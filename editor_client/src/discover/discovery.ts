@@ -16,6 +16,7 @@ import {
 } from "vscode";
 
 import { isCancelled } from "../api.ts";
+import { setKey } from "../context_keys.ts";
 import { folderName } from "../places.ts";
 import type { DiscoverAnswer } from "../protocol.ts";
 import type { Server } from "../server.ts";
@@ -54,7 +55,7 @@ export class Discoveries implements TextDocumentContentProvider, Disposable {
       }),
     );
     void commands.getCommands(true).then((all) => {
-      setContext("hasChat", all.includes(CHAT));
+      setKey("hasChat", all.includes(CHAT));
     });
   }
 
@@ -130,7 +131,7 @@ export class Discoveries implements TextDocumentContentProvider, Disposable {
     this.#kept.set(path, discovery);
     const [oldest] = this.#kept.keys();
     if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest);
-    setContext("hasDiscovery", true);
+    setKey("hasDiscovery", true);
   }
 
   /** The visible answer, or else the latest. */
@@ -148,7 +149,7 @@ export class Discoveries implements TextDocumentContentProvider, Disposable {
   }
 
   #tellWhatIsShown(): void {
-    setContext("discoveryShown", this.#shown() !== undefined);
+    setKey("discoveryShown", this.#shown() !== undefined);
   }
 }
 
@@ -187,8 +188,4 @@ export function selectedText(): string {
 function fileName(question: string): string {
   const safe = question.replace(/[^\p{L}\p{N}\p{M} ._,'()-]+/gu, " ").replace(/\s+/g, " ");
   return safe.trim().slice(0, LONGEST_NAME).trim() || "question";
-}
-
-function setContext(name: string, value: boolean): void {
-  void commands.executeCommand("setContext", `cairn.${name}`, value);
 }

@@ -153,7 +153,12 @@ export function resultRow(result: SearchResult, folder?: string): ResultRow {
 }
 
 export function typeIcon({ symbolKind, type }: SearchResult): string {
-  return KIND_ICONS[symbolKind] ?? TYPE_ICONS[type] ?? "file";
+  return kindIcon(symbolKind) ?? TYPE_ICONS[type] ?? "file";
+}
+
+/** The icon of a kind of definition. */
+export function kindIcon(kind: string): string | undefined {
+  return KIND_ICONS[kind];
 }
 
 /** A row that says how a passage is related, for passages that no words found. */

@@ -16,48 +16,36 @@ import {
   workspace,
 } from "vscode";
 
-import { folderName, open, type Place as FilePlace } from "../places.ts";
+import { absenceOf, COMMANDS } from "../absence.ts";
+import { setKey } from "../context_keys.ts";
+import { FoldMemory } from "../folds.ts";
+import { folderName, openOrExplain } from "../places.ts";
 import { messageOf } from "../problem.ts";
 import type * as protocol from "../protocol.ts";
 import type { Server } from "../server.ts";
+import { withProgressIn } from "../view_requests.ts";
 import { type Answer, isText, placeAt, placeOf, requestContext } from "./context_request.ts";
-import { Follower, type Outcome, type Place } from "./follower.ts";
+import { Follower, type Place } from "./follower.ts";
 import {
-  type Action,
   type Content,
-  type Folds,
+  type Foldable,
   fromWebview,
   type FromWebview,
   type Listed,
   type ToWebview,
 } from "./messages.ts";
 import { page } from "./page.ts";
-import {
-  type Absence,
-  contentOfAbsence,
-  contentOfAnswer,
-  quoted,
-  revealOf,
-  type Surroundings,
-} from "./view_model.ts";
+import { contentOfAbsence, contentOfAnswer, quoted, revealOf, type Surroundings } from "./view_model.ts";
 
 const VIEW = "cairn.panel";
-/** Faster answers need no progress indicator. */
-const BUSY_AFTER_MS = 400;
 const TOLD_MS = 4000;
-const COMMANDS: Readonly<Record<Exclude<Action, "refresh">, string>> = {
-  install: "cairn.installServer",
-  restart: "cairn.restart",
-  log: "cairn.showLog",
-};
-/** Where the folded sections are kept, for all windows. */
 const FOLDS = "cairn.panel.folds";
 
 export class ContextPanel implements WebviewViewProvider, Disposable {
   readonly #extension: Uri;
   readonly #server: Server;
   readonly #log: LogOutputChannel;
-  readonly #memory: Memento;
+  readonly #folds: FoldMemory<Foldable>;
   readonly #follower = new Follower<Answer>({
     ask: (place, signal) => this.#ask(place, signal),
     show: () => {
@@ -77,7 +65,7 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
     this.#extension = extension;
     this.#server = server;
     this.#log = log;
-    this.#memory = memory;
+    this.#folds = new FoldMemory(memory, FOLDS);
   }
 
   register(): Disposable[] {
@@ -186,17 +174,8 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
     this.#draw();
   }
 
-  async #ask(place: Place, signal: AbortSignal): Promise<Answer> {
-    const asking = requestContext(this.#server.api, place, signal);
-    const settled = Promise.race([asking.catch(() => undefined), aborted(signal)]);
-    const slow = setTimeout(() => {
-      void window.withProgress({ location: { viewId: VIEW } }, () => settled);
-    }, BUSY_AFTER_MS);
-    try {
-      return await asking;
-    } finally {
-      clearTimeout(slow);
-    }
+  #ask(place: Place, signal: AbortSignal): Promise<Answer> {
+    return withProgressIn(VIEW, requestContext(this.#server.api, place, signal), signal);
   }
 
   // --- drawing
@@ -206,7 +185,7 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
     const content = this.#content();
     if (content.key !== this.#drawn) {
       this.#drawn = content.key;
-      this.#post({ type: "draw", content, folds: this.#folds });
+      this.#post({ type: "draw", content, folds: this.#folds.all });
     }
     this.#reveal();
   }
@@ -226,7 +205,8 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
     if (outcome && "answer" in outcome && (health.state === "running" || pinned)) {
       return contentOfAnswer(outcome.answer, this.#around(outcome.answer));
     }
-    return contentOfAbsence(this.#absence(outcome), this.#follower.history);
+    const absence = absenceOf(health, outcome, this.#follower.target !== undefined);
+    return contentOfAbsence(absence, this.#follower.history);
   }
 
   #around({ indexed }: Answer): Surroundings {
@@ -237,20 +217,6 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
       status: health.state === "running" ? health.status : undefined,
       folderName: (uri) => folderName(uri) ?? "",
     };
-  }
-
-  get #folds(): Folds {
-    return this.#memory.get<Folds>(FOLDS, {});
-  }
-
-  #absence(outcome: Outcome<Answer> | undefined): Absence {
-    const { health } = this.#server;
-    if (health.state === "crashed" || health.state === "failed") {
-      return { why: health.state, message: health.message };
-    }
-    if (health.state !== "running") return { why: health.state };
-    if (outcome && "problem" in outcome) return { why: "problem", message: messageOf(outcome.problem) };
-    return { why: this.#follower.target ? "asking" : "noEditor" };
   }
 
   #post(message: ToWebview): void {
@@ -293,7 +259,7 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
         this.#follower.refresh();
         break;
       case "fold":
-        void this.#memory.update(FOLDS, { ...this.#folds, [message.section]: message.folded });
+        this.#folds.set(message.section, message.folded);
         break;
       case "all":
         void this.#showAll(message.section);
@@ -307,7 +273,7 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
         break;
       case "openPlace": {
         const place = this.#follower.target;
-        if (place) void this.#open({ uri: place.uri, range: place.selection }, false);
+        if (place) void openOrExplain({ uri: place.uri, range: place.selection });
         break;
       }
       case "open":
@@ -315,7 +281,7 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
         const result = this.#result(message.key, message.index);
         if (!result) break;
         if (message.type === "copy") void this.#copy(quoted(result), "passage copied");
-        else void this.#open(result, message.beside);
+        else void openOrExplain(result, message.beside);
       }
     }
   }
@@ -387,19 +353,6 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
     window.setStatusBarMessage(`$(check) Cairn: ${text}`, TOLD_MS);
     this.#post({ type: "announce", text });
   }
-
-  async #open(place: FilePlace, beside: boolean): Promise<void> {
-    try {
-      await open(place, beside);
-    } catch (problem) {
-      void window.showErrorMessage(`Cairn: ${messageOf(problem)}`);
-    }
-  }
-}
-
-/** Set a key that keybindings and menus depend on. */
-function setKey(name: string, value = false): void {
-  void commands.executeCommand("setContext", `cairn.${name}`, value);
 }
 
 function pageFor(webview: Webview, dist: Uri): string {
@@ -408,13 +361,5 @@ function pageFor(webview: Webview, dist: Uri): string {
     script: webview.asWebviewUri(Uri.joinPath(dist, "panel.js")).toString(),
     style: webview.asWebviewUri(Uri.joinPath(dist, "panel.css")).toString(),
     nonce: randomBytes(16).toString("base64url"),
-  });
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    signal.addEventListener("abort", () => {
-      resolve();
-    });
   });
 }

@@ -1,19 +1,12 @@
 // Asks the server for the context of a place in the editor.
 
-import {
-  CancellationTokenSource,
-  type Diagnostic,
-  languages,
-  type TextDocument,
-  type TextEditor,
-  Uri,
-  workspace,
-} from "vscode";
+import { type Diagnostic, languages, type TextDocument, type TextEditor, Uri, workspace } from "vscode";
 import { ResponseError } from "vscode-languageclient";
 
 import type { Api } from "../api.ts";
 import { protocolRange } from "../places.ts";
 import type * as protocol from "../protocol.ts";
+import { tokenOf } from "../view_requests.ts";
 import { type Place, spansLines } from "./follower.ts";
 
 const DIAGNOSTICS = 20;
@@ -32,11 +25,7 @@ export async function requestContext(
   signal?: AbortSignal,
 ): Promise<Answer> {
   if (!api) throw new Error("Cairn’s server is not running.");
-  const cancelling = new CancellationTokenSource();
-  signal?.addEventListener("abort", () => {
-    cancelling.cancel();
-  });
-  const { token } = cancelling;
+  const token = tokenOf(signal);
   const uri = Uri.parse(place.uri);
   const document = openDocument(uri);
   const params: protocol.ContextParams = {

@@ -1,10 +1,10 @@
-// Decides when the context panel sends a request: when the cursor rests at a place that the shown answer does
-// not cover.
+// Decides when a view sends a request: when the cursor rests at a place that the shown answer does not cover.
+// For a view of a whole folder, the place is the folder, with a version that counts its changes.
 
 import type { Position, Range } from "../protocol.ts";
 import { History } from "./history.ts";
 
-/** A place in a document. */
+/** A place in a document or folder. */
 export interface Place {
   readonly uri: string;
   readonly version: number;
@@ -32,7 +32,8 @@ export const INDEXED_MS = 3000;
 
 /** The places and the generation for which an answer is valid. */
 interface Covering {
-  readonly place: { readonly range: Range };
+  /** Absent if the answer holds for no other place. */
+  readonly place?: { readonly range: Range };
   readonly index: { readonly generation: number };
 }
 
@@ -250,6 +251,7 @@ function holds(outcome: Outcome<Covering>, place: Place): boolean {
   if (isSameRange(asked.selection, place.selection)) return true;
   // A selection of several lines means exactly these lines; a cursor means its whole passage.
   if (!("answer" in outcome) || spansLines(asked.selection) || spansLines(place.selection)) return false;
+  if (!outcome.answer.place) return false;
   const { start, end } = outcome.answer.place.range;
   const cursor = place.selection.end;
   return isBefore(start, cursor, true) && isBefore(cursor, end, false);

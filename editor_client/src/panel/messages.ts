@@ -1,6 +1,7 @@
 // The messages between the context panel's webview and the extension, and the check of those from the
 // webview.
 
+import type { Folds as SectionFolds } from "../folds.ts";
 import type { ContextSection } from "../protocol.ts";
 import { sectionNamed } from "./sections.ts";
 
@@ -69,8 +70,7 @@ export interface EmptySection {
 /** The key of the section that lists the empty ones. */
 export const EMPTY = "empty";
 export type Foldable = ContextSection | typeof EMPTY;
-/** The sections that the user has folded (true) or unfolded (false). */
-export type Folds = Readonly<Partial<Record<Foldable, boolean>>>;
+export type Folds = SectionFolds<Foldable>;
 
 /** The place that the panel shows. */
 export interface PlaceContent {

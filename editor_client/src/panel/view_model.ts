@@ -3,6 +3,7 @@
 
 import { createHash } from "node:crypto";
 
+import { type Absence, explained } from "../absence.ts";
 import type {
   ContextAnswer,
   ContextPassage,
@@ -38,11 +39,6 @@ export interface Surroundings {
   /** The folder's name by its URI; "" if only one folder is open. */
   readonly folderName: (uri: string) => string;
 }
-
-/** Why no passages are shown. */
-export type Absence =
-  | { readonly why: "missing" | "stopped" | "starting" | "restarting" | "noEditor" | "asking" }
-  | { readonly why: "crashed" | "failed" | "problem"; readonly message: string };
 
 export function contentOfAnswer(answer: ContextAnswer, around: Surroundings): Content {
   const where = citedAs(answer.place.path, answer.place.range);
@@ -132,32 +128,6 @@ export function contentOfAbsence(absence: Absence, pinned: Content["pinned"]): C
     actions,
     announcement: message,
   });
-}
-
-function explained(absence: Absence): Pick<Content, "message" | "actions"> {
-  const restart = { action: "restart", label: "Restart Server" } as const;
-  const log = { action: "log", label: "Show Log" } as const;
-  switch (absence.why) {
-    case "missing":
-      return {
-        message: "Cairn’s server is not installed on this machine.",
-        actions: [{ action: "install", label: "Install Server" }, restart],
-      };
-    case "stopped":
-      return { message: "Cairn’s server is not running.", actions: [{ ...restart, label: "Start Server" }] };
-    case "starting":
-    case "restarting":
-      return { message: "Cairn’s server is starting…", actions: [] };
-    case "noEditor":
-      return { message: "Open a file to see the code and documents that belong to it.", actions: [] };
-    case "asking":
-      return { message: "", actions: [] };
-    case "crashed":
-    case "failed":
-      return { message: absence.message, actions: [restart, log] };
-    case "problem":
-      return { message: absence.message, actions: [{ action: "refresh", label: "Try Again" }] };
-  }
 }
 
 function notice(answer: ContextAnswer, { indexed, status }: Surroundings): string {
