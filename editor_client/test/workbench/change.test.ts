@@ -1,0 +1,189 @@
+// The view *Change* of the packaged extension in a VS Code workbench, in a browser, with the real server.
+
+import assert from "node:assert/strict";
+import { after, afterEach, before, suite, test } from "node:test";
+
+import { ChangeTree } from "./change.ts";
+import { parts } from "./code_server.ts";
+import { eventually } from "./eventually.ts";
+import { HARBOUR } from "./harbour.ts";
+import { Project } from "./project.ts";
+import { Workbench } from "./workbench.ts";
+
+const BERTHS = "harbour/berths.py";
+const STALE = "Still Use the Old Definition";
+
+void suite("a user changes a project", () => {
+  let project: Project;
+  let workbench: Workbench;
+
+  before(async () => {
+    project = await Project.make(HARBOUR);
+    workbench = await Workbench.open(project.folder, {
+      settings: {
+        "cairn.path": parts.command,
+        "cairn.embedding.enabled": false,
+        "cairn.trace.server": "messages",
+      },
+    });
+  });
+
+  afterEach(async (context) => {
+    if ("passed" in context && !context.passed) {
+      await workbench.screenshot(`failed: ${context.name}`.replaceAll(/[^a-z]+/g, "-"));
+    }
+  });
+
+  after(async () => {
+    await workbench.close();
+    await project.remove();
+  });
+
+  void test("without a change, the view says so", async () => {
+    const tree = await ChangeTree.show(workbench);
+    await tree.says("Nothing has changed.");
+    await workbench.screenshot("change-nothing");
+  });
+
+  void test("unsaved text counts: who uses the old definition comes first, with tests and documents", async () => {
+    const tree = await ChangeTree.show(workbench);
+    await workbench.openFile(BERTHS, await project.lineOf(BERTHS, "def moor_ship"));
+    await workbench.page.keyboard.press("End");
+    await workbench.page.keyboard.press("ArrowLeft"); // to the colon
+    await workbench.page.keyboard.press("ArrowLeft"); // to the parenthesis
+    await workbench.page.keyboard.type(", pilot");
+    const stale = await tree.section(STALE);
+    await workbench.screenshot("change");
+    assert.ok(stale.some(({ description }) => description.includes("schedule.py:6")));
+    assert.match(stale[0]?.spoken ?? "", /still uses the old definition/);
+    const [changed] = await tree.section("Changed");
+    assert.equal(changed?.label, "Berth.moor_ship");
+    assert.match(changed.description, /^new signature · 2 uses/);
+    const [first] = await tree.section("Tests to Run");
+    assert.equal(first?.label, "test_a_ship_is_moored");
+    const badge = workbench.page.locator('.activitybar .action-item:has([aria-label^="Cairn"]) .badge');
+    assert.equal(await badge.innerText(), String(stale.length));
+    assert.ok(!(await project.read(BERTHS)).includes("pilot"));
+  });
+
+  void test("a row opens at its line, and the keyboard alone reaches it", async () => {
+    const tree = await ChangeTree.show(workbench);
+    await tree.row("Berth.moor_ship(berth, ship)").click();
+    await workbench.at("harbour/schedule.py", 6);
+    await workbench.run("Cairn: Focus on Change View");
+    for (const key of ["Home", "ArrowDown", "Enter"]) await workbench.page.keyboard.press(key);
+    await eventually("the first place is open", async () => {
+      const { file, line } = await workbench.place();
+      const [first] = await tree.section(STALE);
+      return first?.description.endsWith(`${file}:${line}`);
+    });
+  });
+
+  void test("a folded section stays folded, in a new window too", async () => {
+    const tree = await ChangeTree.show(workbench);
+    await workbench.openFile(BERTHS);
+    await workbench.run("File: Save");
+    await tree.row("Usually Change With It").click();
+    const isFolded = async () =>
+      (await tree.rows()).some(
+        ({ label, expanded }) => label === "Usually Change With It" && expanded === false,
+      );
+    await eventually("it is folded", isFolded);
+    await workbench.run("Cairn: Refresh What the Change Touches");
+    assert.ok(await isFolded());
+    await workbench.run("Cairn: Show Log"); // the extension has handled the fold by the time it answers this
+    await workbench.run("View: Hide Panel");
+    await workbench.page.reload({ waitUntil: "domcontentloaded" });
+    await ChangeTree.show(workbench);
+    await eventually("it is still folded", isFolded);
+    await workbench.screenshot("change-folded");
+  });
+
+  void test("the prompt for a reviewer is copied", async () => {
+    await ChangeTree.show(workbench);
+    const prompt = await workbench.copied("Cairn: Copy Review Prompt", "moor_ship");
+    assert.match(prompt, /pilot/);
+  });
+
+  void test("the commands of the tests are shown, and run in a terminal", async () => {
+    const tree = await ChangeTree.show(workbench);
+    await tree.section("Tests to Run");
+    await tree.press("Run These Tests");
+    const rows = await eventually("the commands are shown", async () => {
+      const shown = await workbench.rows();
+      return shown.length > 0 && shown;
+    });
+    await workbench.screenshot("change-tests");
+    assert.match(rows[0]?.label ?? "", /pytest.*test_berths\.py/);
+    await workbench.page.keyboard.press("Enter");
+    const terminal = workbench.page.locator(
+      ".terminal-wrapper.active .xterm-accessibility, .terminal-tabs-entry",
+    );
+    await terminal
+      .filter({ hasText: /tests of the change/ })
+      .first()
+      .waitFor();
+    await workbench.screenshot("change-terminal");
+    await workbench.run("View: Hide Panel");
+  });
+
+  void test("another commit, branch or tag can be compared with", async () => {
+    const tree = await ChangeTree.show(workbench);
+    await workbench.run("Cairn: Compare with…");
+    await eventually("the branch is offered", async () =>
+      (await workbench.rows()).some(({ label }) => label === "main"),
+    );
+    await workbench.screenshot("change-compare");
+    await workbench.quickInput.fill("main");
+    await workbench.page.keyboard.press("Enter");
+    await tree.pane.locator(".description", { hasText: "since main" }).waitFor();
+    await tree.section("Changed");
+  });
+
+  void test("a hidden view asks nothing, and shows the present state when it is seen again", async () => {
+    const asked = async () => (await workbench.server.log()).split("cairn/change").length;
+    await workbench.run("View: Show Explorer");
+    const before = await asked();
+    await workbench.openFile(BERTHS, await project.lineOf(BERTHS, "def free_berths"));
+    await workbench.page.keyboard.press("Control+End");
+    await workbench.page.keyboard.insertText("\n\ndef quarrel_of_herons(nests):\n    return nests\n");
+    await workbench.page.keyboard.press("Control+S");
+    await eventually("it is saved", () => project.lineOf(BERTHS, "quarrel_of_herons"));
+    await workbench.copied("Copy Path of Active File", "berths.py");
+    assert.equal(await asked(), before);
+    const tree = await ChangeTree.show(workbench);
+    await tree.section("Changed", (rows) => rows.some(({ label }) => label === "quarrel_of_herons"));
+    assert.ok((await asked()) > before);
+  });
+});
+
+void suite("the folder is not trusted", () => {
+  void test("tests are not offered, and the rest works without the git extension", async () => {
+    const project = await Project.make(HARBOUR);
+    const workbench = await Workbench.open(project.folder, {
+      settings: { "cairn.embedding.enabled": false },
+      trusted: false,
+    });
+    try {
+      const tree = await ChangeTree.show(workbench);
+      await tree.says("Nothing has changed.");
+      await workbench.openFile(BERTHS, await project.lineOf(BERTHS, "return [berth"));
+      await workbench.page.keyboard.press("End");
+      await workbench.page.keyboard.type(" or berths");
+      await tree.section("Changed");
+      await tree.pane.locator(".pane-header").hover();
+      const buttons = tree.pane.locator(".pane-header").getByRole("button");
+      await buttons.filter({ hasText: "" }).first().waitFor();
+      const names = await buttons.evaluateAll((all) => all.map((each) => each.ariaLabel));
+      assert.ok(
+        names.some((name) => name?.startsWith("Copy Review Prompt")),
+        names.join(),
+      );
+      assert.ok(!names.some((name) => name?.startsWith("Run These Tests")), names.join());
+      await workbench.screenshot("change-untrusted");
+    } finally {
+      await workbench.close();
+      await project.remove();
+    }
+  });
+});
