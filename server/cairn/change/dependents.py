@@ -61,6 +61,10 @@ class Dependent:
     score: float
     about: int
     """The index of the changed definition."""
+    folder: str = ""
+    """The URI of the repository, "" for that with the change."""
+    evidence: str = ""
+    """How a place in another repository knows the definition."""
 
 
 @define(eq=False, slots=False)
@@ -161,15 +165,21 @@ def dependents(states: States, touched: Sequence[Touched]) -> Iterator[Dependent
 def in_order(found: Iterable[Dependent]) -> list[Dependent]:
     """Return the dependents best first, each line once: those that still use an old definition, then those of
     the most telling changes, and those in tests last."""
-    best: dict[tuple[str, int], Dependent] = {}
+    best: dict[tuple[str, str, int], Dependent] = {}
     for each in found:
-        key = each.edge.path, each.edge.line
+        key = each.folder, each.edge.path, each.edge.line
         known = best.get(key)
         if known is None or (known.is_stale, known.score) < (each.is_stale, each.score):
             best[key] = each
     return sorted(
         best.values(),
-        key=lambda each: (not each.is_stale, -round(each.score, 2), each.edge.path, each.edge.line),
+        key=lambda each: (
+            not each.is_stale,
+            -round(each.score, 2),
+            each.folder,
+            each.edge.path,
+            each.edge.line,
+        ),
     )
 
 
@@ -190,12 +200,12 @@ def _of_kept(states: States, touched: Touched, place: Place) -> Iterator[Depende
         is_same = _is_unchanged(states, each)
         is_call = each.kind in CALLS and place.kind in CALLABLE
         is_stale = touched.kind is ChangeKind.SIGNATURE and is_call and is_same
-        yield _dependent(touched, each, is_stale=is_stale, is_changed=not is_same)
+        yield dependent_on(touched, each, is_stale=is_stale, is_changed=not is_same)
     for each in graph.implementations([place], _MOST_EDGES).found:
         if each.confidence >= _LEAST and place.kind in CALLABLE:
             is_same = _is_unchanged(states, each)
             is_stale = touched.kind is ChangeKind.SIGNATURE and is_same
-            yield _dependent(touched, each, "override", is_stale=is_stale, is_changed=not is_same)
+            yield dependent_on(touched, each, "override", is_stale=is_stale, is_changed=not is_same)
 
 
 def _is_own(edge: Edge, place: Place) -> bool:
@@ -256,7 +266,7 @@ def _stale(states: States, touched: Touched) -> Iterator[Dependent]:
             shown = _as_now(states, edge, file, after_line)
             if shown is not None:
                 states.uses[touched.index].append(shown)
-                yield _dependent(touched, shown, is_stale=True)
+                yield dependent_on(touched, shown, is_stale=True)
 
 
 def _meanings(graph: ReferenceGraph, path: str, line: int, edge: Edge) -> float | None:
@@ -282,9 +292,10 @@ def _as_now(states: States, edge: Edge, file: FileChange | None, after_line: int
 # --- as dependents --------------------------------------------------------------------------------------
 
 
-def _dependent(
+def dependent_on(
     touched: Touched, edge: Edge, kind: str = "", *, is_stale: bool, is_changed: bool = False
 ) -> Dependent:
+    """Return a reference as a dependent. `kind` is that of the protocol if the reference's is another one."""
     weight = _WEIGHTS[touched.kind] * _USES.get(edge.kind, 0.5) * edge.confidence
     if file_kind(edge.path) == FileKind.TESTS:
         weight *= 0.5

@@ -16,6 +16,7 @@ from cairn.change.evidence import Concerned, Evidence
 from cairn.change.prompt import Findings, review_prompt
 from cairn.change.test_commands import test_commands
 from cairn.change.tests import tests_to_run, unreached
+from cairn.engine.change_elsewhere import OtherRepositories
 from cairn.engine.change_source import changed_folder, read_change
 from cairn.engine.completeness import index_state
 from cairn.engine.folders import Folder
@@ -28,9 +29,11 @@ from cairn.workspace.diff import Change, FileChange
 
 _SHARES: Mapping[str, float] = {
     "change": 0.4, "definitions": 0.2, "dependents": 0.2, "tests": 0.1, "companions": 0.07,
-    "untested definitions": 0.03,
+    "untested definitions": 0.03, "other repositories": 0.1,
 }  # fmt: skip
 """How the steps share the time of an answer. After its share, a step leaves what it found until then."""
+_ELSEWHERE = "other repositories"
+"""The last step, which also has the time that others left: a team may have hundreds of repositories."""
 _MOST_LINES = 5_000
 """The maximum number of changed lines that an answer repeats."""
 _LONGEST_LINE = 400
@@ -75,7 +78,6 @@ class _Answer:
         self._in_time("dependents", lambda: _take(dependents(states, touched), edges))
         if not graph.tables.complete:
             self.messages.append("Some names are in so many files that not all of them were searched.")
-        ordered = in_order(edges)
         evidence = Evidence(reader, graph, found, touched, states.uses)
         tests: list[Concerned] = []
         others: list[Concerned] = []
@@ -85,6 +87,12 @@ class _Answer:
         self._in_time("untested definitions", lambda: untested.extend(unreached(evidence, touched)))
         if not evidence.together:
             self.messages.append(_NO_HISTORY)
+        elsewhere = OtherRepositories(request, folder)
+        self._in_time(_ELSEWHERE, lambda: _take(elsewhere.dependents(states, touched), edges))
+        if elsewhere.problem:
+            self.complete = False
+            self.messages.append(elsewhere.problem)
+        ordered = in_order(edges)
         lists: dict[str, Sequence[object]] = {
             "changed": touched,
             "dependents": ordered,
@@ -92,7 +100,7 @@ class _Answer:
         }
         most = dict.fromkeys(lists, params.limit)
         most["dependents"] += sum(each.is_stale for each in ordered[:_MOST_STALE])
-        show = _Shown(self.request, folder, number)
+        show = _Shown(self.request, folder, number, elsewhere)
         findings = Findings(
             files=_files(folder, found),
             changed=tuple(show.changed(each) for each in touched[: most["changed"]]),
@@ -120,7 +128,7 @@ class _Answer:
             complete=self.complete,
             messages=tuple(self.messages),
             left_out={name: left for name in lists if (left := len(lists[name]) - most[name]) > 0},
-            index=index_state(request, findings.dependents),
+            index=index_state(elsewhere.shown_in(findings.dependents), findings.dependents),
             timings=self.timings,
         )
 
@@ -135,7 +143,10 @@ class _Answer:
 
     def _in_time(self, step: str, work: Callable[[], None]) -> None:
         """Do a step within its time. What it found until then stays."""
-        deadline = Deadline(self.request.cancelled, 1000 * _SHARES[step] * self.params.seconds)
+        share = _SHARES[step] * self.params.seconds
+        if step == _ELSEWHERE:
+            share = max(share, self.params.seconds - (time.perf_counter() - self.started))
+        deadline = Deadline(self.request.cancelled, 1000 * share)
 
         def limited() -> None:
             with ended_by(deadline):
@@ -200,6 +211,7 @@ class _Shown:
     request: Request
     folder: Folder
     number: int
+    elsewhere: OtherRepositories
     _lines: dict[str, Sequence[str]] = field(factory=dict)
 
     def changed(self, each: Touched) -> protocol.ChangedDefinition:
@@ -224,17 +236,17 @@ class _Shown:
         )
 
     def dependent(self, each: Dependent) -> protocol.ChangePlace:
-        edge = each.edge
+        edge, folder = each.edge, self.elsewhere.seen.get(each.folder, self.folder)
         return protocol.ChangePlace(
             path=edge.path,
-            uri=self.folder.uri_of(edge.path),
-            folder=self.folder.uri,
+            uri=folder.uri_of(edge.path),
+            folder=folder.uri,
             range=protocol.name_range(edge.line, edge.character, edge.name),
             symbol=edge.enclosing.qualified if edge.enclosing else "",
             kind=each.kind,
-            reasons=(each.reason,),
+            reasons=tuple(filter(None, (each.reason, each.evidence))),
             confidence=each.confidence,
-            line=self._line(edge.path, edge.line),
+            line=self._line(edge.path, edge.line, folder),
             is_stale=each.is_stale,
             about=(each.about,),
         )
@@ -268,10 +280,12 @@ class _Shown:
             about=(each.index,),
         )
 
-    def _line(self, path: str, line: int) -> str:
-        if path not in self._lines:
-            self._lines[path] = self.request.lines_now(self.folder.uri_of(path)) or ()
-        lines = self._lines[path]
+    def _line(self, path: str, line: int, folder: Folder | None = None) -> str:
+        folder = folder or self.folder
+        if (uri := folder.uri_of(path)) not in self._lines:
+            lines = self.elsewhere.lines(folder.uri, path) or self.request.lines_now(uri)
+            self._lines[uri] = lines or ()
+        lines = self._lines[uri]
         return lines[line][:_LONGEST_LINE] if line < len(lines) else ""
 
 

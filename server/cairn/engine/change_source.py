@@ -7,6 +7,7 @@ import time
 from cairn import protocol
 from cairn.engine.folders import Folder, folders_named
 from cairn.engine.request import Request
+from cairn.engine.snapshot_change import snapshot_change
 from cairn.errors import InvalidRequestError
 from cairn.index.queries.file_queries import all_file_stamps
 from cairn.workspace.changes import working_tree_change
@@ -30,6 +31,9 @@ def changed_folder(request: Request, params: protocol.ChangeParams) -> Folder:
     if params.diff is not None and params.diff.strip():
         paths = {file.before_path or file.path for file in parse_diff(params.diff)}
         return max(folders, key=lambda each: len(each.reader.contents(list(paths))))
+    if request.elsewhere is not None:
+        names = ", ".join(folder.label for folder in folders)
+        raise InvalidRequestError("folder", f"is required: you ask about several repositories ({names})")
     return next((each for each in folders if locate(each.root) is not None), folders[0])
 
 
@@ -41,6 +45,10 @@ def read_change(folder: Folder, params: protocol.ChangeParams, seconds: float) -
         if not params.diff.strip():
             return Change((), problems=(_EMPTY,))
         return change_of_diff(params.diff, folder.text_of, rules.admits, deadline)
+    if (before := folder.at(params.base)) is not None:
+        if params.staged:
+            raise InvalidRequestError("staged", "a team's index has no stage; name a base, or give a diff")
+        return snapshot_change(before, folder, seconds)
     try:
         return working_tree_change(
             folder.root,

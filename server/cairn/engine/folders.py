@@ -175,6 +175,11 @@ class Folder:
             )
         self.indexer.request(kind, path)
 
+    def at(self, ref: str | None) -> Folder | None:
+        """Return the folder at another indexed revision, by default the main one; None for a folder of this
+        machine, which has files instead. Raise InvalidRequestError if that revision is not indexed."""
+        return None
+
     def set_open(self, path: str, is_open: bool) -> None:
         """Note that an editor opened or closed the file."""
         (self.open_paths.add if is_open else self.open_paths.discard)(path)

@@ -79,6 +79,9 @@ class Request:
     """Warnings about the settings of the engine."""
     choose: Callable[[object], Sequence[Folder]] | None = None
     """Chooses the folders by the params of a method. It is set if too many repositories are visible."""
+    elsewhere: Callable[[Folder, Sequence[str]], Iterator[Folder]] | None = None
+    """Finds other repositories of a team's index than that of a folder, in which the imports of a file have
+    one of some texts; None if the folders are on this machine."""
     overview: Callable[[], TeamOverview] | None = None
     """Makes the overview of a team's index; None if the folders are on this machine."""
     cancelled: Cancelled = never
@@ -109,6 +112,13 @@ class Request:
             for folder in self.folders:
                 states.enter_context(folder.reader.in_one_state())
             yield
+
+    def others(self, folder: Folder, texts: Sequence[str]) -> Iterator[Folder]:
+        """Yield the other folders with files whose imports may have one of these texts."""
+        if self.elsewhere is not None:
+            yield from self.elsewhere(folder, texts)
+        else:
+            yield from (each for each in self.folders if each is not folder)
 
     @property
     def folder_uris(self) -> tuple[str, ...]:

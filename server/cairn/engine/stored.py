@@ -27,7 +27,7 @@ from cairn.index.overlay.overlay import Overlay
 from cairn.index.postgres.access import role_of
 from cairn.index.postgres.postgres_reader import PostgresReader
 from cairn.index.postgres.postgres_server import ServerState
-from cairn.index.postgres.repositories import likely_repositories
+from cairn.index.postgres.repositories import importing_pools, likely_repositories
 from cairn.index.postgres.shards import OtherServer, is_any_away, servers_of
 from cairn.index.postgres.snapshot_catalogue import SnapshotMemory
 from cairn.index.postgres.snapshots import (
@@ -37,11 +37,12 @@ from cairn.index.postgres.snapshots import (
     StoredSnapshot,
     nearest_snapshot,
     repository_uri,
+    revisions_of,
     snapshot_key,
     visible_repositories,
     visible_snapshots,
 )
-from cairn.index.postgres.transactions import Store
+from cairn.index.postgres.transactions import Reads, Store
 from cairn.index.queries.file_queries import has_below
 from cairn.index.remote.messages import dumps, loads
 from cairn.index.remote.packed_catalogue import packed_catalogue
@@ -57,6 +58,8 @@ _MOST_AT_ONCE = 32
 """The maximum number of repositories per request. Of more, the most likely to answer are searched."""
 _FRESH_SECONDS = 10.0
 """How long the state of the servers is used before they are asked again."""
+_FEWEST_HASH_CHARS = 7
+"""The minimum length of the beginning of a commit's hash that names the commit."""
 _MOST_CALLERS = 64
 """The maximum number of callers with caches of answers and queries. The least recent caller is dropped."""
 
@@ -74,6 +77,10 @@ _WITHOUT_STATE = {
 @frozen
 class StoredFolder(Folder):
     snapshot: StoredSnapshot = field(kw_only=True)
+    revisions: Callable[[], Sequence[StoredSnapshot]] = field(kw_only=True)
+    """Returns the indexed revisions of the repository, the main branch first."""
+    open: Callable[[StoredSnapshot], Folder] = field(kw_only=True)
+    """Returns the repository at a revision."""
 
     @property
     def label(self) -> str:
@@ -89,6 +96,22 @@ class StoredFolder(Folder):
     def place_of_uri(self, uri: str) -> str | None:
         return path_below(self.uri, uri)
 
+    def at(self, ref: str | None) -> Folder:
+        revisions = self.revisions()
+        named = [each for each in revisions if each.ref == ref or _is_commit(ref, each.commit)]
+        if ref is None:
+            named = [each for each in revisions if each.ref][:1]
+            named = [each for each in named if each.commit != self.snapshot.commit]
+        if named:
+            return self.open(named[0])
+        known = ", ".join(each.ref for each in revisions if each.ref)
+        problem = "is required" if ref is None else f"{ref!r} is not indexed"
+        raise InvalidRequestError(
+            "base",
+            f"{problem}: name a branch or a commit of which the team has an index, or give a diff; the"
+            f" indexed branches of {self.label} are {known}",
+        )
+
     def text_of(self, path: str) -> str | None:
         page = self.reader.page(path)
         return "".join(stored.chunk.text for stored in page) if page else None
@@ -99,6 +122,10 @@ class StoredFolder(Folder):
 
     def uri_of(self, path: str) -> str:
         return f"{self.uri}/{quote(path, errors='surrogateescape')}"
+
+
+def _is_commit(ref: str | None, commit: str) -> bool:
+    return ref is not None and len(ref) >= _FEWEST_HASH_CHARS and commit.startswith(ref)
 
 
 def _revision(snapshot: StoredSnapshot) -> protocol.Revision:
@@ -137,6 +164,8 @@ class StoredEngine(Engine):
             overview = partial(self._overview, reads)
             request = evolve(self.request(), caller=self._caller(caller), overview=overview)
             snapshots, remark = _reachable(reads, _snapshots(reads, workspace))
+            several = snapshots if len(snapshots) > 1 else ()
+            request = evolve(request, elsewhere=partial(self._importing, reads.detached, several))
             if len(snapshots) > _MOST_AT_ONCE:
                 yield evolve(request, choose=partial(self._likeliest, reads, snapshots, remark))
             else:
@@ -164,10 +193,27 @@ class StoredEngine(Engine):
         folders = [self._folder(reads, snapshot) for snapshot in snapshots]
         return tuple(evolve(folder, remark=remark) for folder in folders[:1]) + tuple(folders[1:])
 
+    def _importing(
+        self, reads: Reads, snapshots: Sequence[StoredSnapshot], folder: Folder, texts: Sequence[str]
+    ) -> Iterator[Folder]:
+        """Yield the other repositories with files whose imports have one of the texts: of `snapshots`, or of
+        all repositories that the reader may see if there are none."""
+        if not texts:
+            return
+        reached, _ = _reachable(reads, snapshots or visible_snapshots(reads))
+        shards = {each.key.shard for each in reached}
+        pools = reads.read(lambda db: importing_pools(db, texts, shards))
+        for each in reached:
+            if each.key.pool in pools and each.repository != folder.label:
+                yield self._folder(reads, each)
+
     def _likeliest(
         self, reads: RequestReads, snapshots: Sequence[StoredSnapshot], remark: str, params: object
     ) -> tuple[Folder, ...]:
         """Return the folders that most likely answer. Raise InvalidRequestError without a query or symbol."""
+        named = getattr(params, "folder", "")
+        if found := [each for each in snapshots if repository_uri(each.repository) == named]:
+            return self.opened(reads, found, remark)
         query = getattr(params, "query", None) or getattr(params, "symbol", None)
         if not isinstance(query, str):
             raise InvalidRequestError(
@@ -177,17 +223,20 @@ class StoredEngine(Engine):
         terms = stems(apsw.Connection(":memory:"), f"{query} {' '.join(compound_parts(query))}")
         names = [name for name in _NAME.findall(query) if any(compound_parts(name))]
         shards = {each.key.shard for each in snapshots}
-        found = reads.read(lambda db: likely_repositories(db, terms, names, shards, _MOST_AT_ONCE))
-        order = {repository: place for place, repository in enumerate(found)}
+        likeliest = reads.read(lambda db: likely_repositories(db, terms, names, shards, _MOST_AT_ONCE))
+        order = {repository: place for place, repository in enumerate(likeliest)}
         likely = [each for each in snapshots if each.key.repository in order]
         return self.opened(reads, sorted(likely, key=lambda each: order[each.key.repository]), remark)
 
-    def _folder(self, reads: RequestReads, snapshot: StoredSnapshot) -> Folder:
+    def _folder(self, reads: Reads, snapshot: StoredSnapshot) -> Folder:
         root = _NOWHERE / snapshot.repository
         saved = PostgresReader.of(reads, self._memories.get(reads, snapshot.key), str(root))
         reader = OverlaidReader(saved, self._overlay)
         revision = _revision(snapshot)
-        return StoredFolder(root, root, self._settings, reader, revision=revision, snapshot=snapshot)
+        return StoredFolder(
+            root, root, self._settings, reader, revision=revision, snapshot=snapshot,
+            revisions=partial(revisions_of, reads, snapshot.repository), open=partial(self._folder, reads),
+        )  # fmt: skip
 
     # --- for the readers of other machines ------------------------------------------------------------
 
@@ -259,9 +308,7 @@ def _snapshots(reads: RequestReads, workspace: str) -> list[StoredSnapshot]:
     return found
 
 
-def _reachable(
-    reads: RequestReads, snapshots: Sequence[StoredSnapshot]
-) -> tuple[Sequence[StoredSnapshot], str]:
+def _reachable(reads: Reads, snapshots: Sequence[StoredSnapshot]) -> tuple[Sequence[StoredSnapshot], str]:
     """Return the snapshots whose servers answer, and a remark about the others, or "" if there are no others.
 
     Raise PartUnavailableError if no server answers.

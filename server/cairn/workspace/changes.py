@@ -259,13 +259,10 @@ class _WorkingTree:
                 continue
             before |= {} if old.text is None else {path: old.text}
             after |= {} if new.text is None else {path: new.text}
-        found = differences(_lines_by_path(before), _lines_by_path(after), self._deadline)
-        for (old_path, new_path), hunks in found.hunks.items():
-            texts = before.get(old_path or ""), after.get(new_path or "")
-            files.append(FileChange(new_path or old_path or "", old_path, new_path is None, *texts, hunks))
-        files.sort(key=lambda file: file.path)
-        complete = self._is_listed and not self._late and found.complete
-        return Change(tuple(files), self._commit, tuple(self._problems(found.complete)), complete)
+        found, is_compared = file_changes(before, after, self._deadline)
+        files = sorted([*files, *found], key=lambda file: file.path)
+        complete = self._is_listed and not self._late and is_compared
+        return Change(tuple(files), self._commit, tuple(self._problems(is_compared)), complete)
 
     def _problems(self, is_compared: bool) -> Iterator[str]:
         """Yield what is left out, and why. `is_compared` tells whether all lines were compared in time."""
@@ -283,6 +280,20 @@ class _WorkingTree:
     def _is_over(self, share: float) -> bool:
         """Return whether this share of the time is over."""
         return time.monotonic() > self._began + share * (self._deadline - self._began)
+
+
+def file_changes(
+    before: Mapping[str, str], after: Mapping[str, str], deadline: float
+) -> tuple[list[FileChange], bool]:
+    """Return the changes between two states of files, given as texts by path, and whether their hunks are as
+    small as they can be."""
+    files = list[FileChange]()
+    found = differences(_lines_by_path(before), _lines_by_path(after), deadline)
+    for (old_path, new_path), hunks in found.hunks.items():
+        texts = before.get(old_path or ""), after.get(new_path or "")
+        path = new_path or old_path or ""
+        files.append(FileChange(path, old_path, new_path is None, *texts, hunks))
+    return files, found.complete
 
 
 def _lines_by_path(texts: Mapping[str, str]) -> dict[str, list[str]]:

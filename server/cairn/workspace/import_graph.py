@@ -21,7 +21,7 @@ _MODULES = 400
 """The maximum number of imports per file."""
 
 _IMPORTS = [each.imports for each in LANGUAGES.values()]
-_MANIFESTS = {name: reader for each in _IMPORTS for name, reader in each.manifests.items()}
+MANIFESTS = {name: reader for each in _IMPORTS for name, reader in each.manifests.items()}
 _RESOLVERS = {tag: resolver for each in _IMPORTS for tag, resolver in each.resolvers.items()}
 _BY_FILE = {tag for each in _IMPORTS for tag in each.by_file}
 
@@ -29,7 +29,7 @@ _BY_FILE = {tag for each in _IMPORTS for tag in each.by_file}
 def read_imports(path: str, language: str, text: str) -> tuple[str, ...]:
     """Return the file's imports and declarations as strings of `Module`s, in order and without duplicates.
     `path` is relative to the workspace, with `/`."""
-    read = _MANIFESTS.get(path.rpartition("/")[2], facts_of(language).imports.modules)
+    read = MANIFESTS.get(path.rpartition("/")[2], facts_of(language).imports.modules)
     return tuple(map(str, islice(dict.fromkeys(read("\n" + text[:_CHARACTERS])), _MODULES)))
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import heapq
 import math
+import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from psycopg import Connection, sql
 from psycopg.rows import TupleRow
@@ -25,6 +26,8 @@ _SMOOTHING = 100.0
 _MOST_TERMS = 200
 _MOST_DEFINITIONS = 5_000
 """The maximum number of definitions by which a name selects repositories."""
+_LONGEST_LOOK_MS = 1_000
+"""The time limit for reading the imports of all files, of which no index exists. 100,000 files take …"""
 
 
 def keep_frequent_words(connection: Connection[TupleRow], shard: int, repository: int) -> None:
@@ -84,22 +87,42 @@ def likely_repositories(
 
 def _defining(connection: Connection[TupleRow], names: Iterable[str], shards: Iterable[int]) -> Counter[int]:
     folded = [name.lower() for name in names]
-    if not folded:
-        return Counter()
+    found = Counter[int]()
+    for repository, count in _rows_of_shards(connection, _SELECT_DEFINING, folded, shards):
+        found[repository] += count
+    return found
+
+
+def _rows_of_shards(
+    connection: Connection[TupleRow], select: str, given: Sequence[str], shards: Iterable[int]
+) -> list[TupleRow]:
+    """Return the rows of a statement whose parameter is `given`, in which `{}` stands for the shards, from
+    all servers that have any of them. Without `given`, there are none."""
+    if not given:
+        return []
     wanted = set(shards)
     elsewhere = servers_of(connection, wanted)
 
-    def of_server(server: OtherServer | None) -> Callable[[Connection[TupleRow]], Counter[int]]:
+    def of_server(server: OtherServer | None) -> Callable[[Connection[TupleRow]], list[TupleRow]]:
         there = [shard for shard in wanted if elsewhere.get(shard) is server]
         # The shard numbers are literals in the statement: PostgreSQL connects to the servers of all
         # partitions that it cannot rule out while planning.
-        select = sql.SQL(_SELECT_DEFINING).format(sql.SQL(", ").join(map(sql.Literal, there)))
-        return lambda db: Counter(dict(db.execute(select, (folded,)).fetchall()) if there else ())
+        statement = sql.SQL(select).format(sql.SQL(", ").join(map(sql.Literal, there)))
+        return lambda db: db.execute(statement, (given,)).fetchall() if there else []
 
     found = of_server(None)(connection)
     for server in set(elsewhere.values()):
         found += server.watched(of_server(server))(connection)
     return found
+
+
+def importing_pools(
+    connection: Connection[TupleRow], texts: Iterable[str], shards: Iterable[int]
+) -> frozenset[int]:
+    """Return the pools of `shards` with visible files whose imports, as JSON, have any of the texts."""
+    connection.execute(f"SET LOCAL statement_timeout = {_LONGEST_LOOK_MS}")
+    patterns = ["%" + re.sub(r"([%_\\])", r"\\\1", text) + "%" for text in texts]
+    return frozenset(pool for (pool,) in _rows_of_shards(connection, _SELECT_IMPORTING, patterns, shards))
 
 
 # A name with too many definitions counts nowhere: the first of them depend on the order of storing.
@@ -111,6 +134,9 @@ _SELECT_DEFINING = f"""
             LIMIT {_MOST_DEFINITIONS + 1}) AS first) AS d
     JOIN cairn.repositories r ON r.pool = d.pool WHERE d.many <= {_MOST_DEFINITIONS} GROUP BY r.id"""
 
+
+_SELECT_IMPORTING = """
+    SELECT DISTINCT pool FROM cairn.files WHERE shard IN ({}) AND imports LIKE ANY (%s::text[])"""
 
 _FULL = 200_000
 """The number of chunks from which a shard gets no new pools."""

@@ -39,6 +39,15 @@ _SELECT_VISIBLE = """
     ORDER BY r.name, f.ref IN ('HEAD', 'main', 'master', 'trunk', 'develop') DESC,
         s.committed_at DESC, f.ref"""
 
+_SELECT_REVISIONS = """
+    SELECT s.id, s.repository, s.pool, s.shard, s.number, r.name, coalesce(f.ref, ''), s.commit,
+        s.committed_at, s.indexed_at
+    FROM cairn.repositories r JOIN cairn.snapshots s ON s.repository = r.id
+    LEFT JOIN cairn.refs f ON f.snapshot = s.id
+    WHERE r.name = %s
+    ORDER BY f.ref IS NULL, f.ref IN ('HEAD', 'main', 'master', 'trunk', 'develop') DESC,
+        s.committed_at DESC, f.ref"""
+
 # PostgreSQL computes the length of `files` without reading its value.
 _SELECT_REPOSITORIES = """
     SELECT DISTINCT ON (r.name) r.name, f.ref, s.commit, s.committed_at, s.indexed_at,
@@ -91,6 +100,13 @@ def visible_snapshots(
     for row in rows:
         found.setdefault(row[5], StoredSnapshot(SnapshotKey(*row[:4]), *row[4:]))
     return list(found.values())
+
+
+def revisions_of(reads: Reads, repository: str) -> list[StoredSnapshot]:
+    """Return the indexed revisions of a visible repository: the main branch, other branches, and commits that
+    no branch names any more, whose `ref` is ""."""
+    rows = reads.read(lambda db: db.execute(_SELECT_REVISIONS, (repository,)).fetchall())
+    return [StoredSnapshot(SnapshotKey(*row[:4]), *row[4:]) for row in rows]
 
 
 @frozen

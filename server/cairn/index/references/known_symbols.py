@@ -114,6 +114,10 @@ class SymbolTables:
             self._by_path.setdefault(path, None)
         return self._by_path[path]
 
+    def read(self, paths: Sequence[str]) -> None:
+        """Read the symbol tables of these files at once, which is faster than one by one."""
+        self._read(self.reader.symbols_at([each for each in paths if each not in self._by_path]))
+
     def top(self, path: str) -> Symbol | None:
         """Return the top level of a file; None if its names are not known."""
         table = self.table(path)

@@ -23,7 +23,7 @@ from cairn.index.references.known_symbols import (
 from cairn.languages.imports import DEFAULT, Import, Module
 from cairn.languages.registry import LANGUAGES
 
-_NAMESPACED = {tag for each in LANGUAGES.values() for tag in each.imports.namespaced}
+NAMESPACED = {tag for each in LANGUAGES.values() for tag in each.imports.namespaced}
 _LIBRARIES_OF_RUST = frozenset({"std", "core", "alloc"})
 _MOST_IMPORTERS = 400
 _REEXPORTED = 0.45
@@ -80,7 +80,7 @@ class Modules:
     def of_import(self, path: str, imported: Import, member: str) -> list[Symbol]:
         """Return the definitions that `member` of an import means."""
         module = imported.module
-        if module is not None and module.tag in _NAMESPACED:
+        if module is not None and module.tag in NAMESPACED:
             return self._by_full_name(module.name if imported.name != "*" else f"{module.name}/{member}")
         paths = self._targets(path, imported)
         found = self.known(paths, member)
@@ -125,7 +125,7 @@ class Modules:
     def module(self, path: str, imported: Import) -> Value:
         """Return the module that an import means; `ELSEWHERE` if the module is outside the workspace."""
         module = imported.module
-        if module is None or module.tag in _NAMESPACED:
+        if module is None or module.tag in NAMESPACED:
             return ELSEWHERE
         if module.tag == "py" and imported.member:
             module = module._replace(members=(imported.member,))

@@ -1,0 +1,51 @@
+"""The other repositories of a change: the other open folders, or those of the team's index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from attrs import define, evolve, field
+
+from cairn.change.definitions import Touched
+from cairn.change.dependents import Dependent, States
+from cairn.change.elsewhere import dependents_elsewhere, texts_of, wanted_elsewhere
+from cairn.engine.folders import Folder
+from cairn.engine.request import Request
+from cairn.errors import StoreUnavailableError
+from cairn.index.reader.index_reader import IndexReader
+from cairn.protocol.change_messages import ChangePlace
+
+
+@define
+class OtherRepositories:
+    request: Request
+    folder: Folder
+    """The folder with the change."""
+    seen: dict[str, Folder] = field(factory=dict)
+    """The repositories that were looked at, by URI."""
+    problem: str = ""
+    """Why not all of them were looked at."""
+
+    def dependents(self, states: States, touched: Sequence[Touched]) -> Iterator[Dependent]:
+        """Yield what depends on the changed definitions, repository by repository."""
+        wanted = wanted_elsewhere(states, touched)
+        try:
+            yield from dependents_elsewhere(states, wanted, self._importing(texts_of(wanted)))
+        except StoreUnavailableError as problem:
+            self.problem = f"Not all other repositories were looked at: {problem}"
+
+    def _importing(self, texts: Sequence[str]) -> Iterator[tuple[str, IndexReader]]:
+        for each in self.request.others(self.folder, texts) if texts else ():
+            self.seen[each.uri] = each
+            yield each.uri, each.reader
+
+    def shown_in(self, places: Iterable[ChangePlace]) -> Request:
+        """Return the request with the repositories of these places as its folders, too."""
+        shown = {each.folder for each in places}
+        more = [each for uri, each in self.seen.items() if uri in shown and each not in self.request.folders]
+        return evolve(self.request, folders=(*self.request.folders, *more)) if more else self.request
+
+    def lines(self, uri: str, path: str) -> Sequence[str] | None:
+        """Return the lines of a file in one of these repositories; None for another URI."""
+        folder = self.seen.get(uri)
+        return None if folder is None else folder.lines_of(path)
