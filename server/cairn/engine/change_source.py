@@ -39,12 +39,11 @@ def changed_folder(request: Request, params: protocol.ChangeParams) -> Folder:
 
 def read_change(folder: Folder, params: protocol.ChangeParams, seconds: float) -> Change:
     """Return the change. Raise InvalidRequestError for text that is not a diff, and for an unknown base."""
-    rules = folder.reader.overlay.rules(folder.reader.facts())
     deadline = time.monotonic() + seconds
     if params.diff is not None:
         if not params.diff.strip():
             return Change((), problems=(_EMPTY,))
-        return change_of_diff(params.diff, folder.text_of, rules.admits, deadline)
+        return change_of_diff(params.diff, folder.text_of, folder.admits, deadline)
     if (before := folder.at(params.base)) is not None:
         if params.staged:
             raise InvalidRequestError("staged", "a team's index has no stage; name a base, or give a diff")
@@ -52,7 +51,7 @@ def read_change(folder: Folder, params: protocol.ChangeParams, seconds: float) -
     try:
         return working_tree_change(
             folder.root,
-            rules,
+            folder.reader.overlay.rules(folder.reader.facts()),
             folder.text_of,
             base=params.base,
             staged=params.staged,

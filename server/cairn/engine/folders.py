@@ -175,6 +175,10 @@ class Folder:
             )
         self.indexer.request(kind, path)
 
+    def admits(self, path: str) -> bool:
+        """Return whether the folder's rules admit the path."""
+        return self.reader.overlay.rules(self.reader.facts()).admits(path)
+
     def at(self, ref: str | None) -> Folder | None:
         """Return the folder at another indexed revision, by default the main one; None for a folder of this
         machine, which has files instead. Raise InvalidRequestError if that revision is not indexed."""

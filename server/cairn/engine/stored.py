@@ -96,6 +96,9 @@ class StoredFolder(Folder):
     def place_of_uri(self, uri: str) -> str | None:
         return path_below(self.uri, uri)
 
+    def admits(self, path: str) -> bool:
+        return True  # Other files were not indexed.
+
     def at(self, ref: str | None) -> Folder:
         revisions = self.revisions()
         named = [each for each in revisions if each.ref == ref or _is_commit(ref, each.commit)]
