@@ -727,10 +727,12 @@ export interface ChangeParams {
   readonly staged?: boolean;
   /** The URI of the workspace folder with the change; "" for the first folder with one. */
   readonly folder?: string;
-  /** How many entries each list has at most. */
+  /** How many entries each list has at most, besides up to 200 places that still use an old definition. */
   readonly limit?: number;
   /** The size limit of the prompt in tokens. */
   readonly maxTokens?: number;
+  /** How long to look, about. After that, the answer has what was found, and says what is missing. */
+  readonly seconds?: number;
 }
 
 /** A hunk without context: the lines that it replaces, and what with. One of the two may be empty. */
@@ -852,6 +854,8 @@ export interface ChangeAnswer {
   readonly complete: boolean;
   /** Sentences on what is left out, and why. */
   readonly messages: readonly string[];
+  /** How many entries the limit left out of `changed`, `dependents` and `unreached`, by the list's name. */
+  readonly leftOut: Readonly<Record<string, number>>;
   readonly index: IndexState;
   /** Milliseconds by step. */
   readonly timings: Readonly<Record<string, number>>;

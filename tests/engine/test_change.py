@@ -169,6 +169,12 @@ def test_nothing_changed_is_an_empty_answer(engine: Engine) -> None:
     assert answer.complete
 
 
+def test_an_empty_diff_is_said(engine: Engine) -> None:
+    answer = change(engine, diff="\n")
+    assert answer.files == ()
+    assert "empty" in answer.messages[0]
+
+
 def test_a_folder_without_history_says_what_is_missing(tmp_path: Path) -> None:
     folder = write_files(tmp_path / "plain", HARBOUR)
     diff = (
@@ -190,7 +196,6 @@ def test_a_folder_without_history_says_what_is_missing(tmp_path: Path) -> None:
     [
         ({"base": "no-such-branch"}, "no-such-branch"),
         ({"diff": "Hello, this is no diff.\n"}, "git diff"),
-        ({"diff": ""}, "empty"),
         ({"base": "HEAD", "diff": "x"}, "either"),
         ({"staged": True, "diff": "x"}, "stage"),
     ],
