@@ -1,7 +1,7 @@
 """The commands of a project's own test runners for chosen tests.
 
-A command is only given where manifests, settings or the tests themselves tell the runner. Arguments are quoted
-for a POSIX shell.
+A command is only given where manifests, settings or the tests themselves tell the runner. Arguments are
+quoted for a POSIX shell.
 """
 
 from __future__ import annotations

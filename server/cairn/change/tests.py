@@ -6,7 +6,7 @@ the repositories of `benchmarks/change`.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import define
@@ -198,11 +198,11 @@ def _shown(evidence: Evidence, path: str, values: Mapping[str, float], score: fl
 
 def _tests(uses: Iterable[Use]) -> list[str]:
     """Return the names of the functions with these references, the surest first."""
-    sums: Counter[str] = Counter()
+    sums: defaultdict[str, float] = defaultdict(float)
     for use in uses:
         if use.edge.enclosing is not None and use.edge.enclosing.kind in CALLABLE:
             sums[use.edge.enclosing.qualified] += use.confidence
-    return [name for name, _ in sums.most_common(_MOST_TESTS)]
+    return sorted(sums, key=lambda name: -sums[name])[:_MOST_TESTS]
 
 
 def _place(evidence: Evidence, path: str, uses: Sequence[Use]) -> tuple[int, str]:
