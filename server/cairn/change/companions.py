@@ -26,6 +26,8 @@ WEIGHTS: Mapping[str, float] = {
 }  # fmt: skip
 _EVIDENCE = frozenset({TOGETHER, USES, OWNER, INDIRECT, USED, IMPORTS, IMPORTED, TWIN, WORDS, TEXT})
 """The signals of which a shown companion has at least one."""
+_CALLS = 0.5
+"""The confidence from which a reference is the kind of a companion, whatever else connects it."""
 _SURE = 1.5
 """The score at which the confidence is one half."""
 _LEAST = 0.3
@@ -98,6 +100,7 @@ def _shown(evidence: Evidence, path: str, values: Mapping[str, float], score: fl
     weighed = sorted(values, key=lambda name: -WEIGHTS[name] * values[name])
     reasons = dict.fromkeys(filter(None, (_reason(evidence, path, name) for name in weighed)))
     uses = sorted(evidence.uses.get(path, ()), key=lambda use: (-use.confidence, use.edge.line))
+    kind = USES if values.get(USES, 0.0) >= _CALLS else next(name for name in weighed if name in _EVIDENCE)
     line, symbol = 0, ""
     if uses:
         around = uses[0].edge.enclosing
@@ -108,7 +111,7 @@ def _shown(evidence: Evidence, path: str, values: Mapping[str, float], score: fl
         path,
         line,
         symbol,
-        _kind(evidence, path, next(name for name in weighed if name in _EVIDENCE)),
+        _kind(evidence, path, kind),
         tuple(reasons)[:3],
         round(score / (score + _SURE), 2),
         tuple(dict.fromkeys(use.about for use in uses)),

@@ -16,6 +16,7 @@ from attrs import define, frozen
 
 from cairn.chunking.outline import CONTAINERS
 from cairn.chunking.references.packed_table import words_of
+from cairn.chunking.references.symbol_table import ReferenceKind
 from cairn.index.queries.history import Histories, Together, histories
 from cairn.index.queries.relations import imports_around, passage_vector
 from cairn.index.reader.filters import ChunkFilter
@@ -36,6 +37,10 @@ _MOST_QUERIED = 60
 """The maximum number of words of one keyword query, the rarest ones."""
 _COMMON = 400
 """An identifier in more files says nothing."""
+_COMMON_CHUNKS = 2_000
+"""A word in more chunks, or in a quarter of all, is not queried."""
+_FEW_CHUNKS = 4
+"""In a small folder, a word in so many chunks is common."""
 _DEFINED_OFTEN = 40
 """A name that more files define says nothing about where it is from."""
 _MOST_HITS = 300
@@ -54,7 +59,8 @@ _LIKELY = 0.4
 """The minimum confidence of a call that is followed."""
 _STEP = 0.8
 """The factor of confidence for each further call."""
-_MOST_IMPORTERS = 60
+_IMPORTED = 0.7
+"""The factor for an import of a changed definition."""
 
 
 class Subject(Protocol):
@@ -185,7 +191,7 @@ class Evidence:
         for each in self.definitions:
             check_end()
             for edge in self._edges(each):
-                found[edge.path].append(Use(each.index, edge, edge.confidence))
+                found[edge.path].append(Use(each.index, edge, _strength(edge)))
         return found
 
     def _edges(self, subject: Subject) -> Iterable[Edge]:
@@ -207,7 +213,7 @@ class Evidence:
         found: dict[str, list[Use]] = defaultdict(list)
         for owner in [each for each in owners if each not in changed][:20]:
             for edge in self.graph.uses([owner], _MOST_EDGES).found:
-                found[edge.path].append(Use(owners[owner], edge, edge.confidence, through=owner))
+                found[edge.path].append(Use(owners[owner], edge, _strength(edge), through=owner))
         return found
 
     @cached_property
@@ -302,7 +308,7 @@ class Evidence:
         for word in self.words:
             rows = self.reader.symbols_with_words(words_of(word), _COMMON)
             if rows and len(rows) < _COMMON:
-                weight = math.log(1 + len(self.kinds) / len(rows))
+                weight = math.log(max(1.0, len(self.kinds) / len(rows)))
                 total += weight
                 for _, path in rows:
                     mass[path] += weight
@@ -310,6 +316,7 @@ class Evidence:
         return {
             path: Words(value / total, tuple(word for _, word in sorted(named[path])[:3]))
             for path, value in mass.items()
+            if value
         }
 
     @cached_property
@@ -329,10 +336,10 @@ class Evidence:
     def by_words(self, only: ChunkFilter) -> dict[str, tuple[float, int]]:
         """Return for files that pass the BM25 score of their best chunk for the changed lines' words, where
         the best file has 1, and the id of this chunk."""
-        counts = self.reader.word_counts(self.words, 2_000).matching
-        rare = sorted(
-            (word for word in self.words if 0 < counts.get(word, 0) < 2_000), key=counts.__getitem__
-        )
+        known = self.reader.word_counts(self.words, _COMMON_CHUNKS)
+        most = min(_COMMON_CHUNKS, max(known.rows / 4, min(known.rows, _FEW_CHUNKS)))
+        counts = {word: count for word, count in known.matching.items() if 0 < count < most}
+        rare = sorted(counts, key=lambda word: (counts[word], word))
         hits = self.reader.keywords(rare[:_MOST_QUERIED], _WEIGHTS, _MOST_HITS, only) if rare else []
         top = max((hit.score for hit in hits), default=1.0)
         return self._by_file([(hit.chunk_id, hit.score / top) for hit in hits])
@@ -379,6 +386,11 @@ class Evidence:
                 path = outlines[chunk].path
                 found[path] = max(found.get(path, (0.0, 0)), (score, chunk))
         return found
+
+
+def _strength(edge: Edge) -> float:
+    """Return the confidence of a reference, less for an import, which its uses tell more about."""
+    return edge.confidence * (_IMPORTED if edge.kind is ReferenceKind.IMPORT else 1.0)
 
 
 _WEIGHTS = ColumnWeights(text=1.0, identifiers=1.0, symbol=2.0)

@@ -40,6 +40,8 @@ _TESTED = frozenset(
 )
 _MOST_TESTS = 20
 """The maximum number of tests of a file that are named."""
+_CALLS = 0.5
+"""The confidence from which a call is the kind of a test, whatever else connects it."""
 _SURE = 1.5
 """The score at which the confidence is one half."""
 
@@ -182,7 +184,7 @@ def _shown(evidence: Evidence, path: str, values: Mapping[str, float], score: fl
         uses = [use for use in uses if _is_in_test_module(use)]
     weighed = sorted(values, key=lambda name: -WEIGHTS[name] * values[name])
     reasons = dict.fromkeys(filter(None, (_reason(evidence, path, name) for name in weighed)))
-    kind = next(name for name in weighed if name in _EVIDENCE)
+    kind = CALL if values.get(CALL, 0.0) >= _CALLS else next(name for name in weighed if name in _EVIDENCE)
     line, symbol = _place(evidence, path, uses)
     return Concerned(
         path,
