@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from cairn.change.definitions import ChangedDefinitions, Touched, line_after, line_before
-from cairn.index.references.edges import Place
+from cairn.change.definitions import Touched, line_after, line_before, touched_definitions
 from cairn.protocol.change_messages import ChangeKind
-from cairn.workspace.diff import FileChange
 from tests.change.changes import file_change
 
 BEFORE = '''\
@@ -53,15 +49,7 @@ def kinds(*files: tuple[str, str | None, str | None]) -> list[tuple[str, str]]:
 
 
 def touched(*files: tuple[str, str | None, str | None]) -> list[Touched]:
-    return definitions_of(*(file_change(*each) for each in files))
-
-
-def definitions_of(
-    *files: FileChange, is_elsewhere: Callable[[Place], bool] = lambda _: False
-) -> list[Touched]:
-    every = ChangedDefinitions(is_elsewhere)
-    every.add(files)
-    return every.found()
+    return touched_definitions([file_change(*each) for each in files])
 
 
 def name_of(each: Touched) -> str:
@@ -121,7 +109,7 @@ def test_a_function_that_went_to_another_file_was_moved() -> None:
 
 def test_a_renamed_file_keeps_its_definitions_and_says_where_it_came_from() -> None:
     change = file_change("ports.py", BEFORE, BEFORE.replace("= 40", "= 50"), came_from="berths.py")
-    found = definitions_of(change)
+    found = touched_definitions([change])
     assert [(each.kind.value, name_of(each)) for each in found] == [("moved", ""), ("body", "LENGTH")]
     assert found[0].reason == "the file was moved from berths.py"
     assert {each.name for each in found[0].members} == {"LENGTH", "Berth", "assign"}
@@ -138,9 +126,7 @@ def test_overloads_are_paired_by_their_lines() -> None:
 
 def test_a_namespace_that_other_files_have_is_not_removed() -> None:
     text = "module Port\n  class Crane\n    def lift\n      1\n    end\n  end\nend\n"
-    found = definitions_of(
-        file_change("crane.rb", text, None), is_elsewhere=lambda place: place.name == "Port"
-    )
+    found = touched_definitions([file_change("crane.rb", text, None)], lambda place: place.name == "Port")
     assert [(each.kind.value, name_of(each)) for each in found] == [("removed", "Port.Crane")]
 
 

@@ -13,6 +13,7 @@ from functools import cached_property
 from attrs import define, evolve, field, frozen
 
 from cairn.change.file_state import FileState, file_state
+from cairn.change.signatures import Difference, signature_change
 from cairn.chunking.definition_text import DefinitionText, code_tokens, definition_text
 from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.chunking.references.symbol_table import TOP_LEVEL
@@ -51,6 +52,8 @@ class Touched:
     """The indexes of the file's hunks that touch it."""
     reason: str
     confidence: float = 1.0
+    is_compatible: bool = False
+    """Whether uses of the definition as it was are right with the new signature."""
     head_before: str = ""
     head_after: str = ""
     members: tuple[Place, ...] = ()
@@ -141,6 +144,15 @@ class ChangedDefinitions:
         ]
 
 
+def touched_definitions(
+    files: Iterable[FileChange], is_elsewhere: Callable[[Place], bool] = lambda _: False
+) -> list[Touched]:
+    """Return what the files' changes touch, the most telling kinds first."""
+    every = ChangedDefinitions(is_elsewhere)
+    every.add(files)
+    return every.found()
+
+
 def _most_telling(each: Touched) -> tuple[int, bool, str, int]:
     line = (each.after or each.before or _NOWHERE).line
     return _ORDER[each.kind], file_kind(each.path) != FileKind.SOURCE, each.path, line
@@ -199,7 +211,8 @@ def _compared(
         told = _told(file, before, left, after, right) if hunks else None
         if told is not None:
             yield Touched(
-                told[0], file, before.places[left], after.places[right], tuple(hunks), told[1],
+                told[0], file, before.places[left], after.places[right], tuple(hunks), told[1].reason,
+                is_compatible=told[1].is_compatible,
                 head_before=before.head(left), head_after=after.head(right),
             )  # fmt: skip
 
@@ -215,19 +228,20 @@ def _hunks_by_owner(state: FileState, ranges: Sequence[tuple[int, int]]) -> dict
 
 def _told(
     file: FileChange, before: FileState, left: int, after: FileState, right: int
-) -> tuple[ChangeKind, str] | None:
-    """Return what happened to a definition, in words too; None if only blank lines around others changed."""
+) -> tuple[ChangeKind, Difference] | None:
+    """Return what happened to a definition; None if only blank lines around others changed."""
     one, other = _text(before, left), _text(after, right)
     if one is None or other is None:
-        return ChangeKind.BODY, "its lines changed"
+        return ChangeKind.BODY, Difference("its lines changed")
     if one.head != other.head:
-        return ChangeKind.SIGNATURE, "its signature changed"
+        return ChangeKind.SIGNATURE, signature_change(before.places[left].name, one.head, other.head)
     if one.leading != other.leading:
-        return ChangeKind.BODY, "its decorators or attributes changed"
+        return ChangeKind.BODY, Difference("its decorators or attributes changed")
     if one.body != other.body:
-        return ChangeKind.BODY, "its body changed"
-    says_more = _says_more(file, before, left, after, right)
-    return (ChangeKind.COMMENT, "only comments or layout changed") if says_more else None
+        return ChangeKind.BODY, Difference("its body changed")
+    if not _says_more(file, before, left, after, right):
+        return None
+    return ChangeKind.COMMENT, Difference("only comments or layout changed")
 
 
 def _says_more(file: FileChange, before: FileState, left: int, after: FileState, right: int) -> bool:
@@ -346,9 +360,9 @@ def _renamed_or_moved(gone: list[_One], new: list[_One]) -> Iterator[Touched]:
         is_same_head = text and text_now and _unnamed(text.head, place) == _unnamed(text_now.head, now)
         also = "" if is_same_head else "; its signature changed, too"
         yield Touched(
-            kind, other.file, place, now, tuple(range(len(other.file.hunks)))[:1],
+            kind, other.file, place, now, _hunks_around(other, before=False),
             f"{'moved' if is_moved else 'renamed'} {came}{also}", round(min(1.0, score), 2),
-            one.state.head(one.number), other.state.head(other.number),
+            head_before=one.state.head(one.number), head_after=other.state.head(other.number),
         )  # fmt: skip
         for inner, outer in _pairs_inside(gone, one, new, other):
             paired |= {inner, outer}

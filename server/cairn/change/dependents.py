@@ -199,13 +199,17 @@ def _of_kept(states: States, touched: Touched, place: Place) -> Iterator[Depende
         states.uses[touched.index].append(each)
         is_same = _is_unchanged(states, each)
         is_call = each.kind in CALLS and place.kind in CALLABLE
-        is_stale = touched.kind is ChangeKind.SIGNATURE and is_call and is_same
+        is_stale = _is_resigned(touched) and is_call and is_same
         yield dependent_on(touched, each, is_stale=is_stale, is_changed=not is_same)
     for each in graph.implementations([place], _MOST_EDGES).found:
         if each.confidence >= _LEAST and place.kind in CALLABLE:
             is_same = _is_unchanged(states, each)
-            is_stale = touched.kind is ChangeKind.SIGNATURE and is_same
+            is_stale = _is_resigned(touched) and is_same
             yield dependent_on(touched, each, "override", is_stale=is_stale, is_changed=not is_same)
+
+
+def _is_resigned(touched: Touched) -> bool:
+    return touched.kind is ChangeKind.SIGNATURE and not touched.is_compatible
 
 
 def _is_own(edge: Edge, place: Place) -> bool:
