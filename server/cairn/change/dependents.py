@@ -16,11 +16,11 @@ from cairn.change.definitions import Touched, line_after
 from cairn.change.file_state import file_state
 from cairn.chunking.model import content_key
 from cairn.chunking.outline import CALLABLE
-from cairn.chunking.references.symbol_table import ReferenceKind
+from cairn.chunking.references.symbol_table import Definition, ReferenceKind
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.references.edges import CALLS, Edge, Place
 from cairn.index.references.graph import ReferenceGraph
-from cairn.index.references.known_symbols import OtherText
+from cairn.index.references.known_symbols import OtherText, Symbol
 from cairn.index.store.deadline import check_end
 from cairn.protocol.change_messages import ChangeKind
 from cairn.workspace.collections import FileKind, file_kind
@@ -254,6 +254,7 @@ def _stale(states: States, touched: Touched) -> Iterator[Dependent]:
     graph = states.before
     places = [*([touched.before] if touched.before else []), *touched.members]
     for place in places:
+        definition = _definition(graph, place)
         for edge in graph.uses([place], _MOST_EDGES).found:
             check_end()
             file = states.by_before.get(edge.path)
@@ -264,7 +265,7 @@ def _stale(states: States, touched: Touched) -> Iterator[Dependent]:
             if after_line is None or (file is not None and file.is_removed):
                 continue
             path = edge.path if file is None else file.path
-            meant = _meanings(states.after, path, after_line, edge)
+            meant = _meanings(states.after, path, after_line, edge, definition)
             if meant is not None and meant >= _RESOLVED:
                 continue
             shown = _as_now(states, edge, file, after_line)
@@ -273,16 +274,35 @@ def _stale(states: States, touched: Touched) -> Iterator[Dependent]:
                 yield dependent_on(touched, shown, is_stale=True)
 
 
-def _meanings(graph: ReferenceGraph, path: str, line: int, edge: Edge) -> float | None:
-    """Return the confidence of what the reference means in another state; None if it is not there."""
+def _definition(graph: ReferenceGraph, place: Place) -> Definition | None:
+    """Return the definition at a place; None if it is a declaration of one, such as a prototype."""
+    symbol = graph.symbol(place)
+    return symbol.definition if symbol is not None and not symbol.definition.is_declaration else None
+
+
+def _meanings(
+    graph: ReferenceGraph, path: str, line: int, edge: Edge, gone: Definition | None
+) -> float | None:
+    """Return the confidence of what the reference means in another state; None if it is not there. `gone` is
+    the definition that it meant."""
     file = graph.tables.top(path)
     if file is None:
         return None
     for each in file.table.references_on(line, line + 1):
         if (each.name, each.character) == (edge.name, edge.character):
             meanings = graph.resolver.resolve(file, each)
-            return max((meaning.confidence for meaning in meanings), default=0.0)
+            kept = (one for one in meanings if gone is None or not _is_prototype_of(graph, one.symbol, gone))
+            return max((meaning.confidence for meaning in kept), default=0.0)
     return None
+
+
+def _is_prototype_of(graph: ReferenceGraph, symbol: Symbol, gone: Definition) -> bool:
+    """Whether a symbol only declares what is gone, and nothing defines it now."""
+    name = gone.name, gone.owner
+    if not symbol.definition.is_declaration or (symbol.name, symbol.definition.owner) != name:
+        return False
+    every = graph.tables.definitions_in(symbol.table.language, gone.name)
+    return all(each.definition.is_declaration for each in every if each.definition.owner == gone.owner)
 
 
 def _as_now(states: States, edge: Edge, file: FileChange | None, after_line: int) -> Edge | None:

@@ -1,0 +1,42 @@
+"""The dependents in the answer to `cairn/change`, by language."""
+
+from __future__ import annotations
+
+from difflib import unified_diff
+from pathlib import Path
+
+from tests.conftest import ask
+from tests.engine.engines import indexed
+from tests.harbour import write_files
+
+from cairn.protocol import ChangeAnswer
+
+TIDE = "int tide(int hour)\n{\n    return hour % 12;\n}\n"
+C = {
+    "tide.h": "int tide(int hour);\n",
+    "tide.c": f'#include "tide.h"\n\n{TIDE}\nint spring(void)\n{{\n    return 1;\n}}\n',
+    "plan.c": '#include "tide.h"\n\nint plan(void)\n{\n    return tide(3);\n}\n',
+}
+
+
+def test_a_prototype_alone_does_not_keep_calls_from_being_stale(tmp_path: Path) -> None:
+    assert stale_after(tmp_path, C, {"tide.c": C["tide.c"].replace(TIDE, "")}) == [("plan.c", 4)]
+
+
+def test_a_prototype_serves_calls_if_the_function_is_in_another_file_now(tmp_path: Path) -> None:
+    after = {"tide.c": C["tide.c"].replace(TIDE, ""), "moon.c": f'#include "tide.h"\n\n{TIDE}'}
+    assert stale_after(tmp_path, C, after) == []
+
+
+def stale_after(folder: Path, before: dict[str, str], after: dict[str, str]) -> list[tuple[str, int]]:
+    """Return the lines that still use an old definition after a change that is given as a diff."""
+    write_files(folder, before)
+    parts = []
+    for path, text in after.items():
+        old = before.get(path, "")
+        names = f"a/{path}" if old else "/dev/null", f"b/{path}"
+        parts += unified_diff(old.splitlines(keepends=True), text.splitlines(keepends=True), *names)
+    with indexed(folder) as engine:
+        answer = ask(engine, "change", {"diff": "".join(parts)})
+    assert isinstance(answer, ChangeAnswer)
+    return [(each.path, each.range.start.line) for each in answer.dependents if each.is_stale]
