@@ -97,3 +97,11 @@ def test_unreadable_names_do_not_lose_the_text(monkeypatch: pytest.MonkeyPatch) 
     chunks, table = chunk_file("harbour.py", "def moor():\n    pass\n")
     assert [chunk.symbol for chunk in chunks] == ["moor"]
     assert table is None
+
+
+def test_function_set_on_an_object_is_not_mistaken_for_a_call_in_its_body() -> None:
+    text = "internals.drain = async function (request) {\n    await Streams.drain(request);\n};\n"
+    table = table_of("route.js", text)
+    assert [(each.name, each.line, each.character) for each in table.definitions] == [("drain", 0, 10)]
+    (call,) = [each for each in table.references if each.kind is ReferenceKind.CALL]
+    assert (call.name, call.line, call.receiver) == ("drain", 1, "Streams")

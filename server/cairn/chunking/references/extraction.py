@@ -240,7 +240,8 @@ class _Extraction:
         head = self.source[start : min(named.node.end_byte, start + _LONGEST_HEAD)]
         places = list(occurrences(name, head))
         if named.kind in CALLABLE:  # `struct foo *foo(…)`
-            places = [at for at in places if head[at + len(name) :].lstrip()[:1] in (b"(", b"<")] or places
+            own = [at for at in places if b"{" not in head[:at]]  # A body may call another `foo`.
+            places = [at for at in own if head[at + len(name) :].lstrip()[:1] in (b"(", b"<")] or places
         return start + (places[0] if places else 0)
 
     def _return(self, written: Sequence[Node], results: Sequence[Node]) -> None:
