@@ -21,7 +21,7 @@ class Site:
 
 @frozen
 class Sampled:
-    """A function or method, and every call of it that the server knows."""
+    """A function, method or type, and every call of it that the server knows."""
 
     path: str
     line: int
@@ -30,6 +30,7 @@ class Sampled:
     name: str
     kind: str
     callers: tuple[Site, ...] = ()
+    """The calls; in a set of uses, every use."""
 
 
 @frozen

