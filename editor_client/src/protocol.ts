@@ -816,7 +816,10 @@ export interface ChangePlace {
   readonly confidence: number;
   /** The line of the place; of a document, the sentence. A very long one is cut. */
   readonly line: string;
-  /** Whether the place still uses a definition that was removed or renamed, or whose signature changed. */
+  /**
+   * Whether the place still uses a definition that was removed, renamed or moved, or calls it in a way that
+   * its new signature may not take.
+   */
   readonly isStale: boolean;
   /** The indexes, in `changed`, of the definitions that the place is concerned by. */
   readonly about: readonly number[];

@@ -113,7 +113,9 @@ def test_callers_of_a_new_signature_come_first_unless_they_changed(folder: Path,
     edit(folder, SCHEDULE, {"moor_ship(ship)": "moor_ship(ship, None)"})
     answer = change(engine)
     assert places(answer.dependents) == [(TESTS, 6, True), (SCHEDULE, 11, False)]
-    assert "signature" in answer.dependents[0].reasons[0]
+    assert answer.dependents[0].reasons == (
+        "calls `Berth.moor_ship` as before, but it has the new parameter `pilot`",
+    )
 
 
 def test_a_removed_file_leads_to_its_importers(folder: Path, engine: Engine) -> None:

@@ -32,6 +32,8 @@ _FEW_TOKENS = 6
 _MOST_PAIRS = 20_000
 """The maximum number of comparisons for renames. Larger changes only have moves."""
 
+_UNTYPED = frozenset({"python", "javascript", "ruby", "php", "elixir", "lua", "clojure"})
+"""Languages in which the types that a head names do not decide whether a call runs."""
 _NAMELESS = frozenset({"impl", "extension"})
 """Kinds of blocks of members, whose type is defined elsewhere."""
 
@@ -52,8 +54,8 @@ class Touched:
     """The indexes of the file's hunks that touch it."""
     reason: str
     confidence: float = 1.0
-    is_compatible: bool = False
-    """Whether uses of the definition as it was are right with the new signature."""
+    difference: Difference | None = None
+    """What changed in a definition that is still there."""
     head_before: str = ""
     head_after: str = ""
     members: tuple[Place, ...] = ()
@@ -212,7 +214,7 @@ def _compared(
         if told is not None:
             yield Touched(
                 told[0], file, before.places[left], after.places[right], tuple(hunks), told[1].reason,
-                is_compatible=told[1].is_compatible,
+                difference=told[1],
                 head_before=before.head(left), head_after=after.head(right),
             )  # fmt: skip
 
@@ -234,7 +236,10 @@ def _told(
     if one is None or other is None:
         return ChangeKind.BODY, Difference("its lines changed")
     if one.head != other.head:
-        return ChangeKind.SIGNATURE, signature_change(before.places[left].name, one.head, other.head)
+        has_types = before.table.language not in _UNTYPED
+        return ChangeKind.SIGNATURE, signature_change(
+            before.places[left].name, one.head, other.head, has_types=has_types
+        )
     if one.leading != other.leading:
         return ChangeKind.BODY, Difference("its decorators or attributes changed")
     if one.body != other.body:

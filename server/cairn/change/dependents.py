@@ -23,6 +23,7 @@ from cairn.index.references.graph import ReferenceGraph
 from cairn.index.references.known_symbols import OtherText, Symbol
 from cairn.index.store.deadline import check_end
 from cairn.protocol.change_messages import ChangeKind
+from cairn.text.verbatim import lines_of
 from cairn.workspace.collections import FileKind, file_kind
 from cairn.workspace.diff import FileChange
 
@@ -199,7 +200,7 @@ def _of_kept(states: States, touched: Touched, place: Place) -> Iterator[Depende
         states.uses[touched.index].append(each)
         is_same = _is_unchanged(states, each)
         is_call = each.kind in CALLS and place.kind in CALLABLE
-        is_stale = _is_resigned(touched) and is_call and is_same
+        is_stale = is_call and is_same and _is_resigned(touched) and not _fits(states, touched, each)
         yield dependent_on(touched, each, is_stale=is_stale, is_changed=not is_same)
     for each in graph.implementations([place], _MOST_EDGES).found:
         if each.confidence >= _LEAST and place.kind in CALLABLE:
@@ -209,7 +210,21 @@ def _of_kept(states: States, touched: Touched, place: Place) -> Iterator[Depende
 
 
 def _is_resigned(touched: Touched) -> bool:
-    return touched.kind is ChangeKind.SIGNATURE and not touched.is_compatible
+    return touched.kind is ChangeKind.SIGNATURE
+
+
+def _fits(states: States, touched: Touched, call: Edge) -> bool:
+    """Whether a call is right with the new signature as well."""
+    difference = touched.difference
+    if difference is None or difference.old is None:
+        return False
+    last = call.line + _LONGEST_CALL
+    lines: dict[int, str] = {}
+    for stored in states.reader.between(call.path, call.line, last):
+        lines.update(enumerate(lines_of(stored.chunk.text), stored.chunk.start_line))
+    shown = [lines.get(number, "") for number in range(call.line, last)]
+    shown[0] = shown[0][call.character + len(call.name) :]
+    return difference.fits("\n".join(shown).lstrip())
 
 
 def _is_own(edge: Edge, place: Place) -> bool:
@@ -350,7 +365,7 @@ def _reason(touched: Touched, edge: Edge, kind: str, is_stale: bool, is_changed:
         shown = after or before
         return f"{verb} `{shown.qualified if shown else old}`{', and is changed, too' if is_changed else ''}"
     if touched.kind is ChangeKind.SIGNATURE:
-        return f"{verb} `{before.qualified if before else old}` as before its signature changed"
+        return f"{verb} `{before.qualified if before else old}` as before, but {touched.reason}"
     if touched.kind is ChangeKind.REMOVED:
         return f"still {verb} `{old}`, which was removed"
     if touched.kind is ChangeKind.RENAMED and after is not None:

@@ -6,6 +6,7 @@ the parentheses after the name, and one with a default, or that takes any number
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from attrs import frozen
@@ -16,23 +17,52 @@ _DEFAULTS = frozenset({"=", "\\\\", "?", ":="})
 _VARIADIC = ("*", "...", "&", "**", "params", "vararg")
 """The beginnings of parameters that take any number of values."""
 _BEFORE_TYPE = frozenset({":", "=", "?", "\\\\"})
+_NAMED = re.compile(r"(\w+)\s*(?:=(?![=>])|:(?!:))")
+"""Matches an argument that is given by name."""
 _NOT_NAMES = frozenset({"self", "this", "cls", "/", "*"})
 
 
 @frozen
 class Difference:
-    """What changed in a definition, in a few words."""
+    """What changed in a definition."""
 
     reason: str
-    is_compatible: bool = False
-    """Whether calls of the old signature are right with the new one: it only has new optional parameters."""
+    """A few words, such as "it has the new parameter `pilot`"."""
+    old: tuple[Parameter, ...] | None = None
+    """The parameters before; None if they are not known or did not change."""
+    new: tuple[Parameter, ...] | None = None
+
+    def fits(self, call: str) -> bool:
+        """Return whether a call of the old signature is right with the new one, by the number and the names
+        of its arguments. `call` is its text from the opening parenthesis on."""
+        given = _arguments(call) if self.old is not None and self.new is not None else None
+        if given is None or self.old is None or self.new is None:
+            return False
+        named = {each for each in given if each}
+        count = sum(1 for each in given if not each)
+        old, new = ([each for each in side if not each.is_variadic] for side in (self.old, self.new))
+        takes_any = any(each.is_variadic for each in self.new)
+        if count > len(new) and not takes_any:
+            return False
+        if [each.key for each in old[:count]] != [each.key for each in new[: min(count, len(old))]]:
+            return False
+        if any(not each.is_optional and each.name not in named for each in new[count:]):
+            return False
+        return takes_any or named <= {each.name for each in new}
 
 
 @frozen
-class _Parameter:
+class Parameter:
+    """A parameter of a function."""
+
     tokens: tuple[str, ...]
     """The tokens without the default."""
     is_optional: bool
+
+    @property
+    def key(self) -> str:
+        """What tells it apart from others: its name or, without a likely one, all of it."""
+        return self.name
 
     @property
     def is_variadic(self) -> bool:
@@ -51,39 +81,38 @@ class _Parameter:
         return self.tokens if at is None else self.tokens[:at]
 
 
-def signature_change(name: str, before: str, after: str) -> Difference:
-    """Return what changed between two heads, whose tokens spaces separate."""
+def signature_change(name: str, before: str, after: str, *, has_types: bool = True) -> Difference:
+    """Return what changed between two heads, whose tokens spaces separate. `has_types` tells whether the
+    types of arguments decide if a call is right."""
     old, new = _parameters(name, before.split()), _parameters(name, after.split())
     if old is None or new is None:
         return Difference("its signature changed")
+    known = (tuple(old), tuple(new))
     if old == new:
-        return Difference("its result, type or modifiers changed")
+        reason = "its result, type or modifiers changed"
+        return Difference(reason) if has_types else Difference(reason, *known)
     old_names, new_names = [each.name for each in old], [each.name for each in new]
     added = [each for each in new if each.name not in old_names]
     removed = [each for each in old_names if each not in new_names]
     if not added and not removed:
         is_same_order = old_names == new_names
-        return Difference(
-            "types or defaults of its parameters changed"
-            if is_same_order
-            else "the order of its parameters changed"
-        )
+        what = "types or defaults" if is_same_order else "the order"
+        reason = f"{what} of its parameters changed"
+        return Difference(reason) if has_types and is_same_order else Difference(reason, *known)
+    listed = _listed([each.name for each in added])
     if removed:
-        also = f", with {_listed([each.name for each in added])}" if added else ""
-        return Difference(f"it is without the parameter {_listed(removed)}{also}")
-    if all(each.is_optional for each in added):
-        positional = [each.tokens for each in old if not each.is_variadic]
-        is_prefix = [each.tokens for each in new if not each.is_variadic][: len(positional)] == positional
-        listed = _listed([each.name for each in added])
-        return Difference(f"it has the new optional parameter {listed}", is_prefix)
-    return Difference(f"it has the new parameter {_listed([each.name for each in added])}")
+        reason = f"it is without the parameter {_listed(removed)}{f', with {listed}' if added else ''}"
+    else:
+        are_optional = all(each.is_optional for each in added)
+        reason = f"it has the new {'optional ' if are_optional else ''}parameter {listed}"
+    return Difference(reason, *known)
 
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"`{each}`" for each in names)
 
 
-def _parameters(name: str, tokens: Sequence[str]) -> list[_Parameter] | None:
+def _parameters(name: str, tokens: Sequence[str]) -> list[Parameter] | None:
     """Return the parameters after the name; None if there are no parentheses."""
     try:
         start = tokens.index("(", tokens.index(name))
@@ -105,8 +134,35 @@ def _parameters(name: str, tokens: Sequence[str]) -> list[_Parameter] | None:
     return [_parameter(each) for each in found if each and not (len(each) == 1 and each[0] in _NOT_NAMES)]
 
 
-def _parameter(tokens: Sequence[str]) -> _Parameter:
+def _arguments(call: str) -> list[str] | None:
+    """Return the names of a call's arguments, "" for those by position; None if they are not understood."""
+    if not call.startswith("("):
+        return None
+    depth, quote, start, found = 0, "", 1, list[str]()
+    for place, letter in enumerate(call):
+        if quote:
+            quote = "" if letter == quote and call[place - 1] != "\\" else quote
+        elif letter in "\"'`":
+            quote = letter
+        elif letter in "([{":
+            depth += 1
+        elif letter in ")]}":
+            depth -= 1
+        if not quote and ((letter == "," and depth == 1) or not depth):
+            found.append(call[start:place].strip())
+            start = place + 1
+            if not depth:
+                break
+    else:
+        return None
+    given = [each for each in found if each]
+    if any(each.startswith(("*", "...", "&", "**")) for each in given):
+        return None  # It is not known how many arguments these are.
+    return [match[1] if (match := _NAMED.match(each)) else "" for each in given]
+
+
+def _parameter(tokens: Sequence[str]) -> Parameter:
     end = next((place for place, each in enumerate(tokens) if each in _DEFAULTS - {"?"}), len(tokens))
     is_variadic = tokens[0].startswith(_VARIADIC) and tokens[0] != "&"
     is_optional = not _DEFAULTS.isdisjoint(tokens) or is_variadic or "..." in tokens
-    return _Parameter(tuple(tokens[:end]), is_optional)
+    return Parameter(tuple(tokens[:end]), is_optional)

@@ -155,7 +155,8 @@ class ChangePlace:
     line: str = ""
     """The line of the place; of a document, the sentence. A very long one is cut."""
     is_stale: bool = False
-    """Whether the place still uses a definition that was removed or renamed, or whose signature changed."""
+    """Whether the place still uses a definition that was removed, renamed or moved, or calls it in a way that
+    its new signature may not take."""
     about: tuple[int, ...] = ()
     """The indexes, in `changed`, of the definitions that the place is concerned by."""
 
