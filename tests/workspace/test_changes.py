@@ -353,7 +353,7 @@ def test_merge_in_conflict_compares_with_the_commit(project: GitRepository) -> N
         project.git("merge", "side")
     found = changed(project.folder)
     assert found.base == head
-    assert found.problems == ("A merge is in conflict, so its marks count as text: a.py.",)
+    assert found.problems == ("The marks of a merge in conflict count as text: a.py.",)
     assert paths(found) == ["a.py", "s.py"]
     assert found.files[0].before == "a\nmain\nc\n"
     assert "<<<<<<<" in (found.files[0].after or "")

@@ -12,7 +12,7 @@ from cairn.errors import InvalidRequestError
 from cairn.index.queries.file_queries import all_file_stamps
 from cairn.workspace.changes import working_tree_change
 from cairn.workspace.diff import Change
-from cairn.workspace.diff_fitting import change_of_diff
+from cairn.workspace.diff_change import change_of_diff
 from cairn.workspace.diff_text import parse_diff
 from cairn.workspace.git import GitError
 from cairn.workspace.repository import locate
@@ -43,7 +43,9 @@ def read_change(folder: Folder, params: protocol.ChangeParams, seconds: float) -
     if params.diff is not None:
         if not params.diff.strip():
             return Change((), problems=(_EMPTY,))
-        return change_of_diff(params.diff, folder.text_of, folder.admits, deadline)
+        repository = locate(folder.root) if folder.revision is None else None
+        below = "" if repository is None else repository.path_of(folder.root)
+        return change_of_diff(params.diff, folder.text_of, folder.admits, deadline, below)
     if (before := folder.at(params.base)) is not None:
         if params.staged:
             raise InvalidRequestError("staged", "a team's index has no stage; name a base, or give a diff")

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from attrs import define, field, frozen
 
 from cairn.errors import InvalidRequestError
+from cairn.text.counts import listed
 from cairn.text.decoding import decoded
 from cairn.workspace.builtin_rules import decide_content
 from cairn.workspace.comparison import InnerRepositories
-from cairn.workspace.diff import BINARY, Change, FileChange, text_lines
+from cairn.workspace.diff import BINARY, LATE, Change, FileChange, text_lines
 from cairn.workspace.git import GitError, contents, parts
 from cairn.workspace.git_index import FILE_TYPE, LINK, SUBMODULE, Entry, with_index
 from cairn.workspace.line_differ import differences
@@ -41,7 +42,6 @@ _MOST_NAMED = 5
 _LARGE_FILE = b"version https://git-lfs.github.com/spec/"
 _IS_LARGE = "its content is kept by Git LFS"
 _MISSING = "its content is missing in this clone; run `git fetch --refetch --no-filter`"
-_LATE = "not compared in time"
 
 
 def working_tree_change(
@@ -76,8 +76,7 @@ def working_tree_change(
         ) from None
     head = repository.resolve("HEAD") or ""
     commit = head if base in (None, "HEAD") else resolve_revision(repository, base or "", deadline)
-    inside = root.relative_to(repository.top).as_posix()
-    below = "" if inside == "." else f"{inside}/"
+    below = repository.path_of(root)
     tree = _WorkingTree(root, rules, text_of, frozenset(unsaved), repository, below, commit, began, deadline)
     return tree.staged() if staged else tree.current(indexed)
 
@@ -248,7 +247,7 @@ class _WorkingTree:
     # --- the answer -------------------------------------------------------------------------------------
 
     def _change(self, states: Mapping[str, tuple[_State, _State]]) -> Change:
-        files = [FileChange(path, path, False, None, None, (), _LATE) for path in self._late]
+        files = [FileChange(path, path, False, None, None, (), LATE) for path in self._late]
         before, after = dict[str, str](), dict[str, str]()
         for path, (old, new) in states.items():
             if old.is_excluded or new.is_excluded:
@@ -267,13 +266,13 @@ class _WorkingTree:
     def _problems(self, is_compared: bool) -> Iterator[str]:
         """Yield what is left out, and why. `is_compared` tells whether all lines were compared in time."""
         if self._submodules:
-            yield f"Submodules are left out: {_named(sorted(self._submodules))}."
+            yield f"Submodules are left out: {listed(sorted(self._submodules), _MOST_NAMED)}."
         if self._conflicts:
-            yield f"A merge is in conflict, so its marks count as text: {_named(self._conflicts)}."
+            yield f"The marks of a merge in conflict count as text: {listed(self._conflicts, _MOST_NAMED)}."
         if not self._is_listed:
             yield "Listing the changed files took too long, so some may be missing."
         if self._late:
-            yield f"Reading the files took too long: {_named(self._late)} were not compared."
+            yield f"Reading the files took too long: {listed(self._late, _MOST_NAMED)} were not compared."
         if not is_compared:
             yield "Comparing lines took too long, so some hunks have too many lines."
 
@@ -298,11 +297,6 @@ def file_changes(
 
 def _lines_by_path(texts: Mapping[str, str]) -> dict[str, list[str]]:
     return {path: text_lines(text) for path, text in texts.items()}
-
-
-def _named(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
-    return ", ".join(paths[:_MOST_NAMED]) + more
 
 
 def _state(path: str, blobs: Mapping[str, bytes | None], name: str | None) -> _State:

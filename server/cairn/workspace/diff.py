@@ -8,6 +8,8 @@ from cairn.text.verbatim import lines_of
 
 BINARY = "binary file"
 """The problem of a file without text."""
+LATE = "not compared in time"
+"""The problem of a file that was not looked at before the deadline."""
 
 
 @frozen

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -11,44 +9,14 @@ from functools import cached_property
 
 from attrs import define, evolve, frozen
 
-from cairn.workspace.diff import BINARY, Change, FileChange, Hunk, text_lines
-from cairn.workspace.diff_text import DiffFile, parse_diff
+from cairn.workspace.diff import BINARY, FileChange, Hunk, text_lines
+from cairn.workspace.diff_text import DiffFile
 
 _MOST_TRIES = 200
 """The maximum number of places at which a hunk is searched, those nearest to its line number first."""
-_MOST_NAMED = 5
-_ABSENT = "the file is not in the folder"
-_MISFIT = "the file in the folder is neither as before the diff nor as after it"
-
-
-def change_of_diff(
-    text: str,
-    text_of: Callable[[str], str | None],
-    is_admitted: Callable[[str], bool],
-    deadline: float = math.inf,
-) -> Change:
-    """Return the change that a unified diff describes, fitted to the files of a folder.
-
-    `text_of` returns the current text of a path, None if it is gone or excluded. `is_admitted` tells whether
-    the rules admit a path. After the deadline, files keep the numbers of the diff, and the change is
-    incomplete. Raise InvalidRequestError, whose text says what to do, if this is not a unified diff.
-    """
-    files, problems, excluded, late = list[FileChange](), list[str](), list[str](), 0
-    for file in parse_diff(text):
-        if not all(is_admitted(path) for path in (file.path, file.before_path) if path):
-            excluded.append(file.path)
-        elif time.monotonic() > deadline:
-            late += 1
-            files.append(evolve(unfitted(file), problem="not compared in time"))
-        else:
-            files.append(fitted(file, text_of))
-    if excluded:
-        more = f" and {len(excluded) - _MOST_NAMED} more" if len(excluded) > _MOST_NAMED else ""
-        named = ", ".join(excluded[:_MOST_NAMED])
-        problems.append(f"Files that the rules exclude are left out: {named}{more}.")
-    if late:
-        problems.append(f"Fitting the diff to the files took too long: {late} files were not compared.")
-    return Change(tuple(files), "", tuple(problems), not late)
+TextOf = Callable[[str], str | None]
+ABSENT = "the file is not in the folder"
+MISFIT = "the file in the folder is neither as before the diff nor as after it"
 
 
 def unfitted(file: DiffFile) -> FileChange:
@@ -61,26 +29,37 @@ def unfitted(file: DiffFile) -> FileChange:
     return FileChange(file.path, file.before_path, file.is_removed, None, None, hunks)
 
 
-def fitted(file: DiffFile, text_of: Callable[[str], str | None]) -> FileChange:
+def fitted(file: DiffFile, text_of: TextOf) -> FileChange:
     """Return what the diff does to a file. `text_of` returns the current text of a path, None if it is gone.
 
     The texts and line numbers are those of the folder if it has the state before or after the diff. Moved
     lines are searched by the lines around. Otherwise `problem` says why, and the numbers are the diff's.
     """
-    change = unfitted(file)
     if file.is_binary:
-        return evolve(change, problem=BINARY)
-    found = list[tuple[tuple[int, int], FileChange]]()
-    for is_applied in (True, False):
-        side = _Side(file, is_applied)
-        if side.is_absent(text_of):
-            found.append(((0, 0), side.whole(change, None)))
-        elif side.path and (text := text_of(side.path)) is not None and (fit := side.fit(text)) is not None:
-            found.append((fit[0], side.whole(change, text, fit[1])))
+        return evolve(unfitted(file), problem=BINARY)
+    found = [fit for is_applied in (True, False) if (fit := fit_to(file, is_applied, text_of)) is not None]
     if found:
-        return min(found, key=lambda each: each[0])[1]
+        return min(found, key=lambda fit: fit.badness).change
     paths = {file.path, file.before_path or file.path}
-    return evolve(change, problem=_ABSENT if all(text_of(path) is None for path in paths) else _MISFIT)
+    return evolve(unfitted(file), problem=ABSENT if all(text_of(path) is None for path in paths) else MISFIT)
+
+
+@frozen
+class Fit:
+    badness: tuple[int, int]
+    """By how much lines have moved, and the negative number of lines that were compared."""
+    change: FileChange
+
+
+def fit_to(file: DiffFile, is_applied: bool, text_of: TextOf) -> Fit | None:
+    """Fit a file of a diff to a folder in the state after the diff if `is_applied`, else in the state before.
+    Return None if the folder has it in another state."""
+    side = _Side(file, is_applied)
+    if side.path is None:
+        is_absent = text_of(file.path) is None
+        return Fit((0, 0), side.whole(None)) if is_absent else None
+    text = text_of(side.path)
+    return None if text is None else side.fit(text)
 
 
 @frozen
@@ -96,15 +75,7 @@ class _Side:
             return None if self.file.is_removed else self.file.path
         return self.file.before_path or self.file.original
 
-    def is_absent(self, text_of: Callable[[str], str | None]) -> bool:
-        """Return whether this state has no file, and the folder neither."""
-        return self.path is None and text_of(self.file.path) is None
-
-    def fit(self, text: str) -> tuple[tuple[int, int], list[int]] | None:
-        """Return how badly the text fits, and the first line of each hunk in it; None if it does not fit.
-
-        The text fits badly if lines have moved, and if the hunks have few lines in this state.
-        """
+    def fit(self, text: str) -> Fit | None:
         lines = _Lines(text_lines(text))
         starts, moved, compared, drift, least = list[int](), 0, 0, 0, 0
         for hunk in self.file.hunks:
@@ -122,10 +93,10 @@ class _Side:
         is_new = self.file.before_path is None and self.file.original is None
         if (is_new or self.file.is_removed) and compared != len(lines.lines):
             return None
-        return (moved, -compared), starts
+        return Fit((moved, -compared), self.whole(text, starts))
 
-    def whole(self, change: FileChange, text: str | None, starts: Sequence[int] = ()) -> FileChange:
-        """Return the change with both texts, the current one being `text`."""
+    def whole(self, text: str | None, starts: Sequence[int] = ()) -> FileChange:
+        """Return the change with both texts. In `text`, the current one, the hunks begin at `starts`."""
         hunks, other = list[Hunk](), list[str]()
         lines, at = text_lines(text or ""), 0
         for hunk, start in zip(self.file.hunks, starts or [0] * len(self.file.hunks), strict=True):
@@ -144,7 +115,7 @@ class _Side:
             hunks, before_text = [Hunk(0, (), 0, copied)] if copied else [], None
         is_new = self.file.before_path is None
         return evolve(
-            change,
+            unfitted(self.file),
             before=None if is_new else before_text,
             after=None if self.file.is_removed else after_text,
             hunks=tuple(hunks),

@@ -65,7 +65,7 @@ def parse_diff(text: str) -> list[DiffFile]:
     if _IS_COLOURED.search(text):
         text = _COLOURS.sub("", text)
     # Mails and Windows may have changed the line ends, and a change of line ends alone is none here.
-    lines = text.replace("\r\n", "\n").split("\n")
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     files = list(_files(lines))
     if files:
         return files
@@ -109,10 +109,11 @@ def _hunk(lines: Sequence[str], at: int, match: re.Match[str]) -> tuple[int, Dif
         before - (left_before > 0) if has_numbers else -1,
         after - (left_after > 0) if has_numbers else -1,
     )
-    found = list[str]()
+    found, blank = list[str](), 0
     while at < len(lines):
         line = lines[at]
         mark = line[:1]
+        blank = 0 if mark else blank + 1
         is_open = left_before > 0 or left_after > 0
         if mark == "\\":
             at += 1
@@ -127,6 +128,8 @@ def _hunk(lines: Sequence[str], at: int, match: re.Match[str]) -> tuple[int, Dif
         left_before -= mark != "+"
         left_after -= mark != "-"
         at += 1
+    if blank and (left_before > 0 or left_after > 0):  # These lines only end the text.
+        del found[-blank:]
     return at, DiffHunk(*starts, tuple(found))
 
 

@@ -56,6 +56,11 @@ class Repository:
     common: Path
     """The git folder that all worktrees of the repository share, with all links resolved."""
 
+    def path_of(self, folder: Path) -> str:
+        """Return the path of a folder in the work tree, with `/` at its end; "" for its top."""
+        inside = folder.resolve().relative_to(self.top).as_posix()
+        return "" if inside == "." else f"{inside}/"
+
     # --- references -------------------------------------------------------------------------------------
 
     @property
