@@ -318,7 +318,7 @@ def test_each_file_has_its_own_state() -> None:
     assert [(file.path, file.is_applied) for file in found] == [("a.py", True), ("sub/b.py", False)]
 
 
-def test_state_is_told_by_the_lines_that_only_one_state_has() -> None:
+def test_state_follows_from_lines_that_only_one_state_has() -> None:
     before, after = "a\nb\nc\nd\n", "a\nd\n"
     diff = diff_of(before, after, "--unified=0")
     assert only(diff, {"a.py": before}).is_applied is False
@@ -332,7 +332,7 @@ def test_secret_and_excluded_files_of_a_diff_are_left_out() -> None:
     assert found.problems == ("Files that the rules exclude are left out: .env.",)
 
 
-def test_diff_is_fitted_until_the_deadline() -> None:
+def test_late_files_keep_the_numbers_of_the_diff() -> None:
     diff = "".join(diff_of("a\n", "b\n", path=f"{number}.py") for number in range(3))
     found = change_of_diff(diff, at({}), lambda _: True, deadline=0)
     assert not found.complete
