@@ -142,7 +142,7 @@ class _WorkingTree:
     def current(self, indexed: IndexedFiles | None) -> Change:
         """Return what differs between the commit and the folder."""
         tracked, inner = tracked_files(self._root), InnerRepositories(self._root)
-        index = tracked.read(self._repository, self._below, self._deadline)
+        index = tracked.read(self._repository, self._below)
         sides = self._index_against_commit()
         differing = tracked.differing_on_disk() if indexed is None else tracked.differing(indexed)
         new = self._walked(index) if indexed is None else ()

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import os
 import struct
+import sys
+import time
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from attrs import evolve
@@ -15,9 +19,13 @@ from attrs import evolve
 from cairn.workspace.git import Git, GitError, git_folder, is_hash, parts
 from cairn.workspace.repository import MOST_LIST_BYTES, Repository, read_regular
 
-_EXTENDED, _ASSUMED, _STAGE, _LENGTH = 0x4000, 0x8000, 0x3000, 0x0FFF
+_EXTENDED, _ASSUMED, IN_CONFLICT, _LENGTH = 0x4000, 0x8000, 0x3000, 0x0FFF
 _SKIPPED, _INTENDED = 0x4000, 0x2000
 """The flags of an entry, and those of its extended flags."""
+_KEPT = 4
+"""The number of indexes that stay in memory. One of 75,000 files takes some 30 MB."""
+_SECONDS = 10.0
+"""The time limit of git's listing of a split index."""
 _LONGEST_PATH = 1 << 16
 FILE_TYPE, REGULAR, LINK, SUBMODULE = 0o170000, 0o100000, 0o120000, 0o160000
 
@@ -35,11 +43,6 @@ class Entry(NamedTuple):
     """The hash of the staged content."""
     flags: int
     extended: int
-
-    @property
-    def is_in_conflict(self) -> bool:
-        """Whether a merge of the file is in conflict, so that the index has several versions."""
-        return bool(self.flags & _STAGE)
 
     @property
     def is_optional(self) -> bool:
@@ -77,17 +80,24 @@ def index_version(repository: Repository) -> tuple[int, int, int]:
     return (status.st_mtime_ns, status.st_size, status.st_ino)
 
 
-def entries(repository: Repository, deadline: float) -> dict[str, Entry]:
+def entries(repository: Repository) -> Mapping[str, Entry]:
     """Return the entries of git's index by path. Raise GitError.
 
-    Folders that the index lists as a whole, as none of their files is checked out, end with `/`.
+    Folders that the index lists as a whole, as none of their files is checked out, end with `/`. The indexes
+    that were read last stay in memory.
     """
+    return _entries(repository, index_version(repository))
+
+
+@lru_cache(maxsize=_KEPT)
+def _entries(repository: Repository, _version: object) -> Mapping[str, Entry]:
     files = index_files(repository)
     if not files:
         return {}
     try:
         if len(files) > 1:
-            return _listed(Git({**git_folder(extensions=repository.extensions), **files}, deadline))
+            folder = {**git_folder(extensions=repository.extensions), **files}
+            return _listed(Git(folder, time.monotonic() + _SECONDS))
         return _parsed(files["index"], 32 if "objectFormat" in repository.extensions else 20)
     except (struct.error, ValueError, IndexError) as problem:
         raise GitError(f"The index of the git repository is damaged: {problem}.", final=False) from None
@@ -104,6 +114,7 @@ def _parsed(index: bytes, hash_size: int) -> dict[str, Entry]:
     if signature != b"DIRC" or not 2 <= version <= 4:
         raise ValueError(f"its version is {version}")
     found, at, path = dict[str, Entry](), 12, b""
+    coding = (sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
     # The fields that are read are the time of the change in s and ns, the mode, the size, the hash and flags.
     entry = struct.Struct(f">8xII8xI8xI{hash_size}sH")
     for _ in range(count):
@@ -124,7 +135,8 @@ def _parsed(index: bytes, hash_size: int) -> dict[str, Entry]:
             end = start + length if length < _LENGTH else index.index(b"\0", start)
             path = index[start:end]
             at += (end - at + 8) & ~7  # One to eight NULs follow.
-        found[os.fsdecode(path)] = Entry._make((*fields, flags, extended))
+        # Half of the time of `os.fsdecode` and `Entry` is for checks that are not needed here.
+        found[path.decode(*coding)] = tuple.__new__(Entry, (*fields, flags, extended))
     return found
 
 

@@ -14,7 +14,15 @@ from pathlib import Path
 from attrs import Factory, define, field, frozen
 
 from cairn.workspace.comparison import ContentHashes
-from cairn.workspace.git_index import FILE_TYPE, REGULAR, SUBMODULE, Entry, entries, index_version
+from cairn.workspace.git_index import (
+    FILE_TYPE,
+    IN_CONFLICT,
+    REGULAR,
+    SUBMODULE,
+    Entry,
+    entries,
+    index_version,
+)
 from cairn.workspace.repository import Repository, locate
 from cairn.workspace.scan import FileEntry
 
@@ -57,13 +65,13 @@ class TrackedFiles:
     _compared: tuple[object, object, list[str]] | None = field(default=None, init=False)
     """The index, the version of Cairn's index, and which files may differ between the two."""
 
-    def read(self, repository: Repository, below: str, deadline: float) -> Mapping[str, Entry]:
+    def read(self, repository: Repository, below: str) -> Mapping[str, Entry]:
         """Return the entries of git's index, as they are now. `below` is the folder's path in the repository,
         with `/` at its end, or "". Raise GitError."""
         written = index_version(repository)
         version = (written, repository.own, below)
         if version != self._index.version:
-            found = entries(repository, deadline)
+            found = entries(repository)
             if below:
                 found = {path[len(below) :]: each for path, each in found.items() if path.startswith(below)}
             submodules = {
@@ -118,22 +126,23 @@ class TrackedFiles:
 
 def _differing(root: Path, index: _Index, stamps: Mapping[str, Stamp]) -> Iterator[str]:
     """Yield the regular files that may differ from the index. The metadata that `stamps` lacks is read."""
-    for path, entry in index.entries.items():
-        if entry.mode & FILE_TYPE != REGULAR or entry.is_in_conflict:
+    for path, (seconds, fraction, mode, size, _, flags, _) in index.entries.items():
+        if mode & FILE_TYPE != REGULAR or flags & IN_CONFLICT:
             continue
         stamp = stamps.get(path) or _stamp(root, path)
         if stamp is None:
-            if not entry.is_optional:
+            if not index.entries[path].is_optional:
                 yield path
             continue
-        size, mtime_ns = stamp
-        seconds, fraction = divmod(mtime_ns, _SECOND_NS)
-        # Some programs note whole seconds only.
-        is_same = size & 0xFFFFFFFF == entry.size and seconds == entry.seconds
-        is_same = is_same and (fraction == entry.fraction or not fraction or not entry.fraction)
-        # A file may change again within the moment in which git read it and wrote the index.
-        if not is_same or mtime_ns >= index.written_ns:
-            yield path
+        size_now, mtime_ns = stamp
+        if size_now & 0xFFFFFFFF == size and mtime_ns // _SECOND_NS == seconds:
+            fraction_now = mtime_ns % _SECOND_NS
+            # Some programs note whole seconds only.
+            is_same = fraction_now == fraction or not fraction_now or not fraction
+            # A file may change again within the moment in which git read it and wrote the index.
+            if is_same and mtime_ns < index.written_ns:
+                continue
+        yield path
 
 
 def _stamp(root: Path, path: str) -> Stamp | None:
