@@ -7,10 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcRequestCancelled
 
+from cairn.cli.change_command import changes
 from tests.git_repository import GitRepository
 from tests.harbour import HARBOUR, MOOR_DIFF
 from tests.serving import PATIENCE_SECONDS
@@ -96,6 +98,15 @@ def test_a_diff_needs_no_repository(workspace: Path) -> None:
     assert STALE in run_cairn("changes", "--diff", "-", cwd=workspace, stdin=MOOR_DIFF).stdout
 
 
+def test_branches_and_tags_complete_a_reference(repository: GitRepository) -> None:
+    repository.git("tag", "moored")
+    repository.git("branch", "mole/new")
+    context = click.Context(changes)
+    context.params["folders"] = [repository.folder]
+    completed = changes.params[0].shell_complete(context, "mo")
+    assert [each.value for each in completed] == ["mole/new", "moored"]
+
+
 @pytest.mark.asyncio
 async def test_a_running_engine_gets_the_diff_of_the_caller(workspace: Path) -> None:
     inner = workspace / "src/harbour"
@@ -103,13 +114,13 @@ async def test_a_running_engine_gets_the_diff_of_the_caller(workspace: Path) -> 
     async with run_daemon(workspace, options=NO_MODEL) as cairn:
         await cairn.settled()
 
-        async def changes(name: str, stdin: str | None = None) -> Ran:
+        async def changed(name: str, stdin: str | None = None) -> Ran:
             return await run_cairn_beside("changes", "--diff", name, cwd=inner, stdin=stdin)
 
-        from_file, from_stdin = await changes("moor.diff"), await changes("-", MOOR_DIFF)
+        from_file, from_stdin = await changed("moor.diff"), await changed("-", MOOR_DIFF)
         assert STALE in from_file.stdout
         assert from_stdin.stdout == from_file.stdout
-        assert "Nothing changed" in (await changes("-", "")).stdout
+        assert "Nothing changed" in (await changed("-", "")).stdout
         if sys.platform != "win32":  # A pipe is a file of the process that opened it.
             command = f"{sys.executable} -m cairn changes --diff <(cat moor.diff)"
             piped = await asyncio.to_thread(
