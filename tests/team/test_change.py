@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 from attrs import frozen
+from tests.conftest import ask
 from tests.git_repository import GitRepository
 from tests.harbour import HARBOUR
 from tests.postgres import new_database
 from tests.serving import Served
 from tests.team.git_repositories import harbour, index
 from tests.team.team_server import TeamStore, machine, on_machine, team_serving
+from tests.team.test_clone import shared
 
 from cairn.index.postgres.team_schema import prepare
+from cairn.index.remote.team_server import Located, TeamServer, TeamUnavailableError
 from cairn.team.trial import LocalServer
 
 BERTHS = "src/harbour/berths.py"
@@ -162,6 +165,53 @@ def test_reader_sees_no_dependents_in_hidden_repositories(port: Port) -> None:
     tugs = port.change(port.bob, "tugs", base="main")
     nothing = port.change(port.bob, "bugs", base="main")
     assert refusal(tugs) == refusal(nothing).replace("bugs", "tugs")
+
+
+def test_clone_shows_dependents_in_other_repositories(
+    port: Port, bare_data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CAIRN_TEAM__URL", str(port.served.addresses["url"]))
+    monkeypatch.setenv("CAIRN_TEAM_TOKEN", port.bob)
+    clone = port.harbour.clone(tmp_path / "harbour")
+    with shared(clone.folder) as engine:
+        clone.write({BERTHS: _deeper(HARBOUR[BERTHS])})
+        engine.folders[0].queue_changes([BERTHS])
+        found = ask(engine, "change", {})
+    here = {(each.folder.rpartition("/")[2], each.path, each.range.start.line) for each in found.dependents}
+    assert here >= {each[:3] for each in ELSEWHERE if each[0] == "pilots"}
+    assert {each[0] for each in here} == {"harbour", "pilots"}
+    assert {each.repository for each in found.index.revisions} == {"harbour", "pilots"}
+    assert found.complete, found.messages
+
+
+def test_clone_without_its_server_says_what_was_not_looked_at(
+    port: Port, bare_data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CAIRN_TEAM__URL", str(port.served.addresses["url"]))
+    monkeypatch.setenv("CAIRN_TEAM_TOKEN", port.bob)
+    clone = port.harbour.clone(tmp_path / "harbour")
+
+    def refused(*_: object) -> list[Located]:
+        raise TeamUnavailableError("The team's server does not answer.")
+
+    with shared(clone.folder) as engine:
+        monkeypatch.setattr(TeamServer, "importing", refused)
+        clone.write({BERTHS: _deeper(HARBOUR[BERTHS])})
+        engine.folders[0].queue_changes([BERTHS])
+        found = ask(engine, "change", {})
+    assert not found.complete
+    assert "Not all other repositories were looked at: The team's server" in " ".join(found.messages)
+
+
+@pytest.mark.parametrize("texts", [None, "harbour", [1], ["x" * 2_000], ["a\0b"]])
+def test_importing_repositories_are_asked_for_by_texts(port: Port, texts: Any) -> None:
+    answer = port.served.ask("/team/v1/importing/1", {"texts": texts}, token=port.ada)
+    assert answer.json["error"]["code"] == "invalidParams"
+
+
+def test_unknown_snapshot_has_no_importing_repositories(port: Port) -> None:
+    answer = port.served.ask("/team/v1/importing/1", {"texts": ["harbour"]}, token=port.ada)
+    assert answer.json["error"]["code"] == "notFound"
 
 
 def test_named_repositories_limit_where_dependents_are_looked_for(port: Port) -> None:

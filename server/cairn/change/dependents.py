@@ -125,9 +125,10 @@ class States:
 
     @cached_property
     def _indexed(self) -> dict[str, str]:
-        """The content hashes of the changed files in the index."""
+        """The content hashes of the changed files in the index, "" where other text replaces a file."""
         paths = {path for file in self._compared for path in (file.path, file.before_path) if path}
-        return {path: content_hash for path, (content_hash, _) in self.reader.contents(paths).items()}
+        found = {path: content_hash for path, (content_hash, _) in self.reader.contents(paths).items()}
+        return found | dict.fromkeys(paths.intersection(self.reader.hidden), "")
 
     @cached_property
     def _graphs(self) -> dict[tuple[tuple[str, str | None], ...], ReferenceGraph]:

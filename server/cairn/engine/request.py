@@ -117,8 +117,14 @@ class Request:
         """Yield the other folders with files whose imports may have one of these texts."""
         if self.elsewhere is not None:
             yield from self.elsewhere(folder, texts)
-        else:
-            yield from (each for each in self.folders if each is not folder)
+            return
+        yield from (each for each in self.folders if each is not folder)
+        if folder.sharing is not None and folder.revision is not None:
+            from cairn.engine.team_repositories import team_repositories  # Imported only for a team's clone.
+
+            opened = {each.revision.repository for each in self.folders if each.revision is not None}
+            team = team_repositories(folder, texts, self.host.model)
+            yield from (each for each in team if each.label not in opened)
 
     @property
     def folder_uris(self) -> tuple[str, ...]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 import apsw
 from attrs import evolve, field, frozen
@@ -21,6 +20,7 @@ from cairn.engine.engine import Engine
 from cairn.engine.folders import Folder, FolderSettings
 from cairn.engine.host import Host
 from cairn.engine.request import Request
+from cairn.engine.snapshot_folder import NOWHERE, SnapshotFolder
 from cairn.errors import InvalidRequestError, StoreUnavailableError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
@@ -31,29 +31,24 @@ from cairn.index.postgres.repositories import importing_pools, likely_repositori
 from cairn.index.postgres.shards import OtherServer, is_any_away, servers_of
 from cairn.index.postgres.snapshot_catalogue import SnapshotMemory
 from cairn.index.postgres.snapshots import (
-    SCHEME,
     RequestReads,
     SnapshotCache,
     StoredSnapshot,
     nearest_snapshot,
-    repository_uri,
     revisions_of,
     snapshot_key,
     visible_repositories,
     visible_snapshots,
 )
 from cairn.index.postgres.transactions import Reads, Store
-from cairn.index.queries.file_queries import has_below
 from cairn.index.remote.messages import dumps, loads
 from cairn.index.remote.packed_catalogue import packed_catalogue
 from cairn.index.remote.remote_reader import read
 from cairn.index.store.keyword_columns import compound_parts, stems
 from cairn.operations.health import TeamOverview
-from cairn.text.uris import path_below
+from cairn.text.uris import TEAM_SCHEME, repository_uri
 
 _NAME = re.compile(r"[^\W\d]\w*")
-_NOWHERE = Path(os.devnull) / "cairn-team"
-"""The parent of all repositories' folders. It cannot exist, so paths in it never lead to a local file."""
 _MOST_AT_ONCE = 32
 """The maximum number of repositories per request. Of more, the most likely to answer are searched."""
 _FRESH_SECONDS = 10.0
@@ -75,29 +70,12 @@ _WITHOUT_STATE = {
 
 
 @frozen
-class StoredFolder(Folder):
+class StoredFolder(SnapshotFolder):
     snapshot: StoredSnapshot = field(kw_only=True)
     revisions: Callable[[], Sequence[StoredSnapshot]] = field(kw_only=True)
     """Returns the indexed revisions of the repository, the main branch first."""
     open: Callable[[StoredSnapshot], Folder] = field(kw_only=True)
     """Returns the repository at a revision."""
-
-    @property
-    def label(self) -> str:
-        return self.snapshot.repository
-
-    @property
-    def uri(self) -> str:
-        return repository_uri(self.snapshot.repository)
-
-    def place_of(self, path: Path) -> str | None:
-        return None
-
-    def place_of_uri(self, uri: str) -> str | None:
-        return path_below(self.uri, uri)
-
-    def admits(self, path: str) -> bool:
-        return True  # Other files were not indexed.
 
     def at(self, ref: str | None) -> Folder:
         revisions = self.revisions()
@@ -114,17 +92,6 @@ class StoredFolder(Folder):
             f"{problem}: name a branch or a commit of which the team has an index, or give a diff; the"
             f" indexed branches of {self.label} are {known}",
         )
-
-    def text_of(self, path: str) -> str | None:
-        page = self.reader.page(path)
-        return "".join(stored.chunk.text for stored in page) if page else None
-
-    def has(self, path: os.PathLike[str], *, directory: bool = False) -> bool:
-        inside = Path(path).as_posix()
-        return has_below(self.reader, inside) and not (directory and inside in self.reader.contents([inside]))
-
-    def uri_of(self, path: str) -> str:
-        return f"{self.uri}/{quote(path, errors='surrogateescape')}"
 
 
 def _is_commit(ref: str | None, commit: str) -> bool:
@@ -150,8 +117,8 @@ class StoredEngine(Engine):
         self._store = store
         self._memories = SnapshotCache()
         self._caller = lru_cache(_MOST_CALLERS)(self._new_caller)
-        self._settings = FolderSettings(self._layers, _NOWHERE)
-        self._overlay = Overlay(_NOWHERE, self._settings, self.host.model)
+        self._settings = FolderSettings(self._layers, NOWHERE)
+        self._overlay = Overlay(NOWHERE, self._settings, self.host.model)
         """An overlay without documents, which all folders share."""
         self._servers: BackgroundValue[list[ServerState]] = BackgroundValue()
 
@@ -201,13 +168,8 @@ class StoredEngine(Engine):
     ) -> Iterator[Folder]:
         """Yield the other repositories with files whose imports have one of the texts: of `snapshots`, or of
         all repositories that the reader may see if there are none."""
-        if not texts:
-            return
-        reached, _ = _reachable(reads, snapshots or visible_snapshots(reads))
-        shards = {each.key.shard for each in reached}
-        pools = reads.read(lambda db: importing_pools(db, texts, shards))
-        for each in reached:
-            if each.key.pool in pools and each.repository != folder.label:
+        for each in _importing(reads, snapshots, texts):
+            if each.repository != folder.label:
                 yield self._folder(reads, each)
 
     def _likeliest(
@@ -232,7 +194,7 @@ class StoredEngine(Engine):
         return self.opened(reads, sorted(likely, key=lambda each: order[each.key.repository]), remark)
 
     def _folder(self, reads: Reads, snapshot: StoredSnapshot) -> Folder:
-        root = _NOWHERE / snapshot.repository
+        root = NOWHERE / snapshot.repository
         saved = PostgresReader.of(reads, self._memories.get(reads, snapshot.key), str(root))
         reader = OverlaidReader(saved, self._overlay)
         revision = _revision(snapshot)
@@ -248,15 +210,16 @@ class StoredEngine(Engine):
         found = nearest_snapshot(self._store.single_reads(caller or None), commits)
         if found is None:
             return None
-        return {
-            "snapshot": found.number,
-            "repository": found.repository,
-            "ref": found.ref,
-            "commit": found.commit,
-            "committed_at": found.committed_at.isoformat(),
-            "indexed_at": found.indexed_at.isoformat(),
-            "behind": list(commits).index(found.commit),
-        }
+        return _located(found, list(commits).index(found.commit))
+
+    def importing(self, caller: str, snapshot: int, texts: Sequence[str]) -> list[dict[str, object]] | None:
+        """Return the fields of `Located` for each other repository with files whose imports have one of the
+        texts; None for an unknown snapshot."""
+        reads = self._store.single_reads(caller or None)
+        if (key := snapshot_key(reads, snapshot)) is None:
+            return None
+        found = _importing(reads, (), texts)
+        return [_located(each, 0) for each in found if each.key.repository != key.repository]
 
     def catalogue(self, caller: str, snapshot: int) -> bytes | None:
         """Return the packed catalogue of a snapshot; None if the caller may not see it."""
@@ -301,7 +264,7 @@ def _snapshots(reads: RequestReads, workspace: str) -> list[StoredSnapshot]:
     """Return the snapshots of all visible repositories, or of those that `workspace` names."""
     found: list[StoredSnapshot] = []
     for named in workspace.split(","):
-        uri = f"{SCHEME}:///"
+        uri = f"{TEAM_SCHEME}:///"
         name = unquote(named.removeprefix(uri)) if named.startswith(uri) else named.strip()
         repository, _, ref = name.partition("@")
         snapshots = visible_snapshots(reads, repository or None, ref or None)
@@ -309,6 +272,30 @@ def _snapshots(reads: RequestReads, workspace: str) -> list[StoredSnapshot]:
             raise InvalidRequestError("workspace", f"there is no repository {named!r} that you may see")
         found += [each for each in snapshots if each not in found]
     return found
+
+
+def _importing(
+    reads: Reads, snapshots: Sequence[StoredSnapshot], texts: Sequence[str]
+) -> Iterator[StoredSnapshot]:
+    """Yield the snapshots of repositories with files whose imports have one of the texts: of `snapshots`, or
+    of all repositories that the reader may see if there are none."""
+    if texts:
+        reached, _ = _reachable(reads, snapshots or visible_snapshots(reads))
+        shards = {each.key.shard for each in reached}
+        pools = reads.read(lambda db: importing_pools(db, texts, shards))
+        yield from (each for each in reached if each.key.pool in pools)
+
+
+def _located(found: StoredSnapshot, behind: int) -> dict[str, object]:
+    return {
+        "snapshot": found.number,
+        "repository": found.repository,
+        "ref": found.ref,
+        "commit": found.commit,
+        "committed_at": found.committed_at.isoformat(),
+        "indexed_at": found.indexed_at.isoformat(),
+        "behind": behind,
+    }
 
 
 def _reachable(reads: Reads, snapshots: Sequence[StoredSnapshot]) -> tuple[Sequence[StoredSnapshot], str]:
@@ -359,12 +346,12 @@ class ReadersEngine(Engine):
     def add_folder(self, path: Path, *, keep_indexed: bool = True) -> None:
         raise InvalidRequestError(
             "folder",
-            f"{path} is not searched: a team's index is served here. Open {SCHEME}:///NAME for one of its"
-            " repositories, or set team.url on your machine to search a clone",
+            f"{path} is not searched: a team's index is served here. Open {TEAM_SCHEME}:///NAME for one of"
+            " its repositories, or set team.url on your machine to search a clone",
         )
 
     def add_elsewhere(self, uri: str) -> None:
-        if uri.startswith(f"{SCHEME}:") and uri not in self._repositories:
+        if uri.startswith(f"{TEAM_SCHEME}:") and uri not in self._repositories:
             with self._whole.asked(self._reader, uri):
                 self._repositories += (uri,)
 

@@ -1,8 +1,16 @@
-"""`file:` URIs of paths below their folder's URI, without reading the disk; and the hosts of URLs."""
+"""URIs of files and of a team's repositories, without reading the disk; and the hosts of URLs."""
 
 from __future__ import annotations
 
 from urllib.parse import quote, unquote
+
+
+TEAM_SCHEME = "cairn-team"
+"""The scheme of the URIs of a team's repositories and of their files."""
+
+
+def repository_uri(repository: str) -> str:
+    return f"{TEAM_SCHEME}:///{quote(repository)}"
 
 
 def file_uri(folder: str, path: str) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import starmap
 from typing import Self, TypeVar
-from urllib.parse import quote
 from weakref import WeakValueDictionary
 
 from attrs import define, field, frozen
@@ -24,6 +23,7 @@ from cairn.index.postgres.transactions import Begun, Reads, SingleReads, Store, 
 from cairn.index.store.caches import bounded
 from cairn.index.store.schema import SCHEMA_VERSION
 from cairn.text.unicode import well_formed
+from cairn.text.uris import repository_uri
 
 _MOST_CHUNKS, _FEWEST_CHUNKS = 3_000_000, 6_000
 """The cache's maximum number of chunks, and how many a small snapshot counts as, so that at most 500 stay.
@@ -64,14 +64,8 @@ _SELECT_MISSING = """
     SELECT 1 FROM unnest(%s::int[], %s::bigint[]) AS k(repository, id)
     WHERE NOT EXISTS (SELECT FROM cairn.snapshots s WHERE s.repository = k.repository AND s.id >= k.id)
     LIMIT 1"""
-SCHEME = "cairn-team"
-"""The scheme of the URIs of repositories and of their files."""
 _REPLACED = "A newer index replaced this one just now. Try again."
 T = TypeVar("T")
-
-
-def repository_uri(repository: str) -> str:
-    return f"{SCHEME}:///{quote(repository)}"
 
 
 @frozen

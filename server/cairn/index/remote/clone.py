@@ -6,13 +6,14 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from attrs import frozen
+from cachetools import LRUCache
 
 from cairn.errors import CairnError, WireError
 from cairn.index.indexing.folder_state import needs_rescan
@@ -41,8 +42,10 @@ _LOOK_SECONDS = 30.0
 """The time between two checks whether the team has indexed a nearer commit."""
 _RETRY_SECONDS = (2.0, 15.0)
 """The first and the longest delay between two attempts to reach the server."""
-_MOST_KEPT = 20
+_MOST_KEPT = 60
 """The maximum number of catalogues to keep on disk; the least recently used are deleted."""
+_MOST_OTHERS = 16
+"""The maximum number of catalogues of other repositories in memory."""
 
 
 class NotSharedError(CairnError):
@@ -87,6 +90,8 @@ class TeamClone:
         """The last reported reason why there is no snapshot to read."""
         self._touched: dict[str, str | None] = {}
         """The current texts of the files that changed since the last comparison, by path."""
+        self._others: LRUCache[int, RemoteMemory] = LRUCache(_MOST_OTHERS)
+        """The catalogues of other repositories, by snapshot."""
         self._lock = threading.Lock()
         self._watcher: FolderWatcher | None = None
         self._thread = threading.Thread(target=self._run, name=f"cairn-team-{root.name}", daemon=True)
@@ -181,6 +186,18 @@ class TeamClone:
                 f"Too much of {name} differs from what the team's index has; it is indexed here."
             )
         return texts
+
+    def importing(self, texts: Sequence[str]) -> Iterator[tuple[Located, RemoteReader]]:
+        """Yield a reader of each other repository of the team with files whose imports have one of the texts.
+        A catalogue is transferred at the first use. Raise TeamUnavailableError or NotSharedError."""
+        shared = self._shared
+        for located in self._server.importing(shared.located.snapshot, texts) if shared else ():
+            with self._lock:
+                known = self._others.get(located.snapshot)
+            memory = known or self._memory(located)
+            with self._lock:
+                self._others[located.snapshot] = memory
+            yield located, RemoteReader.of(partial(self._ask, located.snapshot), memory)
 
     def _alone(self, problem: str) -> None:
         if self._shared is not None or problem != self._problem:

@@ -33,7 +33,10 @@ _MOST_CATALOGUE_BYTES = 64 << 20
 """The size limit of a catalogue: that of the Linux kernel takes 30 MB."""
 _MOST_SMALL_BYTES = 10_000
 """The size limit of a located snapshot, and of an error."""
+_MOST_LIST_BYTES = 1_000_000
+"""The size limit of a list of snapshots."""
 _MOST_SHOWN = 300
+_HEX = frozenset("0123456789abcdef")
 
 
 class TeamUnavailableError(CairnError):
@@ -87,6 +90,17 @@ class TeamServer:
             found = strict_json.loads(answer)
             return None if found is None else _checked(Located(**found), commits)
         except (ValueError, TypeError, WireError) as problem:
+            raise self._unexpected_answer() from problem
+
+    def importing(self, snapshot: int, texts: Sequence[str]) -> list[Located]:
+        """Return the snapshots of other repositories with files whose imports, as JSON, have one of the
+        texts."""
+        body = json.dumps({"texts": list(texts)}).encode()
+        answer = self._request("POST", f"/importing/{snapshot}", body, _MOST_LIST_BYTES)
+        try:
+            found = [Located(**each) for each in strict_json.loads(answer)]
+            return [_checked(each, [each.commit]) for each in found]
+        except (ValueError, TypeError, LookupError, WireError) as problem:
             raise self._unexpected_answer() from problem
 
     def catalogue(self, snapshot: int) -> bytes:
@@ -188,7 +202,11 @@ def _checked(found: Located, commits: Sequence[str]) -> Located:
         datetime.datetime.fromisoformat(time)
     names = (found.repository, found.ref)
     are_names = all(0 < len(name) <= _MOST_SHOWN and name.isprintable() for name in names)
-    if not are_names or found.commit not in commits[found.behind : found.behind + 1]:
+    if (
+        not are_names
+        or not set(found.commit) <= _HEX
+        or found.commit not in commits[found.behind : found.behind + 1]
+    ):
         raise ValueError("The located snapshot is not one of those asked for.")
     return found
 
