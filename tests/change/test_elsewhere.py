@@ -237,7 +237,7 @@ def test_reasons_name_the_import(tmp_path: Path, bare_data_dir: Path) -> None:
     places = elsewhere(changed(tmp_path, CASES["javascript"]))
     reasons = {each.range.start.line: each.reasons for each in places if each.path == "use.ts"}
     assert reasons[4] == (
-        "calls `widget` as before its signature changed",
+        "calls `widget` as before, but it has the new parameter `colour`",
         "imports `widget` from `@acme/ui`",
     )
 

@@ -18,6 +18,7 @@ from cairn.chunking.model import content_key
 from cairn.chunking.outline import CALLABLE
 from cairn.chunking.references.symbol_table import Definition, ReferenceKind
 from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.reader.index_reader import IndexReader
 from cairn.index.references.edges import CALLS, Edge, Place
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.references.known_symbols import OtherText, Symbol
@@ -201,7 +202,7 @@ def _of_kept(states: States, touched: Touched, place: Place) -> Iterator[Depende
         states.uses[touched.index].append(each)
         is_same = _is_unchanged(states, each)
         is_call = each.kind in CALLS and place.kind in CALLABLE
-        is_stale = is_call and is_same and _is_resigned(touched) and not _fits(states, touched, each)
+        is_stale = is_call and is_same and _is_resigned(touched) and not fits(states.reader, touched, each)
         yield dependent_on(touched, each, is_stale=is_stale, is_changed=not is_same)
     for each in graph.implementations([place], _MOST_EDGES).found:
         if each.confidence >= _LEAST and place.kind in CALLABLE:
@@ -214,14 +215,14 @@ def _is_resigned(touched: Touched) -> bool:
     return touched.kind is ChangeKind.SIGNATURE
 
 
-def _fits(states: States, touched: Touched, call: Edge) -> bool:
+def fits(reader: IndexReader, touched: Touched, call: Edge) -> bool:
     """Whether a call is right with the new signature as well."""
     difference = touched.difference
     if difference is None or difference.old is None:
         return False
     last = call.line + _LONGEST_CALL
     lines: dict[int, str] = {}
-    for stored in states.reader.between(call.path, call.line, last):
+    for stored in reader.between(call.path, call.line, last):
         lines.update(enumerate(lines_of(stored.chunk.text), stored.chunk.start_line))
     shown = [lines.get(number, "") for number in range(call.line, last)]
     shown[0] = shown[0][call.character + len(call.name) :]

@@ -9,7 +9,7 @@ from functools import cached_property
 from attrs import define, evolve, field, frozen
 
 from cairn.change.definitions import Touched
-from cairn.change.dependents import Dependent, States, dependent_on
+from cairn.change.dependents import Dependent, States, dependent_on, fits
 from cairn.change.packages import Package, shown
 from cairn.chunking.outline import CALLABLE
 from cairn.chunking.references.symbol_table import TOP_LEVEL, Reference, ReferenceKind
@@ -287,7 +287,8 @@ class ImportingFile:
             use.confidence, use.evidence,
         )  # fmt: skip
         if touched.kind is ChangeKind.SIGNATURE:
-            is_stale = bool(kind) or reference.kind in CALLS
+            is_call = reference.kind in CALLS
+            is_stale = bool(kind) or (is_call and not fits(self.graph.tables.reader, touched, edge))
         else:
             is_stale = touched.kind is not ChangeKind.BODY and use.is_gone
         is_stale = is_stale and use.confidence > _MENTIONED

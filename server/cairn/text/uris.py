@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from urllib.parse import quote, unquote
 
-
 TEAM_SCHEME = "cairn-team"
 """The scheme of the URIs of a team's repositories and of their files."""
 
