@@ -150,6 +150,16 @@ def test_new_files_and_earlier_commits_count(folder: Path, engine: Engine) -> No
     assert len(answer.base) == 40
 
 
+def test_what_a_tested_function_calls_is_reached_though_both_changed(folder: Path, engine: Engine) -> None:
+    edit(
+        folder,
+        BERTHS,
+        {"    def moor_ship(": "    def _free(self):\n        return not self.ship\n\n    def moor_ship("},
+    )
+    edit(folder, BERTHS, {"if self.ship is not None": "if not self._free()"})
+    assert change(engine).unreached == ()
+
+
 def test_the_prompt_has_the_change_and_keeps_its_budget(folder: Path, engine: Engine) -> None:
     edit(folder, BERTHS, RENAME)
     answer = change(engine, maxTokens=1_000)

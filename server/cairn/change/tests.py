@@ -72,6 +72,7 @@ def unreached(evidence: Evidence, touched: Sequence[Touched]) -> list[Touched]:
         for use in found
         if evidence.is_test(path) or _is_in_test_module(use)
     }
+    _follow(reached, evidence)
     looked_at = {each.index for each in evidence.definitions}
     return [
         each
@@ -82,6 +83,21 @@ def unreached(evidence: Evidence, touched: Sequence[Touched]) -> list[Touched]:
         and each.place.kind in CALLABLE | CONTAINERS
         and file_kind(each.path) == FileKind.SOURCE
     ]
+
+
+def _follow(reached: set[int], evidence: Evidence) -> None:
+    """Add to `reached` the changed definitions that reached ones use."""
+    by_place = {each.place: each.index for each in evidence.definitions if each.place}
+    used_by = [
+        (by_place[use.edge.enclosing], use.about)
+        for found in evidence.uses.values()
+        for use in found
+        if use.edge.enclosing is not None and use.edge.enclosing in by_place
+    ]
+    fresh = set(reached)
+    while fresh:
+        fresh = {used for user, used in used_by if user in fresh} - reached
+        reached |= fresh
 
 
 def holds_tests(path: str) -> bool:
