@@ -20,7 +20,7 @@ STALE = "Still use the old definition:\n- src/harbour/schedule.py:11 in assign_b
 def test_changes_name_stale_uses_first(ask: Ask) -> None:
     text = ask("changes", diff=MOOR_DIFF)
     assert text.startswith("1 file changed: 1 definition (1 new signature).\n" + STALE)
-    assert "- src/harbour/berths.py:11-15 Berth.moor_ship: its signature changed" in text
+    assert "- src/harbour/berths.py:11-15 Berth.moor_ship: it has the new parameter `at`" in text
     assert "  was def moor_ship(self, ship):\n  now def moor_ship(self, ship, at):" in text
     tests = text.partition("Tests to run:\n")[2]
     assert tests.startswith("- tests/test_berths.py:4 test_a_taken_berth_cannot_be_moored_at  (")

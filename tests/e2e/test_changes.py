@@ -53,7 +53,7 @@ def test_a_call_with_the_old_signature_comes_first(repository: GitRepository) ->
     shown = run_cairn("changes", cwd=repository.folder).stdout
     assert "1 new signature" in shown.splitlines()[0]
     assert STALE in shown.partition("Changed:")[0]
-    assert "Berth.moor_ship: its signature changed" in shown
+    assert "Berth.moor_ship: it has the new parameter `at`" in shown
     assert "tests/test_berths.py:4 test_a_taken_berth_cannot_be_moored_at" in shown
     assert "pytest tests/test_berths.py" in shown
     seen = run_cairn("changes", "--color", "always", cwd=repository.folder).stdout

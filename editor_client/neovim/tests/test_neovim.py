@@ -531,7 +531,7 @@ def test_changes_list_stale_places_as_errors(start: Start, project: Path) -> Non
     assert (first["type"], first["path"]) == ("E", "src/harbour/schedule.py")
     assert first["lnum"] == line_of(schedule, "berth.moor_ship(ship)")
     assert first["text"].endswith("berth.moor_ship(ship)")
-    assert (last["type"], last["text"]) == ("N", "Berth.moor_ship: its signature changed")
+    assert (last["type"], last["text"]) == ("N", "Berth.moor_ship: it has the new parameter `at`")
     kinds = [entry["type"] for entry in entries]
     assert kinds == sorted(kinds, key="EWIN".index)
     title = neovim.evaluate("getqflist({'title': 0}).title")
