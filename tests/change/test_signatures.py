@@ -64,9 +64,14 @@ def test_what_changed_is_said(before: str, after: str, reason: str) -> None:
     ],
 )
 def test_calls_that_fit_both_signatures_are_told(heads: tuple[str, str], call: str, fits: bool) -> None:
-    assert signature_change("f", *heads, has_types=False).fits(call) is fits
+    assert signature_change("f", *heads, language="python").fits(call) is fits
 
 
 def test_types_decide_in_typed_languages() -> None:
     assert not signature_change("f", *TYPES).fits("(1)")
     assert signature_change("f", *OPTIONAL).fits("(1)")
+
+
+def test_names_come_first_in_go() -> None:
+    found = signature_change("f", "func f ( a int )", "func f ( a int , b string )", language="go")
+    assert found.reason == "it has the new parameter `b`"

@@ -32,8 +32,6 @@ _FEW_TOKENS = 6
 _MOST_PAIRS = 20_000
 """The maximum number of comparisons for renames. Larger changes only have moves."""
 
-_UNTYPED = frozenset({"python", "javascript", "ruby", "php", "elixir", "lua", "clojure"})
-"""Languages in which the types that a head names do not decide whether a call runs."""
 _NAMELESS = frozenset({"impl", "extension"})
 """Kinds of blocks of members, whose type is defined elsewhere."""
 
@@ -236,9 +234,8 @@ def _told(
     if one is None or other is None:
         return ChangeKind.BODY, Difference("its lines changed")
     if one.head != other.head:
-        has_types = before.table.language not in _UNTYPED
         return ChangeKind.SIGNATURE, signature_change(
-            before.places[left].name, one.head, other.head, has_types=has_types
+            before.places[left].name, one.head, other.head, language=before.table.language
         )
     if one.leading != other.leading:
         return ChangeKind.BODY, Difference("its decorators or attributes changed")

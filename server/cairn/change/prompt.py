@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from attrs import frozen
+from attrs import define, frozen
 
 from cairn import protocol
 from cairn.discovery.layout import fence_for
@@ -39,49 +39,76 @@ class Findings:
 def review_prompt(found: Findings, budget: int, count: Count) -> str:
     """Return the prompt, of at most `budget` tokens by `count`; "" if nothing changed or it does not fit.
 
-    Whole entries are left out, the last ones of each section first, and the sections share what is left.
+    Sections take turns, those that matter most with more entries at a turn, until half of the budget is
+    used. The changed lines have the rest. Whole entries are left out.
     """
     head = f"# Review of a change\n\n{INSTRUCTIONS}\n"
     left = budget - count(head)
     if not found.files or left <= 0:
         return ""
-    sections = [(title, list(entries)) for title, entries in _sections(found)]
-    sections = [(title, entries) for title, entries in sections if entries]
-    for_lists = left * (1 - _DIFF_SHARE)
-    texts: list[str] = []
-    for number, (title, entries) in enumerate(sections):
-        room = for_lists / (len(sections) - number)
-        text = _filled(f"\n## {title}\n", entries, room, count)
-        used = count(text) if text else 0
-        for_lists -= used
-        left -= used
-        texts.append(text)
-    diff = _filled("\n## The changed lines\n", list(_diffs(found)), left, count)
-    first, *others = texts or [""]
-    return "".join([head, first, diff, *others])
+    sections = [
+        _Section(f"\n## {title}\n", at_turn, list(entries), count)
+        for title, at_turn, entries in _sections(found)
+    ]
+    lists = [each for each in sections if each.entries]
+    used = _take_turns(lists, left * (1 - _DIFF_SHARE))
+    diff = _Section("\n## The changed lines\n", 1, list(_diffs(found)), count)
+    _take_turns([diff] if diff.entries else [], left - used)
+    stale, changed, *others = sections
+    return "".join([head, *(each.text() for each in (changed, stale, diff, *others))])
 
 
-def _filled(title: str, entries: Sequence[str], room: float, count: Count) -> str:
-    """Return a section with as many entries as fit, and the number of the others; "" if none fits."""
-    left, kept = room - count(title), list[str]()
-    for number, entry in enumerate(entries):
-        more = f"- and {len(entries) - number} more\n"
-        needed = count(entry)
-        if needed + (count(more) if number + 1 < len(entries) else 0) > left:
-            return title + "".join([*kept, more]) if kept else ""
-        left -= needed
-        kept.append(entry)
-    return title + "".join(kept) if kept else ""
+@define
+class _Section:
+    title: str
+    at_turn: int
+    """How many entries it takes at a turn."""
+    entries: Sequence[str]
+    count: Count
+    kept: int = 0
+
+    def needs(self) -> float:
+        """Return how many tokens one more entry needs."""
+        frame = 0 if self.kept else self.count(self.title + _more(len(self.entries)))
+        return self.count(self.entries[self.kept]) + frame
+
+    def text(self) -> str:
+        if not self.kept:
+            return ""
+        left_out = len(self.entries) - self.kept
+        more = _more(left_out) if left_out else ""
+        return "".join([self.title, *self.entries[: self.kept], more])
 
 
-def _sections(found: Findings) -> Iterator[tuple[str, Iterator[str]]]:
-    yield "What changed", map(_changed, found.changed)
-    yield "Still uses what is gone", map(_place, (each for each in found.dependents if each.is_stale))
-    yield "Depends on it", map(_place, (each for each in found.dependents if not each.is_stale))
-    yield "Tests to run", _tests(found)
-    yield "Usually changes with it, and did not", map(_place, found.companions)
-    yield "Reached by no test", map(_place, found.unreached)
-    yield "Not looked at", (f"- {each}\n" for each in found.messages)
+def _more(count: int) -> str:
+    return f"- and {count} more\n"
+
+
+def _take_turns(sections: Sequence[_Section], room: float) -> float:
+    """Let the sections keep entries, and return how many tokens these need."""
+    used, open_ = 0.0, list(sections)
+    while open_:
+        for section in list(open_):
+            for _ in range(section.at_turn):
+                is_over = section.kept == len(section.entries)
+                needed = 0.0 if is_over else section.needs()
+                if is_over or used + needed > room:
+                    open_.remove(section)
+                    break
+                used += needed
+                section.kept += 1
+    return used
+
+
+def _sections(found: Findings) -> Iterator[tuple[str, int, Iterator[str]]]:
+    """Yield the title of each section, how many entries it takes at a turn, and its entries."""
+    yield "Still uses what is gone", 3, map(_place, (each for each in found.dependents if each.is_stale))
+    yield "What changed", 3, map(_changed, found.changed)
+    yield "Tests to run", 2, _tests(found)
+    yield "Depends on it", 2, map(_place, (each for each in found.dependents if not each.is_stale))
+    yield "Reached by no test", 1, map(_place, found.unreached)
+    yield "Usually changes with it, and did not", 1, map(_place, found.companions)
+    yield "Not looked at", 1, (f"- {each}\n" for each in found.messages)
 
 
 def _changed(each: protocol.ChangedDefinition) -> str:

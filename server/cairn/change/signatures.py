@@ -19,6 +19,10 @@ _VARIADIC = ("*", "...", "&", "**", "params", "vararg")
 _BEFORE_TYPE = frozenset({":", "=", "?", "\\\\"})
 _NAMED = re.compile(r"(\w+)\s*(?:=(?![=>])|:(?!:))")
 """Matches an argument that is given by name."""
+_UNTYPED = frozenset({"python", "javascript", "ruby", "php", "elixir", "lua", "clojure"})
+"""Languages in which the types that a head names do not decide whether a call runs."""
+_NAMES_FIRST = frozenset({"go"})
+"""Languages in which a type follows a name without a sign between them."""
 _NOT_NAMES = frozenset({"self", "this", "cls", "/", "*"})
 
 
@@ -58,6 +62,7 @@ class Parameter:
     tokens: tuple[str, ...]
     """The tokens without the default."""
     is_optional: bool
+    is_name_first: bool = False
 
     @property
     def key(self) -> str:
@@ -74,17 +79,18 @@ class Parameter:
         """The likely name: the one before the type or, where types come first, the last word."""
         marked = next((each for each in self.tokens if each.startswith("$")), None)
         before = [each for each in self._before_type() if each.isidentifier()]
-        return marked or (before[-1] if before else " ".join(self.tokens))
+        likely = (before[0] if self.is_name_first else before[-1]) if before else " ".join(self.tokens)
+        return marked or likely
 
     def _before_type(self) -> Sequence[str]:
         at = next((place for place, each in enumerate(self.tokens) if each in _BEFORE_TYPE), None)
         return self.tokens if at is None else self.tokens[:at]
 
 
-def signature_change(name: str, before: str, after: str, *, has_types: bool = True) -> Difference:
-    """Return what changed between two heads, whose tokens spaces separate. `has_types` tells whether the
-    types of arguments decide if a call is right."""
-    old, new = _parameters(name, before.split()), _parameters(name, after.split())
+def signature_change(name: str, before: str, after: str, *, language: str = "") -> Difference:
+    """Return what changed between two heads, whose tokens spaces separate."""
+    old, new = (_parameters(name, head.split(), language) for head in (before, after))
+    has_types = language not in _UNTYPED
     if old is None or new is None:
         return Difference("its signature changed")
     known = (tuple(old), tuple(new))
@@ -112,7 +118,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"`{each}`" for each in names)
 
 
-def _parameters(name: str, tokens: Sequence[str]) -> list[Parameter] | None:
+def _parameters(name: str, tokens: Sequence[str], language: str) -> list[Parameter] | None:
     """Return the parameters after the name; None if there are no parentheses."""
     try:
         start = tokens.index("(", tokens.index(name))
@@ -131,7 +137,9 @@ def _parameters(name: str, tokens: Sequence[str]) -> list[Parameter] | None:
             found.append([])
         elif depth > 1 or token != "(":
             found[-1].append(token)
-    return [_parameter(each) for each in found if each and not (len(each) == 1 and each[0] in _NOT_NAMES)]
+    is_name_first = language in _NAMES_FIRST
+    every = [each for each in found if each and not (len(each) == 1 and each[0] in _NOT_NAMES)]
+    return [_parameter(each, is_name_first) for each in every]
 
 
 def _arguments(call: str) -> list[str] | None:
@@ -161,8 +169,8 @@ def _arguments(call: str) -> list[str] | None:
     return [match[1] if (match := _NAMED.match(each)) else "" for each in given]
 
 
-def _parameter(tokens: Sequence[str]) -> Parameter:
+def _parameter(tokens: Sequence[str], is_name_first: bool) -> Parameter:
     end = next((place for place, each in enumerate(tokens) if each in _DEFAULTS - {"?"}), len(tokens))
     is_variadic = tokens[0].startswith(_VARIADIC) and tokens[0] != "&"
     is_optional = not _DEFAULTS.isdisjoint(tokens) or is_variadic or "..." in tokens
-    return Parameter(tuple(tokens[:end]), is_optional)
+    return Parameter(tuple(tokens[:end]), is_optional, is_name_first)
