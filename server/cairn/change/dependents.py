@@ -155,6 +155,7 @@ def dependents(states: States, touched: Sequence[Touched]) -> Iterator[Dependent
     """Yield what depends on each changed definition, those of the most telling changes first. It takes long
     for common names, so take what there is in time."""
     wanted = [each for each in touched if each.kind in _OTHERS | _GONE]
+    states.uses.update({each.index: [] for each in wanted})
     counts = {each.index: states.now.tables.count_mentioning(each.name) for each in wanted if each.name}
     wanted.sort(key=lambda each: counts.get(each.index, 0) > _MOST_MENTIONING)
     for each in wanted:
@@ -192,7 +193,7 @@ def in_order(found: Iterable[Dependent]) -> list[Dependent]:
 def _of_kept(states: States, touched: Touched, place: Place) -> Iterator[Dependent]:
     graph = states.now
     edges = list(graph.uses([place], _MOST_EDGES).found)
-    if place.kind in CALLABLE:
+    if any(each.enclosing is not None and each.enclosing.kind == "macro" for each in edges):
         seen = {(each.path, each.line, each.character) for each in edges}
         through = graph.callers([place], _MOST_EDGES).found
         edges += [each for each in through if (each.path, each.line, each.character) not in seen]
@@ -204,8 +205,8 @@ def _of_kept(states: States, touched: Touched, place: Place) -> Iterator[Depende
         is_call = each.kind in CALLS and place.kind in CALLABLE
         is_stale = is_call and is_same and _is_resigned(touched) and not fits(states.reader, touched, each)
         yield dependent_on(touched, each, is_stale=is_stale, is_changed=not is_same)
-    for each in graph.implementations([place], _MOST_EDGES).found:
-        if each.confidence >= _LEAST and place.kind in CALLABLE:
+    for each in graph.implementations([place], _MOST_EDGES).found if place.kind in CALLABLE else ():
+        if each.confidence >= _LEAST:
             is_same = _is_unchanged(states, each)
             is_stale = _is_resigned(touched) and is_same
             yield dependent_on(touched, each, "override", is_stale=is_stale, is_changed=not is_same)

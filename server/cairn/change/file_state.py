@@ -40,13 +40,14 @@ class FileState:
     """The definitions, without references."""
 
     @cached_property
-    def names(self) -> OtherText | None:
+    def names(self) -> OtherText:
         """All names in the text."""
-        table = symbols_of(self.code)
-        if table is None:
-            return None
-        imports = read_imports(self.path, self.code.language, self.text)
-        return OtherText(PackedTable(pack(table)), frozenset(names_of(table).split()), imports)
+
+        def read() -> tuple[PackedTable, frozenset[str]] | None:
+            table = symbols_of(self.code)
+            return (PackedTable(pack(table)), frozenset(names_of(table).split())) if table else None
+
+        return OtherText(self.text, read_imports(self.path, self.code.language, self.text), read)
 
     @cached_property
     def lines(self) -> Sequence[str]:

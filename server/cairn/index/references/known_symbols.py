@@ -77,15 +77,31 @@ class Symbol:
         return path == self.path or not self.definition.is_private or self.path.endswith(_HEADERS)
 
 
-@frozen
+@define(eq=False, slots=False)
 class OtherText:
-    """The names in a text that a file has in another state of the folder than the indexed one."""
+    """A text that a file has in another state of the folder than the indexed one. Its names are read when
+    they are needed: most lookups are for names that are not in it."""
 
-    table: PackedTable
-    words: frozenset[str]
-    """The words by which an index would find the table."""
+    text: str
     imports: tuple[str, ...]
     """The modules that the text imports and declares, as strings."""
+    _read: Callable[[], tuple[PackedTable, frozenset[str]] | None]
+    """Reads the names, and the words by which an index would find them; None if there are none."""
+
+    @cached_property
+    def _names(self) -> tuple[PackedTable, frozenset[str]] | None:
+        return self._read()
+
+    @property
+    def table(self) -> PackedTable | None:
+        return self._names[0] if self._names is not None else None
+
+    def has(self, words: Iterable[str]) -> bool:
+        """Whether an index would find the text by these words."""
+        plain = (word.removeprefix(FILLED).removeprefix("=") for word in words)
+        return all(map(self.text.__contains__, plain)) and (
+            self._names is not None and self._names[1].issuperset(words)
+        )
 
 
 @define(eq=False)
@@ -103,6 +119,7 @@ class SymbolTables:
     _by_path: dict[str, PackedTable | None] = field(factory=dict, init=False)
     _written: dict[str, list[str]] = field(factory=dict, init=False)
     _defining: dict[str, tuple[Symbol, ...]] = field(factory=dict, init=False)
+    _in_family: dict[tuple[str, str], tuple[Symbol, ...]] = field(factory=dict, init=False)
     _targets: dict[tuple[str, Module], tuple[str, ...]] = field(factory=dict, init=False)
 
     def table(self, path: str) -> PackedTable | None:
@@ -143,10 +160,12 @@ class SymbolTables:
             self._defining[name] = tuple(found)
         return self._defining[name]
 
-    def definitions_in(self, language: str, name: str) -> list[Symbol]:
+    def definitions_in(self, language: str, name: str) -> tuple[Symbol, ...]:
         """Return the definitions of that name in languages of the same family."""
-        family = facts_of(language).family
-        return [each for each in self.definitions(name) if each.family == family]
+        key = (facts_of(language).family, name)
+        if key not in self._in_family:
+            self._in_family[key] = tuple(each for each in self.definitions(name) if each.family == key[0])
+        return self._in_family[key]
 
     def targets(self, path: str, module: Module) -> tuple[str, ...]:
         """Return the files that a module in the file at `path` means."""
@@ -182,7 +201,7 @@ class SymbolTables:
             if len(rows) > most:
                 self.complete = False
                 rows = [] if self.most_files else rows[:most]
-            others = (path for path, other in self.others.items() if other and other.words.issuperset(words))
+            others = (path for path, other in self.others.items() if other and other.has(words))
             found = self._read((number, path) for number, path in rows if path not in self.others)
             self._written[key] = sorted([*found, *(others if words else ())])
         return self._written[key]

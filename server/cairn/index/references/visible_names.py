@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from attrs import define, field
 
@@ -28,8 +28,11 @@ from cairn.index.references.known_symbols import (
 )
 from cairn.index.references.modules import Modules, import_of, is_outer
 from cairn.languages.language import Visibility
+from cairn.languages.registry import facts_of
 
 _MOST_ANCESTORS = 60
+_BLOCKS = frozenset({"impl", "extension", "module"})
+"""The kinds of blocks with members of a type that is defined elsewhere."""
 
 
 @define(eq=False)
@@ -44,8 +47,10 @@ class Types:
     _parts: dict[Symbol, tuple[Symbol, ...]] = field(factory=dict, init=False)
     _own: dict[tuple[object, str], list[Symbol]] = field(factory=dict, init=False)
     """The members by the identity of a type's parts, or its only part, and by name."""
+    _members_outside: dict[tuple[str, str], Mapping[str, list[Symbol]]] = field(factory=dict, init=False)
     _with_types: dict[str, list[tuple[Symbol, Symbol]]] = field(factory=dict, init=False)
     """By name, all members of that name with their types."""
+    _overriding: dict[tuple[Symbol, str], list[Symbol]] = field(factory=dict, init=False)
 
     def named(self, scope: Symbol, name: str) -> tuple[Symbol, ...]:
         """Return the types that a name means in the file of `scope`; empty for types outside the
@@ -85,15 +90,20 @@ class Types:
             ]
         if own := self._own[key]:
             return sorted(own, key=lambda each: each.path != owner.path)
-        title = owner.name
-        found = [
-            each
-            for each in self.tables.definitions_in(owner.table.language, name)
-            if each.definition.owner == title
-            and (each.parent == TOP_LEVEL or each.table.kind(each.parent) in ("impl", "extension", "module"))
-        ]
+        found = self._outside(owner.table.language, name).get(owner.name, [])
         same = [each for each in found if posixpath.dirname(each.path) == posixpath.dirname(owner.path)]
         return same or found
+
+    def _outside(self, language: str, name: str) -> Mapping[str, list[Symbol]]:
+        """Return the members of that name that are outside of the body of their type, by the type's name."""
+        key = (facts_of(language).family, name)
+        if key not in self._members_outside:
+            found: defaultdict[str, list[Symbol]] = defaultdict(list)
+            for each in self.tables.definitions_in(language, name):
+                if each.parent == TOP_LEVEL or each.table.kind(each.parent) in _BLOCKS:
+                    found[each.definition.owner].append(each)
+            self._members_outside[key] = found
+        return self._members_outside[key]
 
     def ancestors(self, owner: Symbol) -> tuple[Symbol, ...]:
         """Return the types that a type extends or implements, directly or indirectly, the nearest first."""
@@ -129,6 +139,12 @@ class Types:
 
     def overriding(self, owner: Symbol, name: str) -> list[Symbol]:
         """Return the members of that name in descendants of a type."""
+        key = (owner, name)
+        if key not in self._overriding:
+            self._overriding[key] = self._find_overriding(owner, name)
+        return self._overriding[key]
+
+    def _find_overriding(self, owner: Symbol, name: str) -> list[Symbol]:
         if name not in self._with_types:
             every = ((each, self.of_member(each)) for each in self.tables.definitions(name))
             self._with_types[name] = [(each, type_) for each, type_ in every if type_ is not None]
