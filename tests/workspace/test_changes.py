@@ -14,10 +14,10 @@ from tests.git_traps import Traps, snapshot
 
 from cairn.errors import InvalidRequestError
 from cairn.settings.tree import IndexSettings
-from cairn.workspace import changes, comparison
+from cairn.workspace import comparison, tracked_files
 from cairn.workspace.changes import working_tree_change
 from cairn.workspace.diff import Change, FileChange, Hunk
-from cairn.workspace.scan import FileRules, ScanReport, permitted_text, read_bytes, scan
+from cairn.workspace.scan import FileRules, permitted_text, read_bytes
 from cairn.workspace.tracked_files import IndexedFiles
 
 TEXT = "".join(f"line {number} of the harbour\n" for number in range(30))
@@ -168,29 +168,42 @@ def test_secrets_and_excluded_files_are_left_out(project: GitRepository) -> None
     assert paths(changed(project.folder)) == [".gitignore", "a.py"]
 
 
+def stamps(root: Path, *names: str) -> dict[str, tuple[int, int]]:
+    return {name: ((status := (root / name).stat()).st_size, status.st_mtime_ns) for name in names}
+
+
+@pytest.mark.parametrize("few", [0, 20_000])
 def test_files_of_the_index_are_used_instead_of_a_walk(
-    project: GitRepository, monkeypatch: pytest.MonkeyPatch
+    project: GitRepository, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
-    project.write({"a.py": "A\n", "new.py": "n\n"})
-    rules = FileRules(project.folder, IndexSettings())
-    stamps = {each.path: (each.size, each.mtime_ns) for each in scan(project.folder, rules, ScanReport())}
-    walked = changed(project.folder)
-    monkeypatch.setattr(changes, "scan", None)
-    taken = list[bool]()
+    monkeypatch.setattr(tracked_files, "_NOTICED_NS", -(10**15))
+    monkeypatch.setattr(tracked_files, "_FEW", few)
+    project.write({"a.py": "A\n", "new.py": "n\n", "unknown.py": "u\n"})
+    known, taken = stamps(project.folder, "a.py", "b.py", "new.py"), list[bool]()
     for version in (1, 1, 2):
-        indexed = IndexedFiles(version, lambda: (taken.append(True), stamps)[1])
-        assert changed(project.folder, indexed=indexed) == walked
+        indexed = IndexedFiles(version, lambda: (taken.append(True), known)[1])
+        assert paths(changed(project.folder, indexed=indexed)) == ["a.py", "new.py"]
     assert len(taken) == 2
     project.write({"b.py": "B\n", "newer.py": "n\n"})
     (project.folder / "new.py").unlink()
-    unread = frozenset({"b.py", "newer.py", "new.py"})
-    assert paths(changed(project.folder, indexed=IndexedFiles(2, dict, unread))) == [
-        "a.py",
-        "b.py",
-        "newer.py",
-    ]
+    unread = IndexedFiles(2, dict, frozenset({"b.py", "newer.py", "new.py"}))
+    assert paths(changed(project.folder, indexed=unread)) == ["a.py", "b.py", "newer.py"]
     project.commit("Second")
-    assert changed(project.folder, indexed=IndexedFiles(2, lambda: stamps, unread)).files == ()
+    assert changed(project.folder, indexed=unread).files == ()
+
+
+def test_latest_files_are_found_though_the_index_lacks_them(project: GitRepository) -> None:
+    project.commit("Second", {"deep/c.py": "c\n", ".gitignore": "out/\n"})
+    known = stamps(project.folder, "a.py", "b.py", "deep/c.py", ".gitignore")
+    indexed = IndexedFiles(1, lambda: known)
+    project.write({"new.py": "n\n", "deep/new.py": "n\n", "deep/er/still/new.py": "n\n", "out/x.py": "x\n"})
+    project.write({"b.py": "B\n"})
+    found = paths(changed(project.folder, indexed=indexed))
+    assert found == ["b.py", "deep/er/still/new.py", "deep/new.py", "new.py"]
+    long_ago = time.time() - 3_600
+    for folder in ("", "deep", "deep/er"):
+        os.utime(project.folder / folder, (long_ago, long_ago))
+    assert paths(changed(project.folder, indexed=indexed)) == ["b.py"]
 
 
 def test_touched_files_are_read_once(project: GitRepository, monkeypatch: pytest.MonkeyPatch) -> None:

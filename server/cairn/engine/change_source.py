@@ -66,19 +66,15 @@ def read_change(folder: Folder, params: protocol.ChangeParams, seconds: float) -
 
 
 def _indexed(folder: Folder) -> IndexedFiles | None:
-    """Return the files of the index; None if the folder may have changes of which the indexer does not know,
-    or if not only files have changed."""
+    """Return the files of the index; None if the indexer may not know of all changes, or if folders have
+    changed."""
     saved, indexer = folder.reader.saved, folder.indexer
     facts = saved.facts()
-    if indexer is None or not facts.scanned or not folder.is_kept:
+    if indexer is None or not facts.scanned or not folder.is_kept or indexer.problem is not None:
         return None
     unread = indexer.unread
-    if (
-        indexer.may_lack_changes
-        or indexer.is_behind(facts)
-        or any((folder.root / path).is_dir() for path in unread)
-    ):
+    is_behind = indexer.may_lack_changes or indexer.is_behind(facts)
+    if is_behind or any((folder.root / path).is_dir() for path in unread):
         return None
-    return IndexedFiles(
-        (saved.key, saved.identity(), facts.generation), lambda: all_file_stamps(saved), unread
-    )
+    version = (saved.key, saved.identity(), facts.generation)
+    return IndexedFiles(version, lambda: all_file_stamps(saved), unread)

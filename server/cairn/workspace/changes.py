@@ -22,12 +22,12 @@ from cairn.workspace.builtin_rules import decide_content
 from cairn.workspace.comparison import InnerRepositories
 from cairn.workspace.diff import BINARY, LATE, Change, FileChange, text_lines
 from cairn.workspace.git import GitError, contents, parts
-from cairn.workspace.git_index import FILE_TYPE, LINK, SUBMODULE, Entry, with_index
+from cairn.workspace.git_index import FILE_TYPE, LINK, SUBMODULE, with_index
 from cairn.workspace.line_differ import differences
 from cairn.workspace.repository import NoRepositoryError, Repository, open_repository
 from cairn.workspace.revisions import resolve_revision
-from cairn.workspace.scan import FileRules, ScanReport, read_bytes, scan
-from cairn.workspace.tracked_files import IndexedFiles, tracked_files
+from cairn.workspace.scan import FileRules, read_bytes
+from cairn.workspace.tracked_files import IndexedFiles, TrackedFiles, tracked_files
 
 SECONDS = 2.0
 """The default time limit."""
@@ -144,9 +144,7 @@ class _WorkingTree:
         tracked, inner = tracked_files(self._root), InnerRepositories(self._root)
         index = tracked.read(self._repository, self._below)
         sides = self._index_against_commit()
-        differing = tracked.differing_on_disk() if indexed is None else tracked.differing(indexed)
-        new = self._walked(index) if indexed is None else ()
-        for path in (*differing, *new, *self._unsaved):
+        for path in (*tracked.differing(indexed), *self._untracked(tracked, indexed), *self._unsaved):
             entry = index.get(path)
             if entry is not None or not inner.have(path):
                 is_known = entry is not None and not entry.is_intended
@@ -187,14 +185,16 @@ class _WorkingTree:
                 found[path] = _Sides(*(blob if blob.strip("0") else None for blob in (before, after)))
         return found
 
-    def _walked(self, index: Mapping[str, Entry]) -> Iterator[str]:
-        """Yield the files that the rules admit, without those of the index, as far as there is time."""
+    def _untracked(self, tracked: TrackedFiles, indexed: IndexedFiles | None) -> Iterator[str]:
+        """Yield the files that git's index does not have, as far as there is time."""
 
         def over() -> bool:
             return self._is_over(_LISTING)
 
-        for entry in scan(self._root, self._rules, ScanReport(), stop=over, passed_over=index):
-            yield entry.path
+        if indexed is not None:
+            yield from tracked.untracked(indexed, self._rules, over)
+        else:
+            yield from tracked.walked(self._rules, over)
         self._is_listed = self._is_listed and not over()
 
     def _admitted(self, sides: Mapping[str, _Sides]) -> dict[str, _Sides]:

@@ -6,7 +6,8 @@ What was read stays in memory, so that the next answer about a folder is fast.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterator, Mapping
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Set
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
@@ -24,25 +25,44 @@ from cairn.workspace.git_index import (
     index_version,
 )
 from cairn.workspace.repository import Repository, locate
-from cairn.workspace.scan import FileEntry
+from cairn.workspace.scan import FileEntry, FileRules, ScanReport, scan
 
 _FOLDERS = 4
 """The number of folders of which git's index is kept, some 40 MB for 75,000 files."""
 _SECOND_NS = 1_000_000_000
+_FEW = 20_000
+"""The number of files up to which the metadata of each is read: 0.1 s. In larger folders, Cairn's index is
+trusted, whose watcher reports changes within 0.2 s."""
+_NOTICED_NS = 60 * _SECOND_NS
+"""The age up to which a folder's change may not be in Cairn's index. Such folders are listed again."""
 Stamp = tuple[int, int]
 """The size of a file in bytes, and the time of its change in ns."""
 
 
 @frozen
 class IndexedFiles:
-    """All files that the rules admit, as Cairn's index has them."""
+    """The files that the rules admit, as Cairn's index has them."""
 
     version: Hashable
     """The same value as long as the files are the same."""
     stamps: Callable[[], Mapping[str, Stamp]]
     """Returns the metadata of each file, by path."""
     unread: frozenset[str] = frozenset()
-    """Files that may have changed since."""
+    """Files that have changed since."""
+
+
+@frozen
+class _Compared:
+    """Git's index, compared with the files of Cairn's index."""
+
+    index: object
+    version: object
+    differing: tuple[str, ...]
+    """In a large folder, the files that may differ between the two."""
+    untracked: tuple[str, ...]
+    """The files that only Cairn's index has."""
+    folders: frozenset[str]
+    """All folders with files of either index, and those above them; none of a large folder."""
 
 
 @frozen
@@ -62,8 +82,7 @@ class TrackedFiles:
     _root: Path
     _index: _Index = field(factory=lambda: _Index(None, {}, 0, {}), init=False)
     _hashes: ContentHashes = Factory(lambda self: ContentHashes(self._root), takes_self=True)
-    _compared: tuple[object, object, list[str]] | None = field(default=None, init=False)
-    """The index, the version of Cairn's index, and which files may differ between the two."""
+    _compared: _Compared | None = field(default=None, init=False)
 
     def read(self, repository: Repository, below: str) -> Mapping[str, Entry]:
         """Return the entries of git's index, as they are now. `below` is the folder's path in the repository,
@@ -101,21 +120,51 @@ class TrackedFiles:
             f"{folder}/" in self._index.entries for folder in accumulate(path.split("/"), "{}/{}".format)
         )
 
-    def differing(self, indexed: IndexedFiles) -> list[str]:
-        """Return the files that may differ between git's index and the folder, or are not in both, as far as
-        Cairn's index shows."""
-        compared, index = self._compared, self._index
-        if compared is None or compared[0] is not index or compared[1] != indexed.version:
-            stamps = indexed.stamps()
-            found = list(_differing(self._root, index, stamps)) + [
-                path for path in stamps if path not in index.entries
-            ]
-            compared = self._compared = index, indexed.version, found
-        return [*compared[2], *indexed.unread]
+    def differing(self, indexed: IndexedFiles | None) -> Iterable[str]:
+        """Return the regular files that may differ from git's index, or are gone."""
+        if indexed is None or len(self._index.entries) <= _FEW:
+            return _differing(self._root, self._index, {})
+        known = self._with(indexed)
+        return [*known.differing, *(path for path in indexed.unread if path in self._index.entries)]
 
-    def differing_on_disk(self) -> list[str]:
-        """Return the files of git's index that may differ from it, or are gone."""
-        return list(_differing(self._root, self._index, {}))
+    def untracked(self, indexed: IndexedFiles, rules: FileRules, stop: Callable[[], bool]) -> Iterator[str]:
+        """Yield the files that git's index does not have, and others that the rules do not admit. Stop early
+        once `stop()` is true."""
+        known = self._with(indexed)
+        yield from (path for path in (*known.untracked, *indexed.unread) if path not in self._index.entries)
+        recent = time.time_ns() - _NOTICED_NS
+        for folder in known.folders:
+            stamp = None if stop() else _stamp(self._root, folder)
+            if stamp is not None and stamp[1] > recent:
+                yield from self._listed(folder, known.folders, rules, stop)
+
+    def _with(self, indexed: IndexedFiles) -> _Compared:
+        known, index = self._compared, self._index
+        if known is None or known.index is not index or known.version != indexed.version:
+            known = self._compared = _compared(self._root, index, indexed)
+        return known
+
+    def walked(self, rules: FileRules, stop: Callable[[], bool]) -> Iterator[str]:
+        """Yield the files that the rules admit and git's index does not have, with a walk of all folders. It
+        stops early once `stop()` is true."""
+        entries = scan(self._root, rules, ScanReport(), stop=stop, passed_over=self._index.entries)
+        return (entry.path for entry in entries)
+
+    def _listed(
+        self, folder: str, known: Set[str], rules: FileRules, stop: Callable[[], bool]
+    ) -> Iterator[str]:
+        """Yield the files of a folder that git's index does not have, and those below its new folders."""
+        try:
+            entries = list(os.scandir(f"{self._root}/{folder}"))
+        except OSError:
+            return
+        for entry in entries:
+            path = f"{folder}/{entry.name}" if folder else entry.name
+            if not entry.is_dir(follow_symlinks=False):
+                if path not in self._index.entries:
+                    yield path
+            elif path not in known and rules.decide_descent(path).indexed:
+                yield from (each.path for each in scan(self._root, rules, ScanReport(), path, stop))
 
     def has_content(self, path: str, blob: str) -> bool:
         """Return whether the file has the content that git knows by this hash."""
@@ -124,8 +173,23 @@ class TrackedFiles:
         return stamp is not None and blob in self._hashes.of(FileEntry(path, *stamp), algorithm)
 
 
+def _compared(root: Path, index: _Index, indexed: IndexedFiles) -> _Compared:
+    stamps, tracked = indexed.stamps(), index.entries
+    differing, folders = list[str](), set[str]()
+    if len(tracked) > _FEW:
+        differing += _differing(root, index, stamps)
+    else:
+        folders = {path.rpartition("/")[0] for files in (stamps, tracked) for path in files}
+        folders |= {
+            above for each in folders if each for above in accumulate(each.split("/"), "{}/{}".format)
+        }
+        folders.add("")
+    untracked = tuple(path for path in stamps if path not in tracked)
+    return _Compared(index, indexed.version, tuple(differing), untracked, frozenset(folders))
+
+
 def _differing(root: Path, index: _Index, stamps: Mapping[str, Stamp]) -> Iterator[str]:
-    """Yield the regular files that may differ from the index. The metadata that `stamps` lacks is read."""
+    """Yield the regular files that may differ from git's index. The metadata that `stamps` lacks is read."""
     for path, (seconds, fraction, mode, size, _, flags, _) in index.entries.items():
         if mode & FILE_TYPE != REGULAR or flags & IN_CONFLICT:
             continue
