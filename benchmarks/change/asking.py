@@ -99,7 +99,7 @@ def repository(checkout: Path, kept_folder: Path | None) -> Iterator[Repository]
     with place_for(checkout, kept_folder) as place:
         if not (place.tree / ".git").exists():
             git(place.tree, "init", "-q")
-            git(place.tree, "add", "-A")
+            git(place.tree, "add", "-A", "-f")  # Some repositories have files that they ignore.
             git(place.tree, "commit", "-q", "-m", "everything")
         with Daemon(place.tree, place.data, {"embedding": {"enabled": False}}) as daemon:
             daemon.wait_until(all_files_indexed, _PATIENCE, every=0.2)
