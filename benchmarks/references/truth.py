@@ -165,8 +165,8 @@ class _Client:
         self._daemon, self._folder, self._server = daemon, folder, server
         self.unread: set[str] = set()
         """Files that include missing headers; the server does not know the calls in them."""
-        self._declared: dict[Site, set[str]] = {}
-        """The names that are defined on a line."""
+        self._declared: set[tuple[str, int, int]] = set()
+        """The paths, lines and characters of the names of definitions."""
 
     def read_diagnostics(self, method: str, params: Any) -> None:
         """Record the server's diagnostics of a file."""
@@ -204,11 +204,11 @@ class _Client:
         return [found[place] for place in sorted(found)]
 
     def read_declarations(self, paths: Iterable[str]) -> None:
-        """Read which names the lines of these files define."""
+        """Read where these files define names."""
         for path in paths:
             for symbol, _ in _flat(self._symbols(path)):
-                site = Site(path, symbol["selectionRange"]["start"]["line"])
-                self._declared.setdefault(site, set()).add(_name(symbol))
+                start = symbol["selectionRange"]["start"]
+                self._declared.add((path, start["line"], start["character"]))
 
     def _symbols(self, path: str) -> Sequence[dict[str, Any]]:
         params = {"textDocument": {"uri": (self._folder / path).as_uri()}}
@@ -253,11 +253,12 @@ class _Client:
             found = self._daemon.request("textDocument/references", place, _PATIENCE) or []
         except (RequestError, TimeoutError):
             return None
-        sites = {
-            Site(path, each["range"]["start"]["line"])
+        starts = {
+            (path, each["range"]["start"]["line"], each["range"]["start"]["character"])
             for each in found
             if (path := self._inside(each["uri"])) is not None
         }
+        sites = {Site(path, line) for path, line, _ in starts - self._declared}
         own = Site(definition.path, definition.line)
         uses = _ordered(site for site in sites if site != own and self._is_use(site, definition.name))
         return evolve(definition, callers=uses) if len(uses) <= _MOST_USES else None
@@ -265,7 +266,7 @@ class _Client:
     def _is_use(self, site: Site, name: str) -> bool:
         lines = self._lines(site.path)
         text = lines[site.line] if site.line < len(lines) else ""
-        return name not in self._declared.get(site, ()) and is_code(text, name)
+        return is_code(text, name)
 
     def _inside(self, uri: str) -> str | None:
         path = Path(unquote(urlsplit(uri).path))
