@@ -12,6 +12,7 @@ from attrs import define, frozen
 from references.model import CallerSet, Sampled, Site
 
 from cairn.chunking.outline import CALLABLE
+from cairn.chunking.references.symbol_table import Definition
 from change.asking import Repository
 from change.edits import Edited, found_in, renamed, renamed_at, table_of, without, word
 
@@ -81,7 +82,12 @@ class Source:
 
     def mutations(self) -> dict[str, Iterator[Mutation]]:
         """Return the changes of each kind, made when they are taken."""
-        every = [(each, found) for each in self.truth.functions if (found := self._lines(each))]
+        # Servers count the uses of what implements a method of an interface as uses of that method.
+        every = [
+            (each, found)
+            for each in self.truth.functions
+            if (found := self._lines(each)) and not self._is_in_interface(found, each)
+        ]
         used = [(each, found, uses) for each, found in every if (uses := self._uses(each, found))]
         unused = [(each, found) for each, found in every if not each.callers]
         makers: dict[str, tuple[Callable[..., Mutation | None], Sequence[tuple[object, ...]]]] = {
@@ -100,6 +106,10 @@ class Source:
         text = self.texts.get(sampled.path)
         return found_in(sampled.path, text, sampled) if text is not None else None
 
+    def _is_in_interface(self, found: Edited, sampled: Sampled) -> bool:
+        line = self._line(Site(sampled.path, found.definition.start_line))
+        return sampled.path.endswith(".go") and sampled.kind == "method" and not line.startswith("func")
+
     def _uses(self, sampled: Sampled, found: Edited) -> frozenset[Site]:
         own = range(found.start, found.end)
         return frozenset(e for e in sampled.callers if not (e.path == sampled.path and e.line in own))
@@ -117,17 +127,22 @@ class Source:
 
     def _renamed(self, sampled: Sampled, found: Edited, uses: frozenset[Site]) -> Mutation | None:
         special = sampled.name.startswith("__") or _constructs(sampled)
-        if special or found.definition.is_declaration or self._same(sampled, found):
+        # A file that imports it under another name, as a module's default, has only that line to change.
+        uses = frozenset(site for site in uses if word(sampled.name).search(self._line(site)))
+        if special or not uses or found.definition.is_declaration or self._same(sampled, found):
             return None
         text = renamed_at(self.texts[sampled.path], sampled, _other_name(sampled.name))
         return Mutation("renamed", sampled, {sampled.path: text}, uses, range(0))
 
-    def _same(self, sampled: Sampled, found: Edited) -> list[int]:
-        """Return the lines of other definitions in the file with the same name and owner: overloads,
-        prototypes."""
+    def _line(self, site: Site) -> str:
+        lines = self.texts.get(site.path, "").split("\n")
+        return lines[site.line] if site.line < len(lines) else ""
+
+    def _same(self, sampled: Sampled, found: Edited) -> list[Definition]:
+        """Return the other definitions in the file with the same name and owner: overloads, prototypes."""
         table = table_of(sampled.path, self.texts[sampled.path])
         return [
-            each.line
+            each
             for each in (table.definitions if table else ())
             if (each.name, each.owner) == (found.definition.name, found.definition.owner)
             and each.line != sampled.line
@@ -173,7 +188,9 @@ class Source:
         text, path = self.texts[sampled.path], PurePosixPath(sampled.path)
         lines = text.split("\n")
         definition = found.definition
-        if definition.owner or definition.is_private or lines[definition.start_line][:1].isspace():
+        start = lines[definition.start_line]
+        # With `module.exports = class …`, the file would not export it any more.
+        if definition.owner or definition.is_private or start[:1].isspace() or "exports" in start:
             return None
         moved = "\n".join(lines[found.start : found.end])
         new = str(path.with_name(f"{path.stem}_moved{path.suffix}"))
@@ -211,7 +228,9 @@ class Source:
         return self._without_uses("unused, with namesakes", sampled, found)
 
     def _overload(self, sampled: Sampled, found: Edited) -> Mutation | None:
-        return self._without_uses("overload", sampled, found) if self._same(sampled, found) else None
+        if all(each.is_declaration for each in self._same(sampled, found)):
+            return None
+        return self._without_uses("overload", sampled, found)
 
     def _without_uses(self, kind: str, sampled: Sampled, found: Edited) -> Mutation:
         lines = range(found.start, found.end)

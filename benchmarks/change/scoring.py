@@ -14,16 +14,13 @@ UNKNOWN_TO_SERVERS = frozenset({"override", "request"})
 """Kinds of dependents that are not among the references of a language server."""
 
 
-def places(
-    answer: Mapping[str, Any], about: Set[int], *, stale: bool = False, name: str = ""
-) -> dict[Site, float]:
+def places(answer: Mapping[str, Any], about: Set[int], *, stale: bool = False) -> dict[Site, float]:
     """Return the dependents of some of the changed definitions with their confidence; with `stale`, only
-    those that still use the old definition, and with `name`, only lines that contain it: others use a member
-    of a removed type."""
+    those that still use the old definition."""
     found: dict[Site, float] = {}
     for each in answer["dependents"]:
         is_wanted = each["isStale"] if stale else each["kind"] not in UNKNOWN_TO_SERVERS
-        if is_wanted and about & {*each["about"]} and name in each["line"]:
+        if is_wanted and about & {*each["about"]}:
             site = Site(each["path"], each["range"]["start"]["line"])
             found[site] = max(each["confidence"], found.get(site, 0.0))
     return found

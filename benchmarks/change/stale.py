@@ -34,6 +34,7 @@ from retrieval.results import commit
 
 from change.asking import repository
 from change.dependents import APPLIED, FORMS, pinned, shown
+from change.edits import word
 from change.mutations import Mutation, Source
 from change.scoring import LEAST_CONFIDENCE, Counts, places, total
 
@@ -106,13 +107,15 @@ def _left(
     counts: Counts, truth: CallerSet, mutation: Mutation, answer: dict[str, Any], applied: bool
 ) -> dict[str, set[Any]]:
     covered = {*truth.covered}
-    every = set(range(len(answer["changed"])))
+    uses = {mutation.now(site) if applied else site for site in mutation.uses if site.path in covered}
+    name = word(mutation.sampled.name)
+    lines = {(each["path"], each["range"]["start"]["line"]): each["line"] for each in answer["dependents"]}
     stale = {
         site: sure
-        for site, sure in places(answer, every, stale=True, name=mutation.sampled.name).items()
-        if site.path in covered
+        for site, sure in places(answer, {*range(len(answer["changed"]))}, stale=True).items()
+        # Other lines use a member of a removed type, or another name under which it was imported.
+        if site in uses or (site.path in covered and name.search(lines[site.path, site.line]))
     }
-    uses = {mutation.now(site) if applied else site for site in mutation.uses if site.path in covered}
     missed, wrong = counts.add(uses, stale, answer)
     return {what: sites for what, sites in (("missed", missed), ("wrong", wrong)) if sites}
 

@@ -139,6 +139,15 @@ def test_most_telling_kinds_come_first() -> None:
     assert [kind for kind, _ in found] == ["removed", "signature", "body"]
 
 
+def test_new_name_of_a_type_is_not_a_new_signature_of_its_users() -> None:
+    before = (
+        "package tides\n\ntype Tide struct {\n\tHeight int\n\tHour   int\n}\n\n"
+        "func Low(tide Tide, other ...Tide) Tide {\n\treturn tide\n}\n"
+    )
+    found = kinds(("tides.go", before, before.replace("Tide", "Flood")))
+    assert found == [("renamed", "Flood"), ("body", "Low")]
+
+
 @pytest.mark.parametrize(
     ("path", "before", "after", "expected"),
     [

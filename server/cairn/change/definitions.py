@@ -131,8 +131,9 @@ class ChangedDefinitions:
 
     def found(self) -> list[Touched]:
         """Return what the added files touch, the most telling kinds first. Call it once."""
-        found, gone, new = self._found, self._gone, self._new
-        found += _renamed_or_moved(gone, new)
+        gone, new = self._gone, self._new
+        paired = list(_renamed_or_moved(gone, new))
+        found = [*_without_renames(self._found, paired), *paired]
         found += [_removed(each) for each in _outermost(self._here_alone(gone))]
         found += [_added(each) for each in _outermost(self._here_alone(new))]
         found.sort(key=_most_telling)
@@ -151,6 +152,21 @@ def touched_definitions(
     every = ChangedDefinitions(is_elsewhere)
     every.add(files)
     return every.found()
+
+
+def _without_renames(found: Iterable[Touched], paired: Iterable[Touched]) -> Iterator[Touched]:
+    """Yield what was found, where a head is not a new signature if only renamed definitions have their new
+    names in it."""
+    renamed = [each for each in paired if each.kind is ChangeKind.RENAMED]
+    names = {each.before.name: each.after.name for each in renamed if each.before and each.after}
+    for each in found:
+        before, after = each.difference.heads if each.difference is not None else ("", "")
+        new_names = [names.get(token, token) for token in before.split()]
+        if names and before and new_names == after.split():
+            reason = "its head has the new name of what was renamed"
+            yield evolve(each, kind=ChangeKind.BODY, reason=reason, difference=Difference(reason))
+        else:
+            yield each
 
 
 def _most_telling(each: Touched) -> tuple[int, bool, str, int]:
@@ -234,9 +250,9 @@ def _told(
     if one is None or other is None:
         return ChangeKind.BODY, Difference("its lines changed")
     if one.head != other.head:
-        return ChangeKind.SIGNATURE, signature_change(
-            before.places[left].name, one.head, other.head, language=before.table.language
-        )
+        name, language = before.places[left].name, before.table.language
+        difference = signature_change(name, one.head, other.head, language=language)
+        return ChangeKind.SIGNATURE, evolve(difference, heads=(one.head, other.head))
     if one.leading != other.leading:
         return ChangeKind.BODY, Difference("its decorators or attributes changed")
     if one.body != other.body:

@@ -35,6 +35,8 @@ class Difference:
     old: tuple[Parameter, ...] | None = None
     """The parameters before; None if they are not known or did not change."""
     new: tuple[Parameter, ...] | None = None
+    heads: tuple[str, str] = ("", "")
+    """The tokens of a changed head before and after, with spaces between."""
 
     def fits(self, call: str) -> bool:
         """Return whether a call of the old signature is right with the new one, by the number and the names
