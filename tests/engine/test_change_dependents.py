@@ -28,6 +28,15 @@ def test_a_prototype_serves_calls_if_the_function_is_in_another_file_now(tmp_pat
     assert stale_after(tmp_path, C, after) == []
 
 
+def test_static_methods_of_a_class_set_on_an_object_and_exported_are_known(tmp_path: Path) -> None:
+    before = {
+        "auth.js": "exports = module.exports = internals.Auth = class {\n    static test(name) {}\n};\n",
+        "route.js": "const Auth = require('./auth');\n\nexports.go = () => Auth.test('a');\n",
+    }
+    after = {"auth.js": before["auth.js"].replace("static test", "static check")}
+    assert stale_after(tmp_path, before, after) == [("route.js", 2)]
+
+
 def stale_after(folder: Path, before: dict[str, str], after: dict[str, str]) -> list[tuple[str, int]]:
     """Return the lines that still use an old definition after a change that is given as a diff."""
     write_files(folder, before)

@@ -268,6 +268,11 @@ _COMMON_QUERIES = r"""
   left: (member_expression object: (identifier) @_module) right: (function_expression name: (identifier) @default)
   (#eq? @_module "module"))
 (assignment_expression
+  left: (member_expression object: (identifier) @_module)
+  right: (assignment_expression
+    left: (member_expression property: (_) @default) right: [(class) (function_expression) (arrow_function)])
+  (#eq? @_module "module"))
+(assignment_expression
   left: (member_expression object: (identifier) @_module) right: (class name: (_) @default)
   (#eq? @_module "module"))
 
