@@ -8,6 +8,7 @@ through an `__init__.py` or an index file that exports it again.
 from __future__ import annotations
 
 import json
+import posixpath
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -29,6 +30,8 @@ from cairn.protocol.change_messages import ChangeKind
 
 _MOST_WANTED = 200
 """The maximum number of changed definitions that are looked for."""
+_FEWEST_SHARED = 5
+"""The minimum length of what the names of several packages have in common, with the colon before it."""
 _MOST_FILES = 5_000
 """The maximum number of files with a name, of which those that import its package are looked at."""
 _MOST_EDGES = 100
@@ -61,8 +64,16 @@ def wanted_elsewhere(states: States, touched: Sequence[Touched]) -> list[Wanted]
 
 
 def texts_of(wanted: Iterable[Wanted]) -> list[str]:
-    """Return texts, one of which the imports of each file have that can use any of the definitions."""
-    return list(dict.fromkeys(package.text for each in wanted for package in each.packages))
+    """Return few texts, one of which the imports of each file have that can use any of the definitions."""
+    by_tag: defaultdict[str, list[str]] = defaultdict(list)
+    for text in dict.fromkeys(package.text for each in wanted for package in each.packages):
+        by_tag[text.partition(":")[0]].append(text)
+    found: list[str] = []
+    for tag, texts in by_tag.items():
+        shared = posixpath.commonprefix(texts)
+        is_telling = len(shared) >= len(tag) + _FEWEST_SHARED
+        found += [shared] if is_telling else texts
+    return found
 
 
 def dependents_elsewhere(

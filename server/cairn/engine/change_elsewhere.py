@@ -15,6 +15,9 @@ from cairn.errors import StoreUnavailableError
 from cairn.index.reader.index_reader import IndexReader
 from cairn.protocol.change_messages import ChangePlace
 
+_MOST_TEXTS = 6
+"""The maximum number of texts that a team's server looks for in the imports of all files."""
+
 
 @define
 class OtherRepositories:
@@ -35,6 +38,10 @@ class OtherRepositories:
             self.problem = f"Not all other repositories were looked at: {problem}"
 
     def _importing(self, texts: Sequence[str]) -> Iterator[tuple[str, IndexReader]]:
+        is_team = self.request.elsewhere is not None or self.folder.revision is not None
+        if is_team and len(texts) > _MOST_TEXTS:
+            texts = texts[:_MOST_TEXTS]
+            self.problem = "Other repositories were searched for uses of the first packages only."
         for each in self.request.others(self.folder, texts) if texts else ():
             self.seen[each.uri] = each
             yield each.uri, each.reader

@@ -12,14 +12,6 @@ def repository_uri(repository: str) -> str:
     return f"{TEAM_SCHEME}:///{quote(repository)}"
 
 
-TEAM_SCHEME = "cairn-team"
-"""The scheme of the URIs of a team's repositories and of their files."""
-
-
-def repository_uri(repository: str) -> str:
-    return f"{TEAM_SCHEME}:///{quote(repository)}"
-
-
 def file_uri(folder: str, path: str) -> str:
     """Return the URI of the file at `path` in the folder whose URI is `folder`; "" if `folder` is unknown."""
     return _inside(folder) + quote(path, errors="surrogateescape") if folder else ""

@@ -27,7 +27,8 @@ _MOST_TERMS = 200
 _MOST_DEFINITIONS = 5_000
 """The maximum number of definitions by which a name selects repositories."""
 _LONGEST_LOOK_MS = 1_000
-"""The time limit for reading the imports of all files, of which no index exists. 100,000 files take …"""
+"""The time limit for reading the imports of all files. With all cores busy, 200,000 files took 0.3 s for one
+text, and 0.2 s more for each further one."""
 
 
 def keep_frequent_words(connection: Connection[TupleRow], shard: int, repository: int) -> None:
