@@ -34,7 +34,7 @@ _FEWEST_SHARED = 5
 """The minimum length of what the names of several packages have in common, with the colon before it."""
 _MOST_FILES = 5_000
 """The maximum number of files with a name, of which those that import its package are looked at."""
-_MOST_EDGES = 100
+_MOST_EDGES = 400
 """The maximum number of references to one definition in one repository."""
 
 _KINDS = frozenset(

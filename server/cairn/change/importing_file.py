@@ -155,7 +155,9 @@ class ImportingFile:
             return self._of_name(reference)
         if (use := self._of_module(reference)) is not None:
             return use
-        return self._of_member(reference) if self.wanted.owner is not None else self._mentioned(reference)
+        if self.wanted.owner is not None:
+            return self._of_member(reference)
+        return self._mentioned(reference) if reference.receiver.partition(".")[0] in self.modules else None
 
     def _of_import(self, reference: Reference) -> _Use | None:
         written = {each.name for each in self.file.table.references_on(reference.line, reference.line + 1)}
