@@ -34,7 +34,7 @@ TESTS, COMPANIONS = "tests", "companions"
 DEPTH = 60
 """How many files each system lists; what does not count for a figure is left out afterwards."""
 _FUSION = 10
-"""The constant of reciprocal rank fusion, chosen for the union: 60 was worse."""
+"""The constant of reciprocal rank fusion for the union."""
 
 
 @frozen

@@ -17,7 +17,7 @@ CHANGED = {"port/berth.py": "def moor(ship, rope):\n    return ship\n"}
 
 
 def test_callers_are_companions_with_their_line(opened: Open) -> None:
-    found = companions(evidence_of(opened(FILES), CHANGED), 10)
+    found = list(companions(evidence_of(opened(FILES), CHANGED), 10))
     assert [each.path for each in found] == ["port/crane.py"]
     assert (found[0].kind, found[0].symbol, found[0].line, found[0].about) == ("reference", "unload", 4, (0,))
     assert "uses `moor`" in found[0].reasons
@@ -47,7 +47,7 @@ def test_twins_of_another_platform_are_companions(opened: Open) -> None:
         "src/unix/anchor.c": "int anchor(void) { return 1; }\n",
     }
     changed = {"src/unix/winch.c": "int winch_pull(long n) { return n; }\n"}
-    found = companions(evidence_of(opened(files), changed), 10)
+    found = list(companions(evidence_of(opened(files), changed), 10))
     assert found[0].path == "src/win/winch.c"
     assert found[0].kind == "twin"
     assert "src/unix/anchor.c" not in [each.path for each in found]
@@ -58,4 +58,4 @@ def test_changed_files_and_tests_are_not_companions(opened: Open) -> None:
         **CHANGED,
         "port/crane.py": "from port.berth import moor\n\n\ndef unload(ship):\n    return moor(ship, 1)\n",
     }
-    assert companions(evidence_of(opened(FILES), changed), 10) == []
+    assert not list(companions(evidence_of(opened(FILES), changed), 10))

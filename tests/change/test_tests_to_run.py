@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from cairn.change import tests as ranking
 from cairn.change.evidence import Concerned
 from tests.change.evidence import Open, commit, evidence_of
+from tests.retrieval.indexed_folder import IndexedFolder
 
 BERTH = """\
 def admit(ship):
@@ -33,12 +36,16 @@ FILES = {
 CHANGED = {"port/berth.py": BERTH.replace("ship.rope", "ship.rope or 1")}
 
 
+def ranked(folder: IndexedFolder, after: Mapping[str, str | None]) -> list[Concerned]:
+    return list(ranking.tests_to_run(evidence_of(folder, after), 10))
+
+
 def by_path(found: list[Concerned]) -> dict[str, Concerned]:
     return {each.path: each for each in found}
 
 
 def test_direct_calls_come_before_indirect_ones(opened: Open) -> None:
-    found = ranking.tests_to_run(evidence_of(opened(FILES), CHANGED), 10)
+    found = ranked(opened(FILES), CHANGED)
     assert [each.path for each in found][:2] == ["tests/test_moor.py", "tests/test_crane.py"]
     direct, indirect = found[:2]
     assert (direct.symbol, direct.line, direct.tests) == ("test_rope", 3, ("test_rope",))
@@ -48,7 +55,7 @@ def test_direct_calls_come_before_indirect_ones(opened: Open) -> None:
 
 
 def test_no_test_is_shown_without_evidence(opened: Open) -> None:
-    found = ranking.tests_to_run(evidence_of(opened(FILES), CHANGED), 10)
+    found = ranked(opened(FILES), CHANGED)
     assert "tests/test_tide.py" not in by_path(found)
 
 
@@ -59,25 +66,20 @@ def test_earlier_commits_lead_to_a_test_that_calls_nothing(opened: Open) -> None
         for n in range(3)
     ]
     commit(folder, *both)
-    found = by_path(
-        ranking.tests_to_run(evidence_of(folder, {"port/tide.py": "def tide_level():\n    return 9\n"}), 10)
-    )
+    found = by_path(ranked(folder, {"port/tide.py": "def tide_level():\n    return 9\n"}))
     assert "changed with it in 4 of its 4 commits" in found["tests/test_moor.py"].reasons
 
 
 def test_names_lead_to_a_test_without_references(opened: Open) -> None:
-    found = ranking.tests_to_run(
-        evidence_of(
-            opened(
-                {
-                    "lib/gangway.pl": "sub lower { 1 }\n",
-                    "t/gangway_test.pl": "ok(1);\n",
-                    "t/rope_test.pl": "ok(2);\n",
-                }
-            ),
-            {"lib/gangway.pl": "sub lower { 2 }\n"},
+    found = ranked(
+        opened(
+            {
+                "lib/gangway.pl": "sub lower { 1 }\n",
+                "t/gangway_test.pl": "ok(1);\n",
+                "t/rope_test.pl": "ok(2);\n",
+            }
         ),
-        10,
+        {"lib/gangway.pl": "sub lower { 2 }\n"},
     )
     assert [each.path for each in found] == ["t/gangway_test.pl"]
     assert found[0].kind == "name"
@@ -100,13 +102,11 @@ mod tests {
 }
 """
     folder = opened({"Cargo.toml": "[package]\nname = 'port'\n", "src/berth.rs": text})
-    found = ranking.tests_to_run(
-        evidence_of(folder, {"src/berth.rs": text.replace("length + 1", "1 + length")}), 10
-    )
+    found = ranked(folder, {"src/berth.rs": text.replace("length + 1", "1 + length")})
     assert [(each.path, each.symbol) for each in found] == [("src/berth.rs", "tests.moors_ships")]
 
 
 def test_data_and_settings_of_tests_are_no_tests_to_run(opened: Open) -> None:
     files = {**FILES, "tests/conftest.py": "from port.berth import moor\n\nROPE = moor(1)\n"}
-    found = ranking.tests_to_run(evidence_of(opened(files), CHANGED), 10)
+    found = ranked(opened(files), CHANGED)
     assert "tests/conftest.py" not in by_path(found)

@@ -7,13 +7,14 @@ repositories of `benchmarks/change`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from posixpath import dirname
 
 from cairn.change.evidence import Concerned, Evidence, Use
 from cairn.change.names import likeness, path_words
 from cairn.index.queries.relations import file_stem
 from cairn.index.reader.filters import ChunkFilter
+from cairn.index.store.deadline import check_end
 from cairn.workspace.collections import FileKind
 
 TOGETHER, RECENT, USES, OWNER, INDIRECT, USED, IMPORTS, IMPORTED, TWIN, PATH, FOLDER, WORDS, TEXT, MEANING = (
@@ -21,8 +22,8 @@ TOGETHER, RECENT, USES, OWNER, INDIRECT, USED, IMPORTS, IMPORTED, TWIN, PATH, FO
     "folder", "words", "text", "meaning",
 )  # fmt: skip
 WEIGHTS: Mapping[str, float] = {
-    TOGETHER: 2.0, RECENT: 0.2, USES: 0.6, OWNER: 0.2, INDIRECT: 0.2, USED: 0.5, IMPORTS: 0.3, IMPORTED: 0.4,
-    TWIN: 0.8, PATH: 0.6, FOLDER: 0.2, WORDS: 0.8, TEXT: 0.8, MEANING: 0.5,
+    TOGETHER: 1.2, RECENT: 0.6, USES: 0.2, OWNER: 0.05, INDIRECT: 0.05, USED: 0.25, IMPORTS: 0.05,
+    IMPORTED: 0.25, TWIN: 0.5, PATH: 0.4, FOLDER: 0.05, WORDS: 0.05, TEXT: 1.0, MEANING: 0.5,
 }  # fmt: skip
 _EVIDENCE = frozenset({TOGETHER, USES, OWNER, INDIRECT, USED, IMPORTS, IMPORTED, TWIN, WORDS, TEXT})
 """The signals of which a shown companion has at least one."""
@@ -43,8 +44,12 @@ _GENERATED = re.compile(
 )
 
 
-def companions(evidence: Evidence, limit: int) -> list[Concerned]:
-    """Return the files outside of the change and of the tests that have most to do with it, best first."""
+def companions(evidence: Evidence, limit: int) -> Iterator[Concerned]:
+    """Yield the files outside of the change and of the tests that have most to do with it, best first.
+
+    If the time is over before all references are looked up, those found count. Then, OutOfTimeError is raised
+    after the last file.
+    """
     signals = companion_signals(evidence)
     scores = {
         path: sum(WEIGHTS[name] * value for name, value in values.items())
@@ -52,8 +57,9 @@ def companions(evidence: Evidence, limit: int) -> list[Concerned]:
         if not _EVIDENCE.isdisjoint(values)
     }
     wanted = (path for path, score in scores.items() if score >= _LEAST)
-    best = sorted(wanted, key=lambda path: (-scores[path], path))[:limit]
-    return [_shown(evidence, path, signals[path], scores[path]) for path in best]
+    for path in sorted(wanted, key=lambda path: (-scores[path], path))[:limit]:
+        yield _shown(evidence, path, signals[path], scores[path])
+    check_end()
 
 
 def companion_signals(evidence: Evidence) -> dict[str, dict[str, float]]:
@@ -70,7 +76,7 @@ def companion_signals(evidence: Evidence) -> dict[str, dict[str, float]]:
             continue
         own = path_words(path)
         values = {
-            TOGETHER: evidence.together[path].value if path in evidence.together else 0.0,
+            TOGETHER: evidence.togetherness(path),
             RECENT: evidence.recency(path),
             USES: _best(evidence.uses.get(path, ())),
             OWNER: _best(evidence.uses_of_owners.get(path, ())),
@@ -89,7 +95,7 @@ def companion_signals(evidence: Evidence) -> dict[str, dict[str, float]]:
     return found
 
 
-def _best(uses: tuple[Use, ...] | list[Use]) -> float:
+def _best(uses: Iterable[Use]) -> float:
     return max((use.confidence for use in uses), default=0.0)
 
 
@@ -100,7 +106,11 @@ def _shown(evidence: Evidence, path: str, values: Mapping[str, float], score: fl
     weighed = sorted(values, key=lambda name: -WEIGHTS[name] * values[name])
     reasons = dict.fromkeys(filter(None, (_reason(evidence, path, name) for name in weighed)))
     uses = sorted(evidence.uses.get(path, ()), key=lambda use: (-use.confidence, use.edge.line))
-    kind = USES if values.get(USES, 0.0) >= _CALLS else next(name for name in weighed if name in _EVIDENCE)
+    kind = next(name for name in weighed if name in _EVIDENCE)
+    if values.get(USES, 0.0) >= _CALLS:
+        kind = USES
+    elif TWIN in values:
+        kind = TWIN
     line, symbol = 0, ""
     if uses:
         around = uses[0].edge.enclosing

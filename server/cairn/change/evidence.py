@@ -8,20 +8,22 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from typing import Protocol
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from cairn.chunking.outline import CONTAINERS
 from cairn.chunking.references.packed_table import words_of
 from cairn.chunking.references.symbol_table import ReferenceKind
+from cairn.errors import OutOfTimeError
 from cairn.index.queries.history import Histories, Together, histories
 from cairn.index.queries.relations import imports_around, passage_vector
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.reader.records import ColumnWeights
+from cairn.index.reader.records import ColumnWeights, Hit
 from cairn.index.references.edges import Edge, Place, place_of
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import check_end
@@ -50,6 +52,8 @@ _MOST_VECTORS = 200
 _MOST_DEFINITIONS = 60
 """The maximum number of changed definitions whose users are looked up."""
 _MOST_EDGES = 1_000
+_MOST_OWNERS = 20
+"""The maximum number of types around changed members whose users are looked up."""
 _MOST_STEPS = 3
 _MOST_FOLLOWED = 25
 """The maximum number of functions that are followed at each step."""
@@ -137,6 +141,8 @@ class Evidence:
     change: Change
     subjects: Sequence[Subject]
     known_uses: Mapping[int, Sequence[Edge]] | None = None
+    complete: bool = field(default=True, init=False)
+    """False once the time was over while references were looked up. Those found until then count."""
 
     # --- the change ---------------------------------------------------------------------------------
 
@@ -150,6 +156,18 @@ class Evidence:
         """The paths of the changed code, those before the change included."""
         both = (path for file in self.code for path in (file.path, file.before_path) if path)
         return list(dict.fromkeys(both))
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """The share of each of `paths` in the change, from one half to 1 for the file with most lines."""
+        lines = {
+            path: sum(len(hunk.removed) + len(hunk.added) for hunk in file.hunks)
+            for file in self.code
+            for path in (file.path, file.before_path)
+            if path
+        }
+        most = max(lines.values(), default=0) or 1
+        return {path: 0.5 + 0.5 * lines[path] / most for path in self.paths}
 
     @cached_property
     def kinds(self) -> dict[str, str]:
@@ -188,11 +206,20 @@ class Evidence:
     def uses(self) -> dict[str, list[Use]]:
         """The direct references to changed definitions, by file."""
         found: dict[str, list[Use]] = defaultdict(list)
-        for each in self.definitions:
-            check_end()
-            for edge in self._edges(each):
-                found[edge.path].append(Use(each.index, edge, _strength(edge)))
+        with self._in_time():
+            for each in self.definitions:
+                check_end()
+                for edge in self._edges(each):
+                    found[edge.path].append(Use(each.index, edge, _strength(edge)))
         return found
+
+    @contextmanager
+    def _in_time(self) -> Iterator[None]:
+        """End the block when the time is over, and keep what it found."""
+        try:
+            yield
+        except OutOfTimeError:
+            self.complete = False
 
     def _edges(self, subject: Subject) -> Iterable[Edge]:
         if self.known_uses is not None and subject.index in self.known_uses:
@@ -202,6 +229,15 @@ class Evidence:
     @cached_property
     def uses_of_owners(self) -> dict[str, list[Use]]:
         """The references to types whose members changed, by file."""
+        found: dict[str, list[Use]] = defaultdict(list)
+        with self._in_time():
+            for owner, about in self._owners():
+                for edge in self.graph.uses([owner], _MOST_EDGES).found:
+                    found[edge.path].append(Use(about, edge, _strength(edge), through=owner))
+        return found
+
+    def _owners(self) -> list[tuple[Place, int]]:
+        """Return the types around changed members that did not change themselves, and a member of each."""
         changed = {each.place for each in self.definitions}
         owners: dict[Place, int] = {}
         for each in self.definitions:
@@ -210,38 +246,41 @@ class Evidence:
                 around = symbol.at(number) if symbol else None
                 if around is not None and around.kind in CONTAINERS - {"impl", "extension", "module"}:
                     owners.setdefault(place_of(around), each.index)
-        found: dict[str, list[Use]] = defaultdict(list)
-        for owner in [each for each in owners if each not in changed][:20]:
-            for edge in self.graph.uses([owner], _MOST_EDGES).found:
-                found[edge.path].append(Use(owners[owner], edge, _strength(edge), through=owner))
-        return found
+        return [(owner, about) for owner, about in owners.items() if owner not in changed][:_MOST_OWNERS]
 
     @cached_property
     def indirect_uses(self) -> dict[str, list[Use]]:
         """The calls that lead to changed definitions over further calls, by file."""
         found: dict[str, list[Use]] = defaultdict(list)
-        seen = {each.place for each in self.definitions}
+        seen = {each.place for each in self.definitions if each.place}
         level = [use for uses in self.uses.values() for use in uses]
-        for steps in range(2, _MOST_STEPS + 1):
-            best: dict[Place, Use] = {}
-            for use in level:
-                place = use.edge.enclosing
-                follows = place is not None and not self.is_test(use.edge.path) and use.confidence >= _LIKELY
-                if place is None or not follows or place in seen:
-                    continue
-                if place not in best or best[place].confidence < use.confidence:
-                    best[place] = use
-            rare = [each for each in best if self.graph.tables.count_mentioning(each.name) <= _FEW_FILES]
-            rare.sort(key=lambda each: (-best[each].confidence, each.path, each.line))
-            level = []
-            for place in rare[:_MOST_FOLLOWED]:
-                check_end()
-                seen.add(place)
-                for edge in self.graph.callers([place], _MOST_HITS).found:
-                    confidence = edge.confidence * best[place].confidence * _STEP
-                    level.append(Use(best[place].about, edge, confidence, steps, place))
-                    found[edge.path].append(level[-1])
+        with self._in_time():
+            for steps in range(2, _MOST_STEPS + 1):
+                best = self._followed(level, seen)
+                level = []
+                for place, use in best:
+                    check_end()
+                    seen.add(place)
+                    for edge in self.graph.callers([place], _MOST_HITS).found:
+                        level.append(
+                            Use(use.about, edge, edge.confidence * use.confidence * _STEP, steps, place)
+                        )
+                        found[edge.path].append(level[-1])
         return found
+
+    def _followed(self, level: Iterable[Use], seen: Collection[Place]) -> list[tuple[Place, Use]]:
+        """Return the functions outside of tests with these uses whose callers are looked up, the surest
+        first, each with its surest use."""
+        best: dict[Place, Use] = {}
+        for use in level:
+            place = use.edge.enclosing
+            if place is None or place in seen or use.confidence < _LIKELY or self.is_test(use.edge.path):
+                continue
+            if place not in best or best[place].confidence < use.confidence:
+                best[place] = use
+        rare = [each for each in best if self.graph.tables.count_mentioning(each.name) <= _FEW_FILES]
+        rare.sort(key=lambda each: (-best[each].confidence, each.path, each.line))
+        return [(place, best[place]) for place in rare[:_MOST_FOLLOWED]]
 
     # --- imports ------------------------------------------------------------------------------------
 
@@ -287,6 +326,10 @@ class Evidence:
     def commits(self) -> int:
         """The number of earlier commits of the changed files."""
         return self._history[1]
+
+    def togetherness(self, path: str) -> float:
+        """Return how often a file changed with the changed ones, 0 to 1: the root of the share."""
+        return math.sqrt(self.together[path].value) if path in self.together else 0.0
 
     def how_often(self, path: str) -> str:
         """Return in words how often a file changed with the changed ones."""
@@ -347,10 +390,11 @@ class Evidence:
     def likeliest_passage(self, path: str) -> tuple[int, str]:
         """Return the first line of a file's passage with most of the words, and its symbol."""
         best, place = 0, (0, "")
-        for stored in self.reader.page(path):
-            found = self.words.keys() & set(_IDENTIFIER.findall(stored.chunk.text))
-            if len(found) > best:
-                best, place = len(found), (stored.chunk.start_line, stored.chunk.symbol)
+        with self._in_time():
+            for stored in self.reader.page(path):
+                found = self.words.keys() & set(_IDENTIFIER.findall(stored.chunk.text))
+                if len(found) > best:
+                    best, place = len(found), (stored.chunk.start_line, stored.chunk.symbol)
         return place
 
     def by_meaning(self, only: ChunkFilter) -> dict[str, tuple[float, int]]:
@@ -359,7 +403,9 @@ class Evidence:
         vector = passage_vector(self.reader, self._changed_chunks).static if self._changed_chunks else None
         if vector is None:
             return {}
-        hits = self.reader.nearest_static(vector, _MOST_NEAREST, only)
+        hits: list[Hit] = []
+        with self._in_time():
+            hits = self.reader.nearest_static(vector, _MOST_NEAREST, only)
         scores = [hit.score for hit in hits]
         low, high = min(scores, default=0.0), max(scores, default=1.0)
         spread = max(1e-6, high - low)

@@ -7,9 +7,9 @@ the repositories of `benchmarks/change`.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from attrs import define
+from attrs import frozen
 
 from cairn.change.definitions import Touched
 from cairn.change.evidence import Concerned, Evidence, Use, is_code
@@ -17,17 +17,21 @@ from cairn.change.names import likeness, name_words, path_words
 from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.index.queries.relations import file_stem
 from cairn.index.reader.filters import ChunkFilter
+from cairn.index.store.deadline import check_end
 from cairn.protocol.change_messages import ChangeKind
 from cairn.workspace.collections import TEST_MODULES, FileKind, file_kind
 
-CALL, INDIRECT, OWNER, IMPORT, NAME, PATH, TOGETHER, RECENT, WORDS, TEXT, MEANING = (
-    "call", "indirect", "owner", "import", "name", "path", "together", "recent", "words", "text", "meaning"
+CHANGED, CALL, INDIRECT, OWNER, IMPORT, NAME, PATH, TOGETHER, RECENT, WORDS, TEXT, MEANING = (
+    "changed", "call", "indirect", "owner", "import", "name", "path", "together", "recent", "words", "text",
+    "meaning",
 )  # fmt: skip
 WEIGHTS: Mapping[str, float] = {
-    CALL: 1.0, INDIRECT: 0.5, OWNER: 0.3, IMPORT: 0.3, NAME: 1.0, PATH: 0.5, TOGETHER: 1.5, RECENT: 0.2,
-    WORDS: 0.8, TEXT: 0.8, MEANING: 0.5,
+    CHANGED: 1.0, CALL: 0.15, INDIRECT: 0.1, OWNER: 0.05, IMPORT: 0.05, NAME: 0.35, PATH: 0.25, TOGETHER: 0.7,
+    RECENT: 0.6, WORDS: 0.05, TEXT: 0.45, MEANING: 0.5,
 }  # fmt: skip
-_EVIDENCE = frozenset(WEIGHTS) - {RECENT, PATH}
+"""Direct calls have a small weight, because the tests with calls mostly have the other signals, too. Twice or
+half of any weight changes less than one place in a hundred."""
+_EVIDENCE = frozenset(WEIGHTS) - {RECENT, PATH, MEANING}
 """The signals of which a shown test has at least one."""
 _KINDS = {OWNER: CALL, PATH: NAME, RECENT: TOGETHER, TEXT: WORDS, MEANING: WORDS}
 """The kind in the protocol of a signal that is none itself."""
@@ -40,29 +44,38 @@ _TESTED = frozenset(
 )
 _MOST_TESTS = 20
 """The maximum number of tests of a file that are named."""
+_OF_DEFINITION = 0.9
+"""The likeness of a test that is named after a changed definition."""
+_SAME_NAME = 0.5
+"""The likeness of names from which a test is said to be named after a file."""
 _CALLS = 0.5
 """The confidence from which a call is the kind of a test, whatever else connects it."""
 _SURE = 1.5
 """The score at which the confidence is one half."""
 
 
-def tests_to_run(evidence: Evidence, limit: int) -> list[Concerned]:
-    """Return the test files that have most to do with the change, best first, each with its likeliest test.
-    Changed tests are among them. Files of the source with tests of their own count as well."""
+def tests_to_run(evidence: Evidence, limit: int) -> Iterator[Concerned]:
+    """Yield the test files that have most to do with the change, best first, each with its likeliest test.
+    Changed tests are among them. Files of the source with tests of their own count as well.
+
+    If the time is over before all references are looked up, those found count. Then, OutOfTimeError is raised
+    after the last test.
+    """
     signals = test_signals(evidence)
     scores = {
         path: sum(WEIGHTS[name] * value for name, value in values.items())
         for path, values in signals.items()
         if not _EVIDENCE.isdisjoint(values)
     }
-    best = sorted(scores, key=lambda path: (-scores[path], path))[:limit]
-    return [_shown(evidence, path, signals[path], scores[path]) for path in best]
+    for path in sorted(scores, key=lambda path: (-scores[path], path))[:limit]:
+        yield _shown(evidence, path, signals[path], scores[path])
+    check_end()
 
 
 def unreached(evidence: Evidence, touched: Sequence[Touched]) -> list[Touched]:
     """Return the changed functions and types that no test uses, directly or over some calls. Members of a
     type that tests use count as used."""
-    if not any(map(evidence.is_test, evidence.kinds)):
+    if not evidence.complete or not any(map(evidence.is_test, evidence.kinds)):
         return []
     every = (evidence.uses, evidence.indirect_uses, evidence.uses_of_owners)
     reached = {
@@ -114,19 +127,24 @@ def test_signals(evidence: Evidence) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = defaultdict(dict)
     tests = [path for path, kind in evidence.kinds.items() if kind == FileKind.TESTS and holds_tests(path)]
     only = ChunkFilter(collections=evidence.collections(tests=True))
-    texts, nearest = evidence.by_words(only), evidence.by_meaning(only)
+    changed = {file.path for file in evidence.change.files if not file.is_removed}
     named = Named.of(evidence)
+    # References take longest, so what else is known comes first.
+    texts, mentions = evidence.by_words(only), evidence.mentions
+    by_name = {path: (named.value(path), named.path_value(path)) for path in tests}
+    imports, nearest = evidence.importers, evidence.by_meaning(only)
     for path in tests:
         values = {
+            CHANGED: float(path in changed),
             CALL: _best(evidence.uses.get(path, ())),
             INDIRECT: _best(evidence.indirect_uses.get(path, ())),
             OWNER: _best(evidence.uses_of_owners.get(path, ())),
-            IMPORT: float(path in evidence.importers),
-            NAME: named.value(path),
-            PATH: named.path_value(path),
-            TOGETHER: evidence.together[path].value if path in evidence.together else 0.0,
+            IMPORT: float(path in imports),
+            NAME: by_name[path][0],
+            PATH: by_name[path][1],
+            TOGETHER: evidence.togetherness(path),
             RECENT: evidence.recency(path),
-            WORDS: evidence.mentions[path].share if path in evidence.mentions else 0.0,
+            WORDS: mentions[path].share if path in mentions else 0.0,
             TEXT: texts.get(path, (0.0, 0))[0],
             MEANING: nearest.get(path, (0.0, 0))[0],
         }
@@ -150,45 +168,42 @@ def _is_in_test_module(use: Use) -> bool:
     return around is not None and not TEST_MODULES.isdisjoint(around.qualified.split(".")[:-1])
 
 
-@define(eq=False)
+@frozen
 class Named:
     """Compares the names of tests with those of the changed files and definitions."""
 
-    words: Mapping[str, frozenset[str]]
-    stems: Mapping[str, str]
-    paths: Mapping[str, frozenset[str]]
+    weights: Mapping[str, float]
+    """The changed files, each with its share in the change."""
     definitions: Mapping[frozenset[str], str]
     """The names of changed definitions, by their words."""
 
     @classmethod
     def of(cls, evidence: Evidence) -> Named:
-        paths = evidence.paths
-        return cls(
-            {path: name_words(path) for path in paths},
-            {stem: path for path in paths if (stem := file_stem(path))},
-            {path: path_words(path) for path in paths},
-            {name_words(each.name): each.name for each in evidence.subjects if each.name},
-        )
+        names = {name_words(each.name): each.name for each in evidence.subjects if each.name}
+        return cls(evidence.weights, names)
 
     def value(self, path: str) -> float:
-        """Return 1 for a test that is named as a changed file or definition is, less for common words."""
-        own = name_words(path)
-        if file_stem(path) in self.stems or (own and own in self.definitions):
-            return 1.0
-        return max((likeness(own, words) for words in self.words.values()), default=0.0)
+        """Return 1 for a test that is named as the changed file with most lines is, less for one with some of
+        the words or for another changed file, and 0 for none."""
+        by_file = (weight * _alike(path, changed) for changed, weight in self.weights.items())
+        of_definition = _OF_DEFINITION if name_words(path) in self.definitions else 0.0
+        return max(of_definition, *by_file, 0.0)
 
     def path_value(self, path: str) -> float:
         own = path_words(path)
-        return max((likeness(own, words) for words in self.paths.values()), default=0.0)
+        return max((likeness(own, path_words(changed)) for changed in self.weights), default=0.0)
 
     def reason(self, path: str) -> str:
-        own = name_words(path)
-        changed = self.stems.get(file_stem(path)) or ""
-        if not changed and own in self.definitions:
-            return f"is named after `{self.definitions[own]}`"
-        if not changed:
-            changed = max(self.words, key=lambda each: likeness(own, self.words[each]), default="")
-        return f"is named after `{changed}`" if changed else ""
+        nearest = max(self.weights, key=lambda changed: _alike(path, changed), default="")
+        definition = self.definitions.get(name_words(path))
+        if definition and (not nearest or _alike(path, nearest) < 1):
+            return f"is named after `{definition}`"
+        return f"is named after `{nearest}`" if nearest and _alike(path, nearest) >= _SAME_NAME else ""
+
+
+def _alike(path: str, changed: str) -> float:
+    same = bool(file_stem(path)) and file_stem(path) == file_stem(changed)
+    return 1.0 if same else likeness(name_words(path), name_words(changed))
 
 
 # --- as shown ------------------------------------------------------------------------------------------
@@ -200,7 +215,10 @@ def _shown(evidence: Evidence, path: str, values: Mapping[str, float], score: fl
         uses = [use for use in uses if _is_in_test_module(use)]
     weighed = sorted(values, key=lambda name: -WEIGHTS[name] * values[name])
     reasons = dict.fromkeys(filter(None, (_reason(evidence, path, name) for name in weighed)))
-    kind = CALL if values.get(CALL, 0.0) >= _CALLS else next(name for name in weighed if name in _EVIDENCE)
+    kind = next(name for name in weighed if name in _EVIDENCE)
+    if values.get(CALL, 0.0) >= _CALLS and kind != CHANGED:
+        kind = CALL
+        weighed.sort(key=lambda name: name != CALL)
     line, symbol = _place(evidence, path, uses)
     return Concerned(
         path,
@@ -237,6 +255,8 @@ def _place(evidence: Evidence, path: str, uses: Sequence[Use]) -> tuple[int, str
 
 def _reason(evidence: Evidence, path: str, signal: str) -> str:
     """Return why a test concerns the change, by one signal; "" if it says nothing to a reader."""
+    if signal == CHANGED:
+        return "is changed itself"
     if signal == CALL:
         use = max(evidence.uses[path], key=lambda use: use.confidence)
         return (

@@ -14,6 +14,8 @@ _HALVED = 10.0
 """After this many newer commits of a file, one counts half."""
 _DOUBT = 1.0
 """The weight of imagined commits without other files, so that one or two commits prove little."""
+_LATELY = 4.0
+"""The last files but this many count half as lately changed."""
 _TOUCH = np.dtype([("commit", "<u4"), ("files", "u1")])
 
 
@@ -48,7 +50,7 @@ class Histories:
     def recency(self, path: str) -> float:
         """Return how lately a file changed in comparison with the others, from 0 to 1 for the last one."""
         number = self.numbers.get(path)
-        return 0.0 if number is None else 1.0 / (1.0 + float(self.newer[number]))
+        return 0.0 if number is None else 1.0 / (1.0 + float(self.newer[number]) / _LATELY)
 
     def changed_with(self, paths: Collection[str]) -> tuple[dict[str, Together], int]:
         """Return how often other files changed in the commits that changed any of `paths`, and the number of
@@ -66,8 +68,7 @@ class Histories:
         np.maximum.at(size, which, self.size[here])
         age = np.full(len(commits), np.iinfo(np.int64).max)
         np.minimum.at(age, which, self.age[here])
-        likeness = overlap / (len(paths) + np.maximum(size - overlap, 0))
-        weights = likeness / (1 + age / _HALVED)
+        weights = overlap / np.maximum(size, overlap) / (1 + age / _HALVED)
         rows = np.flatnonzero(np.isin(self.commit, commits) & ~here)
         positions = np.searchsorted(commits, self.commit[rows])
         count = len(self.paths)
