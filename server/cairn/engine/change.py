@@ -82,8 +82,8 @@ class _Answer:
         tests: list[Concerned] = []
         others: list[Concerned] = []
         untested: list[Touched] = []
-        self._in_time("tests", lambda: tests.extend(tests_to_run(evidence, params.limit)))
-        self._in_time("companions", lambda: others.extend(companions(evidence, params.limit)))
+        self._in_time("tests", lambda: _take(tests_to_run(evidence, params.limit), tests))
+        self._in_time("companions", lambda: _take(companions(evidence, params.limit), others))
         self._in_time("untested definitions", lambda: untested.extend(unreached(evidence, touched)))
         if not evidence.together:
             self.messages.append(_NO_HISTORY)
