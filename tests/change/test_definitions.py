@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.change.definitions import Touched, line_after, line_before, touched_definitions
+from cairn.change.definitions import touched_definitions
+from cairn.change.touched import Touched, line_after, line_before
 from cairn.protocol.change_messages import ChangeKind
 from tests.change.changes import file_change
 

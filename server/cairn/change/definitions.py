@@ -6,16 +6,17 @@ were renamed or moved. Heads and bodies are compared token by token, so that com
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 
-from cairn.change.file_state import FileState, file_state
+from cairn.change.file_state import FileState, file_state, text_of
+from cairn.change.renames import Unpaired, added, outermost, removed, renamed_or_moved
 from cairn.change.signatures import Difference, signature_change
-from cairn.chunking.definition_text import DefinitionText, code_tokens, definition_text
-from cairn.chunking.outline import CALLABLE, CONTAINERS
+from cairn.change.touched import Touched, line_after
+from cairn.chunking.definition_text import code_tokens
+from cairn.chunking.outline import CONTAINERS
 from cairn.chunking.references.symbol_table import TOP_LEVEL
 from cairn.index.references.edges import Place
 from cairn.index.store.deadline import check_end
@@ -23,82 +24,10 @@ from cairn.protocol.change_messages import ChangeKind
 from cairn.workspace.collections import FileKind, file_kind
 from cairn.workspace.diff import FileChange
 
-_ALIKE = 0.6
-"""The minimum share of equal tokens of a definition that was renamed."""
-_SAME = 0.5
-"""The same for one that was moved under its name."""
-_FEW_TOKENS = 6
-"""Bodies of fewer tokens are alike by chance."""
-_MOST_PAIRS = 20_000
-"""The maximum number of comparisons for renames. Larger changes only have moves."""
-
 _NAMELESS = frozenset({"impl", "extension"})
 """Kinds of blocks of members, whose type is defined elsewhere."""
 
 _ORDER = {kind: place for place, kind in enumerate(ChangeKind)}
-
-
-@frozen
-class Touched:
-    """A definition that the change touches, or the lines outside of all definitions of a file."""
-
-    kind: ChangeKind
-    file: FileChange
-    before: Place | None
-    """The definition in the text before; None if it is new."""
-    after: Place | None
-    """The definition in the text after; None if it was removed."""
-    hunks: tuple[int, ...]
-    """The indexes of the file's hunks that touch it."""
-    reason: str
-    confidence: float = 1.0
-    difference: Difference | None = None
-    """What changed in a definition that is still there."""
-    head_before: str = ""
-    head_after: str = ""
-    members: tuple[Place, ...] = ()
-    """Before the change, the definitions inside one that was removed, or in a file that was moved."""
-    index: int = 0
-    """The place in the list of all."""
-
-    @property
-    def path(self) -> str:
-        shown = self.after or self.before
-        return shown.path if shown else self.file.path
-
-    @property
-    def name(self) -> str:
-        shown = self.after or self.before
-        return shown.name if shown else ""
-
-    @property
-    def place(self) -> Place | None:
-        """The definition as the folder has it now; None if it has it no more, or not yet."""
-        return self.after if self.file.is_applied else self.before
-
-
-@define(eq=False, slots=False)
-class _One:
-    """A definition on one side that has no counterpart of its name in the file."""
-
-    file: FileChange
-    state: FileState
-    number: int
-
-    @cached_property
-    def tokens(self) -> Counter[str]:
-        text = _text(self.state, self.number, whole=True)
-        words = f"{text.head} {text.body}".split() if text else []
-        return Counter(each for each in words if each != self.place.name)
-
-    @property
-    def place(self) -> Place:
-        return self.state.places[self.number]
-
-    @property
-    def depth(self) -> int:
-        """How many definitions are around this one."""
-        return len(list(self.state.table.scopes(self.number)))
 
 
 @define(eq=False)
@@ -108,8 +37,8 @@ class ChangedDefinitions:
     is_elsewhere: Callable[[Place], bool] = lambda _: False
     """Tells whether unchanged files define the same thing, as several files do a namespace."""
     _found: list[Touched] = field(factory=list, init=False)
-    _gone: list[_One] = field(factory=list, init=False)
-    _new: list[_One] = field(factory=list, init=False)
+    _gone: list[Unpaired] = field(factory=list, init=False)
+    _new: list[Unpaired] = field(factory=list, init=False)
 
     def add(self, files: Iterable[FileChange]) -> None:
         """Add the files, those of the source first."""
@@ -132,14 +61,14 @@ class ChangedDefinitions:
     def found(self) -> list[Touched]:
         """Return what the added files touch, the most telling kinds first. Call it once."""
         gone, new = self._gone, self._new
-        paired = list(_renamed_or_moved(gone, new))
+        paired = list(renamed_or_moved(gone, new))
         found = [*_without_renames(self._found, paired), *paired]
-        found += [_removed(each) for each in _outermost(self._here_alone(gone))]
-        found += [_added(each) for each in _outermost(self._here_alone(new))]
+        found += [removed(each) for each in outermost(self._here_alone(gone))]
+        found += [added(each) for each in outermost(self._here_alone(new))]
         found.sort(key=_most_telling)
         return [evolve(each, index=index) for index, each in enumerate(found)]
 
-    def _here_alone(self, ones: Sequence[_One]) -> list[_One]:
+    def _here_alone(self, ones: Sequence[Unpaired]) -> list[Unpaired]:
         return [
             each for each in ones if each.place.kind not in CONTAINERS or not self.is_elsewhere(each.place)
         ]
@@ -182,13 +111,13 @@ _NOWHERE = Place("", 0, "", "", "", 0, 0, 0, 0)
 
 def _paired(
     file: FileChange, before: FileState | None, after: FileState | None
-) -> tuple[list[tuple[int, int]], list[_One], list[_One]]:
+) -> tuple[list[tuple[int, int]], list[Unpaired], list[Unpaired]]:
     """Return the numbers of definitions with a counterpart, and those before and after without one."""
     left = _by_name(before) if before is not None else {}
     right = _by_name(after) if after is not None else {}
     pairs: list[tuple[int, int]] = []
-    gone: list[_One] = []
-    new: list[_One] = []
+    gone: list[Unpaired] = []
+    new: list[Unpaired] = []
     for name in dict.fromkeys((*left, *right)):
         ones, others = list(left.get(name, ())), list(right.get(name, ()))
         if before is not None and after is not None:
@@ -203,8 +132,8 @@ def _paired(
             both = min(len(ones), len(others))
             pairs += zip(ones[:both], others[:both], strict=True)
             ones, others = ones[both:], others[both:]
-        gone += [_One(file, before, each) for each in ones if before is not None]
-        new += [_One(file, after, each) for each in others if after is not None]
+        gone += [Unpaired(file, before, each) for each in ones if before is not None]
+        new += [Unpaired(file, after, each) for each in others if after is not None]
     return pairs, gone, new
 
 
@@ -246,7 +175,7 @@ def _told(
     file: FileChange, before: FileState, left: int, after: FileState, right: int
 ) -> tuple[ChangeKind, Difference] | None:
     """Return what happened to a definition; None if only blank lines around others changed."""
-    one, other = _text(before, left), _text(after, right)
+    one, other = text_of(before, left), text_of(after, right)
     if one is None or other is None:
         return ChangeKind.BODY, Difference("its lines changed")
     if one.head != other.head:
@@ -274,37 +203,6 @@ def _says_more(file: FileChange, before: FileState, left: int, after: FileState,
                 if line.strip() and row < len(state.owners) and state.owners[row] == number:
                     return True
     return False
-
-
-def _text(state: FileState, number: int, *, whole: bool = False) -> DefinitionText | None:
-    """Return the tokens of a definition; unless `whole`, those of a type without its members."""
-    definition = state.table.definition(number)
-    inside = state.rows_inside(number) if definition.kind in CONTAINERS and not whole else ()
-    return definition_text(state.code, definition, state.first_rows[number], inside)
-
-
-def line_after(file: FileChange, line: int) -> int | None:
-    """Return the line after the change of a line before it; None if the change removed it."""
-    shift = 0
-    for hunk in file.hunks:
-        if line < hunk.before_start:
-            break
-        if line < hunk.before_end:
-            return None
-        shift = hunk.after_end - hunk.before_end
-    return line + shift
-
-
-def line_before(file: FileChange, line: int) -> int | None:
-    """Return the line before the change of a line after it; None if the change added it."""
-    shift = 0
-    for hunk in file.hunks:
-        if line < hunk.after_start:
-            break
-        if line < hunk.after_end:
-            return None
-        shift = hunk.before_end - hunk.after_end
-    return line + shift
 
 
 def _outside(file: FileChange, before: FileState | None, after: FileState | None) -> Iterator[Touched]:
@@ -355,127 +253,3 @@ def _moved_file(file: FileChange, before: FileState, after: FileState) -> Touche
     members = tuple(each for each in before.places if before.table.parent(each.number) == TOP_LEVEL)
     reason = f"the file was moved from {before.path}"
     return Touched(ChangeKind.MOVED, file, None, None, (), reason, members=members)
-
-
-# --- across files --------------------------------------------------------------------------------------
-
-
-def _renamed_or_moved(gone: list[_One], new: list[_One]) -> Iterator[Touched]:
-    """Yield the definitions that have another name or place, and take them and what is inside them out of the
-    two lists."""
-    # A type comes before its members, which are then paired within it.
-    best_first = sorted(_likeness(gone, new), key=lambda each: (each[1].depth, -each[0]))
-    paired: set[_One] = set()
-    for score, one, other in best_first:
-        if one in paired or other in paired:
-            continue
-        paired |= {one, other}
-        place, now = one.place, other.place
-        is_moved = place.name == now.name
-        kind = ChangeKind.MOVED if is_moved else ChangeKind.RENAMED
-        came = f"from {place.path}" if place.path != now.path else f"from `{place.qualified}`"
-        text, text_now = _text(one.state, one.number), _text(other.state, other.number)
-        is_same_head = text and text_now and _unnamed(text.head, place) == _unnamed(text_now.head, now)
-        also = "" if is_same_head else "; its signature changed, too"
-        yield Touched(
-            kind, other.file, place, now, _hunks_around(other, before=False),
-            f"{'moved' if is_moved else 'renamed'} {came}{also}", round(min(1.0, score), 2),
-            head_before=one.state.head(one.number), head_after=other.state.head(other.number),
-        )  # fmt: skip
-        for inner, outer in _pairs_inside(gone, one, new, other):
-            paired |= {inner, outer}
-    gone[:] = [each for each in gone if each not in paired]
-    new[:] = [each for each in new if each not in paired]
-
-
-def _unnamed(head: str, place: Place) -> str:
-    return " ".join(word for word in head.split() if word != place.name)
-
-
-def _likeness(gone: Sequence[_One], new: Sequence[_One]) -> Iterator[tuple[float, _One, _One]]:
-    """Yield pairs that may be the same definition, with a score from 0 to 1."""
-    is_small = len(gone) * len(new) <= _MOST_PAIRS
-    by_name: defaultdict[str, list[_One]] = defaultdict(list)
-    for each in new:
-        by_name[each.place.name].append(each)
-    for one in gone:
-        check_end()
-        for other in new if is_small else by_name[one.place.name]:
-            if _group(one.place) != _group(other.place):
-                continue
-            equal = sum((one.tokens & other.tokens).values())
-            all_tokens = one.tokens.total() + other.tokens.total()
-            share = 2 * equal / all_tokens if all_tokens else 0.0
-            is_same_name = one.place.name == other.place.name
-            is_beside = one.place.path == other.place.path or one.file is other.file
-            if is_same_name:
-                if share >= _SAME or not all_tokens:
-                    yield max(share, 0.5) + 0.3, one, other
-            elif share >= _ALIKE and min(one.tokens.total(), other.tokens.total()) >= _FEW_TOKENS:
-                yield share + 0.1 * is_beside - 0.1, one, other
-
-
-def _group(place: Place) -> str:
-    return "callable" if place.kind in CALLABLE else "container" if place.kind in CONTAINERS else "value"
-
-
-def _pairs_inside(
-    gone: Sequence[_One], one: _One, new: Sequence[_One], other: _One
-) -> Iterator[tuple[_One, _One]]:
-    """Yield the definitions of the same names inside two that are the same."""
-    here = {_relative(each, one): each for each in gone if each.state is one.state and _is_in(each, one)}
-    for each in new:
-        if each.state is other.state and _is_in(each, other) and _relative(each, other) in here:
-            yield here[_relative(each, other)], each
-
-
-def _is_in(each: _One, around: _One) -> bool:
-    return each is not around and around.number in each.state.table.scopes(each.number)
-
-
-def _relative(each: _One, around: _One) -> str:
-    return each.place.qualified.removeprefix(around.place.qualified)
-
-
-def _outermost(ones: Sequence[_One]) -> list[tuple[_One, list[_One]]]:
-    """Return the definitions that are in no other of the list, each with those inside it."""
-    by_state: defaultdict[FileState, dict[int, _One]] = defaultdict(dict)
-    for each in ones:
-        by_state[each.state][each.number] = each
-    groups: dict[_One, list[_One]] = {}
-    for each in ones:
-        here = by_state[each.state]
-        around = [here[number] for number in each.state.table.scopes(each.number) if number in here]
-        groups.setdefault(around[-1], [])
-        if around[-1] is not each:
-            groups[around[-1]].append(each)
-    return list(groups.items())
-
-
-def _removed(found: tuple[_One, Sequence[_One]]) -> Touched:
-    one, inside = found
-    return Touched(
-        ChangeKind.REMOVED, one.file, one.place, None, _hunks_around(one, before=True),
-        "removed", head_before=one.state.head(one.number), members=tuple(each.place for each in inside),
-    )  # fmt: skip
-
-
-def _added(found: tuple[_One, Sequence[_One]]) -> Touched:
-    one, _ = found
-    return Touched(
-        ChangeKind.ADDED, one.file, None, one.place, _hunks_around(one, before=False), "new",
-        head_after=one.state.head(one.number),
-    )  # fmt: skip
-
-
-def _hunks_around(one: _One, *, before: bool) -> tuple[int, ...]:
-    place = one.place
-    ranges = [
-        (hunk.before_start, hunk.before_end) if before else (hunk.after_start, hunk.after_end)
-        for hunk in one.file.hunks
-    ]
-    return tuple(
-        index
-        for index, (first, last) in enumerate(ranges)
-        if first < place.end_line and last > one.state.first_rows[one.number]
-    )

@@ -12,8 +12,8 @@ from functools import cached_property
 
 from attrs import define, evolve, field, frozen
 
-from cairn.change.definitions import Touched, line_after
 from cairn.change.file_state import file_state
+from cairn.change.touched import Touched, line_after
 from cairn.chunking.model import content_key
 from cairn.chunking.outline import CALLABLE
 from cairn.chunking.references.symbol_table import Definition, ReferenceKind

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import evolve
 
-from cairn.change.definitions import Touched
 from cairn.change.dependents import Dependent, States
 from cairn.change.importing_file import ImportingFile, Wanted
 from cairn.change.packages import Package, packages_of
+from cairn.change.touched import Touched
 from cairn.chunking.outline import CALLABLE
 from cairn.chunking.references.packed_table import words_of
 from cairn.chunking.references.symbol_table import TOP_LEVEL

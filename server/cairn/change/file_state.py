@@ -11,8 +11,9 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from cairn.chunking.code import Code, definitions_of, parse_code, symbols_of
+from cairn.chunking.definition_text import DefinitionText, definition_text
 from cairn.chunking.lines import Lines
-from cairn.chunking.outline import CALLABLE
+from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.chunking.references.packed_table import PackedTable, names_of, pack
 from cairn.chunking.references.symbol_table import TOP_LEVEL
 from cairn.index.references.edges import Place, place_of
@@ -134,3 +135,10 @@ def file_state(path: str, text: str) -> FileState | None:
     if code is None or table is None:
         return None
     return FileState(path, text, code, PackedTable(pack(table)))
+
+
+def text_of(state: FileState, number: int, *, whole: bool = False) -> DefinitionText | None:
+    """Return the tokens of a definition; unless `whole`, those of a type without its members."""
+    definition = state.table.definition(number)
+    inside = state.rows_inside(number) if definition.kind in CONTAINERS and not whole else ()
+    return definition_text(state.code, definition, state.first_rows[number], inside)

@@ -8,9 +8,9 @@ from functools import cached_property
 
 from attrs import define, evolve, field, frozen
 
-from cairn.change.definitions import Touched
 from cairn.change.dependents import Dependent, States, dependent_on, fits
 from cairn.change.packages import Package, shown
+from cairn.change.touched import Touched
 from cairn.chunking.outline import CALLABLE
 from cairn.chunking.references.symbol_table import TOP_LEVEL, Reference, ReferenceKind
 from cairn.index.references.edges import CALLS, Edge, Place, place_of

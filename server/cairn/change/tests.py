@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import frozen
 
-from cairn.change.definitions import Touched
 from cairn.change.evidence import Concerned, Evidence, Use, is_code
 from cairn.change.names import likeness, name_words, path_words
+from cairn.change.touched import Touched
 from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.index.queries.relations import file_stem
 from cairn.index.reader.filters import ChunkFilter

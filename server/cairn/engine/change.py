@@ -10,12 +10,13 @@ from attrs import define, field
 
 from cairn import protocol
 from cairn.change.companions import companions
-from cairn.change.definitions import ChangedDefinitions, Touched
+from cairn.change.definitions import ChangedDefinitions
 from cairn.change.dependents import Dependent, States, dependents, in_order
 from cairn.change.evidence import Concerned, Evidence
 from cairn.change.prompt import Findings, review_prompt
 from cairn.change.test_commands import test_commands
 from cairn.change.tests import tests_to_run, unreached
+from cairn.change.touched import Touched
 from cairn.engine.change_elsewhere import OtherRepositories
 from cairn.engine.change_source import changed_folder, read_change
 from cairn.engine.completeness import index_state

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import define, evolve, field
 
-from cairn.change.definitions import Touched
 from cairn.change.dependents import Dependent, States
 from cairn.change.elsewhere import dependents_elsewhere, texts_of, wanted_elsewhere
+from cairn.change.touched import Touched
 from cairn.engine.folders import Folder
 from cairn.engine.request import Request
 from cairn.errors import StoreUnavailableError
