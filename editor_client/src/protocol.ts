@@ -842,7 +842,7 @@ export interface ChangeAnswer {
   readonly dependents: readonly ChangePlace[];
   /** The tests to run; one place for each test file, with its likeliest test. */
   readonly tests: readonly ChangePlace[];
-  /** Commands that run these tests, as far as the runner can be told. */
+  /** Commands that run these tests, as far as the runner is known. */
   readonly commands: readonly TestCommand[];
   /** What usually changes with it and did not, and documents that name what changed. */
   readonly companions: readonly ChangePlace[];

@@ -10,7 +10,7 @@ from cairn.workspace.diff import FileChange, Hunk
 def file_change(
     path: str, before: str | None, after: str | None, *, came_from: str | None = None, is_applied: bool = True
 ) -> FileChange:
-    """Return the change of a file from one text to another; None is no file."""
+    """Return the change of a file from one text to another; None means that there is none."""
     left, right = (before or "").splitlines(), (after or "").splitlines()
     steps = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
     hunks = tuple(

@@ -79,7 +79,7 @@ def name_of(each: Touched) -> str:
         ("class Berth:", "class Mooring:", [("renamed", "Mooring")]),
     ],
 )
-def test_each_kind_of_change_is_told(old: str, new: str, expected: list[tuple[str, str]]) -> None:
+def test_each_kind_of_change_is_recognised(old: str, new: str, expected: list[tuple[str, str]]) -> None:
     assert BEFORE.count(old) == 1
     assert kinds(("berths.py", BEFORE, BEFORE.replace(old, new))) == expected
 
@@ -131,7 +131,7 @@ def test_a_namespace_that_other_files_have_is_not_removed() -> None:
     assert [(each.kind.value, name_of(each)) for each in found] == [("removed", "Port.Crane")]
 
 
-def test_most_telling_kinds_come_first() -> None:
+def test_removed_definitions_come_first() -> None:
     after = BEFORE.replace("LENGTH = 40", "LENGTH = 50").replace(
         "def admit(self, ship)", "def admit(self, s)"
     )
@@ -175,7 +175,7 @@ def test_new_name_of_a_type_is_not_a_new_signature_of_its_users() -> None:
          ("body", "f")),
     ],
 )  # fmt: skip
-def test_heads_and_bodies_are_told_apart(
+def test_heads_and_bodies_are_distinguished(
     path: str, before: str, after: str, expected: tuple[str, str]
 ) -> None:
     assert kinds((path, before, after)) == [expected]

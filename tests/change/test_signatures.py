@@ -63,7 +63,7 @@ def test_what_changed_is_said(before: str, after: str, reason: str) -> None:
         (OPTIONAL, " 1", False),
     ],
 )
-def test_calls_that_fit_both_signatures_are_told(heads: tuple[str, str], call: str, fits: bool) -> None:
+def test_calls_that_fit_both_signatures_are_recognised(heads: tuple[str, str], call: str, fits: bool) -> None:
     assert signature_change("f", *heads, language="python").fits(call) is fits
 
 

@@ -1,4 +1,4 @@
-"""`cairn/change` over a real repository: what changed, what depends on it, and how trouble is told."""
+"""`cairn/change` over a real repository: what changed, what depends on it, and what is said of trouble."""
 
 from __future__ import annotations
 
@@ -207,11 +207,13 @@ def test_a_folder_without_history_says_what_is_missing(tmp_path: Path) -> None:
     ("params", "said"),
     [
         ({"base": "no-such-branch"}, "no-such-branch"),
-        ({"diff": "Hello, this is no diff.\n"}, "git diff"),
+        ({"diff": "Hello, this is not a diff.\n"}, "git diff"),
         ({"base": "HEAD", "diff": "x"}, "either"),
         ({"staged": True, "diff": "x"}, "stage"),
     ],
 )
-def test_wrong_requests_are_told_what_to_do(engine: Engine, params: dict[str, Any], said: str) -> None:
+def test_wrong_requests_get_errors_that_say_what_to_do(
+    engine: Engine, params: dict[str, Any], said: str
+) -> None:
     with pytest.raises(InvalidRequestError, match=said):
         change(engine, **params)

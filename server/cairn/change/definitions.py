@@ -65,7 +65,7 @@ class ChangedDefinitions:
         found = [*_without_renames(self._found, paired), *paired]
         found += [removed(each) for each in outermost(self._here_alone(gone))]
         found += [added(each) for each in outermost(self._here_alone(new))]
-        found.sort(key=_most_telling)
+        found.sort(key=_by_kind)
         return [evolve(each, index=index) for index, each in enumerate(found)]
 
     def _here_alone(self, ones: Sequence[Unpaired]) -> list[Unpaired]:
@@ -98,7 +98,7 @@ def _without_renames(found: Iterable[Touched], paired: Iterable[Touched]) -> Ite
             yield each
 
 
-def _most_telling(each: Touched) -> tuple[int, bool, str, int]:
+def _by_kind(each: Touched) -> tuple[int, bool, str, int]:
     line = (each.after or each.before or _NOWHERE).line
     return _ORDER[each.kind], file_kind(each.path) != FileKind.SOURCE, each.path, line
 
@@ -153,11 +153,12 @@ def _compared(
     added = _hunks_by_owner(after, [(hunk.after_start, hunk.after_end) for hunk in file.hunks])
     for left, right in pairs:
         hunks = sorted(removed.get(left, set()) | added.get(right, set()))
-        told = _told(file, before, left, after, right) if hunks else None
-        if told is not None:
+        found = _difference(file, before, left, after, right) if hunks else None
+        if found is not None:
+            kind, difference = found
             yield Touched(
-                told[0], file, before.places[left], after.places[right], tuple(hunks), told[1].reason,
-                difference=told[1],
+                kind, file, before.places[left], after.places[right], tuple(hunks), difference.reason,
+                difference=difference,
                 head_before=before.head(left), head_after=after.head(right),
             )  # fmt: skip
 
@@ -171,7 +172,7 @@ def _hunks_by_owner(state: FileState, ranges: Sequence[tuple[int, int]]) -> dict
     return found
 
 
-def _told(
+def _difference(
     file: FileChange, before: FileState, left: int, after: FileState, right: int
 ) -> tuple[ChangeKind, Difference] | None:
     """Return what happened to a definition; None if only blank lines around others changed."""

@@ -71,8 +71,8 @@ def texts_of(wanted: Iterable[Wanted]) -> list[str]:
     found: list[str] = []
     for tag, texts in by_tag.items():
         shared = posixpath.commonprefix(texts)
-        is_telling = len(shared) >= len(tag) + _FEWEST_SHARED
-        found += [shared] if is_telling else texts
+        is_distinctive = len(shared) >= len(tag) + _FEWEST_SHARED
+        found += [shared] if is_distinctive else texts
     return found
 
 

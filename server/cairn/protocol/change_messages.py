@@ -182,7 +182,7 @@ class ChangeAnswer:
     tests: tuple[ChangePlace, ...]
     """The tests to run; one place for each test file, with its likeliest test."""
     commands: tuple[TestCommand, ...]
-    """Commands that run these tests, as far as the runner can be told."""
+    """Commands that run these tests, as far as the runner is known."""
     companions: tuple[ChangePlace, ...]
     """What usually changes with it and did not, and documents that name what changed."""
     unreached: tuple[ChangePlace, ...]
