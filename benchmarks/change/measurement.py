@@ -133,7 +133,7 @@ class _Case:
     def _baselines(
         self, index: IndexFile, evidence: Evidence, candidates: Sequence[str]
     ) -> dict[str, Sequence[str]]:
-        text = " ".join(evidence.words.elements())
+        text = " ".join(evidence.text.words.elements())
         rank = BM25(index, set(candidates).__contains__)
         found = {
             NAME_ALONE: _by_name(evidence.paths, candidates),

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from posixpath import dirname
 
-from cairn.change.evidence import Concerned, Evidence, Use
+from cairn.change.evidence import Concerned, Evidence, Use, chance
 from cairn.change.names import likeness, path_words
 from cairn.index.queries.relations import file_stem
 from cairn.index.reader.filters import ChunkFilter
@@ -29,10 +29,10 @@ _EVIDENCE = frozenset({TOGETHER, USES, OWNER, INDIRECT, USED, IMPORTS, IMPORTED,
 """The signals of which a shown companion has at least one."""
 _CALLS = 0.5
 """The confidence from which a reference is the kind of a companion, whatever else connects it."""
-_SURE = 1.5
-"""The score at which the confidence is one half."""
-_LEAST = 0.3
-"""The minimum score of a shown companion."""
+_HALF, _SLOPE = 2.0, 3.0
+"""The score of files of which half belonged to their commits, and how fast the share grows there."""
+_LEAST = 0.4
+"""The minimum score of a shown companion. Of those below, one in 200 belonged to its commit."""
 _CHANGELOG = re.compile(
     r"(?:^|/)(?:change(?:s|log)|history|news|release[_-]?notes)\b[^/]*$|(?:^|/)newsfragments?/", re.I
 )
@@ -65,7 +65,7 @@ def companions(evidence: Evidence, limit: int) -> Iterator[Concerned]:
 def companion_signals(evidence: Evidence) -> dict[str, dict[str, float]]:
     """Return the value of each signal of each file, 0 to 1, without zeros."""
     only = ChunkFilter(collections=evidence.collections(tests=False))
-    texts, nearest = evidence.by_words(only), evidence.by_meaning(only)
+    texts, nearest = evidence.text.by_words(only), evidence.text.by_meaning(only)
     changed = {path for file in evidence.change.files for path in (file.path, file.before_path) if path}
     stems = {stem for path in evidence.paths if (stem := file_stem(path))}
     folders = {dirname(path) for path in evidence.paths}
@@ -81,13 +81,13 @@ def companion_signals(evidence: Evidence) -> dict[str, dict[str, float]]:
             USES: _best(evidence.uses.get(path, ())),
             OWNER: _best(evidence.uses_of_owners.get(path, ())),
             INDIRECT: _best(evidence.indirect_uses.get(path, ())),
-            USED: evidence.defines[path].share if path in evidence.defines else 0.0,
+            USED: evidence.text.defines[path].share if path in evidence.text.defines else 0.0,
             IMPORTS: float(path in evidence.importers),
             IMPORTED: float(path in evidence.imported),
             TWIN: float(file_stem(path) in stems),
             PATH: max((likeness(own, other) for other in words), default=0.0),
             FOLDER: float(dirname(path) in folders),
-            WORDS: evidence.mentions[path].share if path in evidence.mentions else 0.0,
+            WORDS: evidence.text.mentions[path].share if path in evidence.text.mentions else 0.0,
             TEXT: texts.get(path, (0.0, 0))[0],
             MEANING: nearest.get(path, (0.0, 0))[0],
         }
@@ -116,14 +116,14 @@ def _shown(evidence: Evidence, path: str, values: Mapping[str, float], score: fl
         around = uses[0].edge.enclosing
         line, symbol = uses[0].edge.line, around.qualified if around else ""
     elif USED in values or WORDS in values or TEXT in values:
-        line, symbol = evidence.likeliest_passage(path)
+        line, symbol = evidence.text.likeliest_passage(path)
     return Concerned(
         path,
         line,
         symbol,
         _kind(evidence, path, kind),
         tuple(reasons)[:3],
-        round(score / (score + _SURE), 2),
+        round(1 - (1 - chance(score, _HALF, _SLOPE)) * (1 - 0.6 * values.get(USES, 0.0)), 2),
         tuple(dict.fromkeys(use.about for use in uses)),
     )
 
@@ -153,9 +153,9 @@ def _reason(evidence: Evidence, path: str, signal: str) -> str:
         use = max(evidence.indirect_uses[path], key=lambda use: use.confidence)
         return f"calls it through `{use.through.qualified}`" if use.through else ""
     if signal == USED:
-        return "defines " + _quoted(evidence.defines[path].rarest)
+        return "defines " + _quoted(evidence.text.defines[path].rarest)
     if signal == WORDS:
-        return "mentions " + _quoted(evidence.mentions[path].rarest)
+        return "mentions " + _quoted(evidence.text.mentions[path].rarest)
     if signal == IMPORTS:
         return f"imports `{evidence.importers[path][0]}`"
     if signal == IMPORTED:

@@ -6,24 +6,19 @@ The tests to run and the companions of a change are both chosen by this evidence
 from __future__ import annotations
 
 import math
-import re
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Protocol
 
 from attrs import define, field, frozen
 
+from cairn.change.changed_text import ChangedText, Limit
 from cairn.chunking.outline import CONTAINERS
-from cairn.chunking.references.packed_table import words_of
 from cairn.chunking.references.symbol_table import ReferenceKind
-from cairn.errors import OutOfTimeError
 from cairn.index.queries.history import Histories, Together, histories
-from cairn.index.queries.relations import imports_around, passage_vector
-from cairn.index.reader.filters import ChunkFilter
+from cairn.index.queries.relations import imports_around
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.reader.records import ColumnWeights, Hit
 from cairn.index.references.edges import Edge, Place, place_of
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import check_end
@@ -32,26 +27,9 @@ from cairn.protocol.change_messages import ChangeKind
 from cairn.workspace.collections import FileKind
 from cairn.workspace.diff import Change, FileChange
 
-_IDENTIFIER = re.compile(r"[^\W\d]\w{2,}")
-_MOST_WORDS = 150
-"""The maximum number of different identifiers of changed lines that are looked up, the most frequent ones."""
-_MOST_QUERIED = 60
-"""The maximum number of words of one keyword query, the rarest ones."""
-_COMMON = 400
-"""An identifier in more files says nothing."""
-_COMMON_CHUNKS = 2_000
-"""A word in more chunks, or in a quarter of all, is not queried."""
-_FEW_CHUNKS = 4
-"""In a small folder, a word in so many chunks is common."""
-_DEFINED_OFTEN = 40
-"""A name that more files define says nothing about where it is from."""
-_MOST_HITS = 300
-_MOST_NEAREST = 200
-_MOST_VECTORS = 200
-"""The maximum number of changed passages of which the mean vector is taken."""
 _MOST_DEFINITIONS = 60
 """The maximum number of changed definitions whose users are looked up."""
-_MOST_EDGES = 1_000
+_MOST_EDGES, _MOST_CALLS = 1_000, 300
 _MOST_OWNERS = 20
 """The maximum number of types around changed members whose users are looked up."""
 _MOST_STEPS = 3
@@ -122,15 +100,6 @@ class Use:
     """The function that the reference calls, if it is not the changed definition."""
 
 
-@frozen
-class Words:
-    """How much of the changed lines' words a file has."""
-
-    share: float
-    """The share of their weight, 0 to 1."""
-    rarest: tuple[str, ...]
-
-
 @define(eq=False)
 class Evidence:
     """All that connects files with a change. `uses` has the references to each changed definition by its
@@ -141,8 +110,7 @@ class Evidence:
     change: Change
     subjects: Sequence[Subject]
     known_uses: Mapping[int, Sequence[Edge]] | None = None
-    complete: bool = field(default=True, init=False)
-    """False once the time was over while references were looked up. Those found until then count."""
+    limit: Limit = field(factory=Limit, init=False)
 
     # --- the change ---------------------------------------------------------------------------------
 
@@ -185,15 +153,10 @@ class Evidence:
         return present[:_MOST_DEFINITIONS]
 
     @cached_property
-    def words(self) -> Counter[str]:
-        """The identifiers of the changed lines, and the names of the changed definitions."""
-        found: Counter[str] = Counter()
-        for file in self.code:
-            for hunk in file.hunks:
-                for line in (*hunk.removed, *hunk.added):
-                    found.update(_IDENTIFIER.findall(line))
-        found.update(each.name for each in self.subjects if len(each.name) > 2)
-        return Counter(dict(found.most_common(_MOST_WORDS)))
+    def text(self) -> ChangedText:
+        """The words and the meaning of the changed lines."""
+        names = [each.name for each in self.subjects]
+        return ChangedText(self.reader, self.code, names, self.kinds, self.limit)
 
     def collections(self, *, tests: bool) -> tuple[str, ...]:
         """Return the collections of the tests, or all others."""
@@ -206,20 +169,12 @@ class Evidence:
     def uses(self) -> dict[str, list[Use]]:
         """The direct references to changed definitions, by file."""
         found: dict[str, list[Use]] = defaultdict(list)
-        with self._in_time():
+        with self.limit.in_time():
             for each in self.definitions:
                 check_end()
                 for edge in self._edges(each):
                     found[edge.path].append(Use(each.index, edge, _strength(edge)))
         return found
-
-    @contextmanager
-    def _in_time(self) -> Iterator[None]:
-        """End the block when the time is over, and keep what it found."""
-        try:
-            yield
-        except OutOfTimeError:
-            self.complete = False
 
     def _edges(self, subject: Subject) -> Iterable[Edge]:
         if self.known_uses is not None and subject.index in self.known_uses:
@@ -230,7 +185,7 @@ class Evidence:
     def uses_of_owners(self) -> dict[str, list[Use]]:
         """The references to types whose members changed, by file."""
         found: dict[str, list[Use]] = defaultdict(list)
-        with self._in_time():
+        with self.limit.in_time():
             for owner, about in self._owners():
                 for edge in self.graph.uses([owner], _MOST_EDGES).found:
                     found[edge.path].append(Use(about, edge, _strength(edge), through=owner))
@@ -254,14 +209,14 @@ class Evidence:
         found: dict[str, list[Use]] = defaultdict(list)
         seen = {each.place for each in self.definitions if each.place}
         level = [use for uses in self.uses.values() for use in uses]
-        with self._in_time():
+        with self.limit.in_time():
             for steps in range(2, _MOST_STEPS + 1):
                 best = self._followed(level, seen)
                 level = []
                 for place, use in best:
                     check_end()
                     seen.add(place)
-                    for edge in self.graph.callers([place], _MOST_HITS).found:
+                    for edge in self.graph.callers([place], _MOST_CALLS).found:
                         level.append(
                             Use(use.about, edge, edge.confidence * use.confidence * _STEP, steps, place)
                         )
@@ -340,106 +295,15 @@ class Evidence:
         """Return how lately a file changed in comparison with the others, from 0 to 1 for the last one."""
         return self._histories.recency(path)
 
-    # --- words and meaning --------------------------------------------------------------------------
-
-    @cached_property
-    def mentions(self) -> dict[str, Words]:
-        """The files that use the identifiers of the changed lines."""
-        mass: dict[str, float] = defaultdict(float)
-        named: dict[str, list[tuple[float, str]]] = defaultdict(list)
-        total = 0.0
-        for word in self.words:
-            rows = self.reader.symbols_with_words(words_of(word), _COMMON)
-            if rows and len(rows) < _COMMON:
-                weight = math.log(max(1.0, len(self.kinds) / len(rows)))
-                total += weight
-                for _, path in rows:
-                    mass[path] += weight
-                    named[path].append((-weight, word))
-        return {
-            path: Words(value / total, tuple(word for _, word in sorted(named[path])[:3]))
-            for path, value in mass.items()
-            if value
-        }
-
-    @cached_property
-    def defines(self) -> dict[str, Words]:
-        """The files that define names of the changed lines, each name counted by how few files define it."""
-        found: dict[str, list[tuple[int, str]]] = defaultdict(list)
-        for word in self.words:
-            rows = self.reader.symbols_with_words([f"={each}" for each in words_of(word)], _DEFINED_OFTEN)
-            for _, path in rows if len(rows) < _DEFINED_OFTEN else ():
-                found[path].append((len(rows), word))
-        values = {path: sum(1 / count for count, _ in names) for path, names in found.items()}
-        return {
-            path: Words(value / (1 + value), tuple(word for _, word in sorted(found[path])[:3]))
-            for path, value in values.items()
-        }
-
-    def by_words(self, only: ChunkFilter) -> dict[str, tuple[float, int]]:
-        """Return for files that pass the BM25 score of their best chunk for the changed lines' words, where
-        the best file has 1, and the id of this chunk."""
-        known = self.reader.word_counts(self.words, _COMMON_CHUNKS)
-        most = min(_COMMON_CHUNKS, max(known.rows / 4, min(known.rows, _FEW_CHUNKS)))
-        counts = {word: count for word, count in known.matching.items() if 0 < count < most}
-        rare = sorted(counts, key=lambda word: (counts[word], word))
-        hits = self.reader.keywords(rare[:_MOST_QUERIED], _WEIGHTS, _MOST_HITS, only) if rare else []
-        top = max((hit.score for hit in hits), default=1.0)
-        return self._by_file([(hit.chunk_id, hit.score / top) for hit in hits])
-
-    def likeliest_passage(self, path: str) -> tuple[int, str]:
-        """Return the first line of a file's passage with most of the words, and its symbol."""
-        best, place = 0, (0, "")
-        with self._in_time():
-            for stored in self.reader.page(path):
-                found = self.words.keys() & set(_IDENTIFIER.findall(stored.chunk.text))
-                if len(found) > best:
-                    best, place = len(found), (stored.chunk.start_line, stored.chunk.symbol)
-        return place
-
-    def by_meaning(self, only: ChunkFilter) -> dict[str, tuple[float, int]]:
-        """Return for files that pass how near the vector of a chunk is to that of the changed passages, where
-        the nearest has 1 and the last of those found 0, and the id of this chunk."""
-        vector = passage_vector(self.reader, self._changed_chunks).static if self._changed_chunks else None
-        if vector is None:
-            return {}
-        hits: list[Hit] = []
-        with self._in_time():
-            hits = self.reader.nearest_static(vector, _MOST_NEAREST, only)
-        scores = [hit.score for hit in hits]
-        low, high = min(scores, default=0.0), max(scores, default=1.0)
-        spread = max(1e-6, high - low)
-        return self._by_file([(hit.chunk_id, (hit.score - low) / spread) for hit in hits])
-
-    @cached_property
-    def _changed_chunks(self) -> list[int]:
-        found: list[int] = []
-        for file in self.code:
-            path = file.path if file.is_applied else file.before_path
-            starts = [(h.after_start, h.after_end) if file.is_applied else (h.before_start, h.before_end)
-                      for h in file.hunks]  # fmt: skip
-            for stored in self.reader.page(path) if path in self.kinds and path else ():
-                chunk = stored.chunk
-                if any(a < chunk.end_line and max(b, a + 1) > chunk.start_line for a, b in starts):
-                    found.append(stored.id)
-        return found[:_MOST_VECTORS]
-
-    def _by_file(self, hits: Sequence[tuple[int, float]]) -> dict[str, tuple[float, int]]:
-        outlines = self.reader.outlines([chunk for chunk, _ in hits])
-        found: dict[str, tuple[float, int]] = {}
-        for chunk, score in hits:
-            if chunk in outlines:
-                path = outlines[chunk].path
-                found[path] = max(found.get(path, (0.0, 0)), (score, chunk))
-        return found
-
 
 def _strength(edge: Edge) -> float:
     """Return the confidence of a reference, less for an import, which its uses tell more about."""
     return edge.confidence * (_IMPORTED if edge.kind is ReferenceKind.IMPORT else 1.0)
 
 
-_WEIGHTS = ColumnWeights(text=1.0, identifiers=1.0, symbol=2.0)
+def chance(score: float, half: float, slope: float) -> float:
+    """Return the share, 0 to 1, of files with a score that belong to the change: one half at `half`."""
+    return 1 / (1 + math.exp(slope * (half - score)))
 
 
 @lru_cache(50_000)

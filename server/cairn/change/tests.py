@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import frozen
 
-from cairn.change.evidence import Concerned, Evidence, Use, is_code
+from cairn.change.evidence import Concerned, Evidence, Use, chance, is_code
 from cairn.change.names import likeness, name_words, path_words
 from cairn.change.touched import Touched
 from cairn.chunking.outline import CALLABLE, CONTAINERS
@@ -50,8 +50,10 @@ _SAME_NAME = 0.5
 """The likeness of names from which a test is said to be named after a file."""
 _CALLS = 0.5
 """The confidence from which a call is the kind of a test, whatever else connects it."""
-_SURE = 1.5
-"""The score at which the confidence is one half."""
+_LEAST = 0.3
+"""The minimum score of a shown test without calls. Of those below, one in a hundred belonged to its commit."""
+_HALF, _SLOPE = 1.6, 4.0
+"""The score of tests of which half belonged to their commits, and how fast the share grows there."""
 
 
 def tests_to_run(evidence: Evidence, limit: int) -> Iterator[Concerned]:
@@ -67,7 +69,9 @@ def tests_to_run(evidence: Evidence, limit: int) -> Iterator[Concerned]:
         for path, values in signals.items()
         if not _EVIDENCE.isdisjoint(values)
     }
-    for path in sorted(scores, key=lambda path: (-scores[path], path))[:limit]:
+    calling = {path for path, values in signals.items() if not {CALL, INDIRECT}.isdisjoint(values)}
+    wanted = (path for path, score in scores.items() if score >= _LEAST or path in calling)
+    for path in sorted(wanted, key=lambda path: (-scores[path], path))[:limit]:
         yield _shown(evidence, path, signals[path], scores[path])
     check_end()
 
@@ -75,7 +79,7 @@ def tests_to_run(evidence: Evidence, limit: int) -> Iterator[Concerned]:
 def unreached(evidence: Evidence, touched: Sequence[Touched]) -> list[Touched]:
     """Return the changed functions and types that no test uses, directly or over some calls. Members of a
     type that tests use count as used."""
-    if not evidence.complete or not any(map(evidence.is_test, evidence.kinds)):
+    if not evidence.limit.complete or not any(map(evidence.is_test, evidence.kinds)):
         return []
     every = (evidence.uses, evidence.indirect_uses, evidence.uses_of_owners)
     reached = {
@@ -130,9 +134,9 @@ def test_signals(evidence: Evidence) -> dict[str, dict[str, float]]:
     changed = {file.path for file in evidence.change.files if not file.is_removed}
     named = Named.of(evidence)
     # References take longest, so what else is known comes first.
-    texts, mentions = evidence.by_words(only), evidence.mentions
+    texts, mentions = evidence.text.by_words(only), evidence.text.mentions
     by_name = {path: (named.value(path), named.path_value(path)) for path in tests}
-    imports, nearest = evidence.importers, evidence.by_meaning(only)
+    imports, nearest = evidence.importers, evidence.text.by_meaning(only)
     for path in tests:
         values = {
             CHANGED: float(path in changed),
@@ -226,10 +230,16 @@ def _shown(evidence: Evidence, path: str, values: Mapping[str, float], score: fl
         symbol,
         _KINDS.get(kind, kind),
         tuple(reasons)[:3],
-        round(score / (score + _SURE), 2),
+        _confidence(values, score),
         tuple(dict.fromkeys(use.about for use in uses)),
         tuple(_tests(uses)),
     )
+
+
+def _confidence(values: Mapping[str, float], score: float) -> float:
+    """Return how sure it is that the test belongs to the change, by experience or because it calls it."""
+    calls = max(values.get(CALL, 0.0), values.get(INDIRECT, 0.0), values.get(CHANGED, 0.0))
+    return round(1 - (1 - chance(score, _HALF, _SLOPE)) * (1 - 0.8 * calls), 2)
 
 
 def _tests(uses: Iterable[Use]) -> list[str]:
@@ -250,7 +260,7 @@ def _place(evidence: Evidence, path: str, uses: Sequence[Use]) -> tuple[int, str
             return use.edge.line, ""
         if around is not None and names and around.qualified == names[0]:
             return around.line, around.qualified
-    return evidence.likeliest_passage(path)
+    return evidence.text.likeliest_passage(path)
 
 
 def _reason(evidence: Evidence, path: str, signal: str) -> str:
@@ -278,5 +288,5 @@ def _reason(evidence: Evidence, path: str, signal: str) -> str:
     if signal == TOGETHER:
         return evidence.how_often(path)
     if signal == WORDS:
-        return "mentions " + ", ".join(f"`{word}`" for word in evidence.mentions[path].rarest)
+        return "mentions " + ", ".join(f"`{word}`" for word in evidence.text.mentions[path].rarest)
     return "is about the same words" if signal == TEXT else ""
