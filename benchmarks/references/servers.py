@@ -82,11 +82,8 @@ def _without_dependencies(folder: Path) -> None:
     """Write modules without dependencies, since a missing download would keep the server from reading
     packages, and without versions of Go that the server does not know."""
     for manifest in folder.rglob("go.mod"):
-        text = re.sub(
-            r"require\s*\([^)]*\)|^require .*$", "", manifest.read_text(encoding="utf-8"), flags=re.M
-        )
-        text = re.sub(r"^toolchain .*$", "", re.sub(r"^go .*$", "go 1.19", text, flags=re.M), flags=re.M)
-        manifest.write_text(text, encoding="utf-8")
+        module = re.search(r"^module .*$", manifest.read_text(encoding="utf-8"), flags=re.M)
+        manifest.write_text(f"{module[0] if module else ''}\n\ngo 1.19\n", encoding="utf-8")
         manifest.with_name("go.sum").unlink(missing_ok=True)
 
 
