@@ -88,7 +88,7 @@ class _Answer:
         self._in_time("untested definitions", lambda: untested.extend(unreached(evidence, touched)))
         if not evidence.together:
             self.messages.append(_NO_HISTORY)
-        elsewhere = OtherRepositories(request, folder)
+        elsewhere = OtherRepositories(request, folder, self._seconds(_ELSEWHERE))
         self._in_time(_ELSEWHERE, lambda: _take(elsewhere.dependents(states, touched), edges))
         if elsewhere.problem:
             self.complete = False
@@ -142,12 +142,16 @@ class _Answer:
         finally:
             self.timings[step] = milliseconds(began)
 
-    def _in_time(self, step: str, work: Callable[[], None]) -> None:
-        """Do a step within its time. What it found until then stays."""
+    def _seconds(self, step: str) -> float:
+        """Return how many seconds a step may take."""
         share = _SHARES[step] * self.params.seconds
         if step == _ELSEWHERE:
-            share = max(share, self.params.seconds - (time.perf_counter() - self.started))
-        deadline = Deadline(self.request.cancelled, 1000 * share)
+            return max(share, self.params.seconds - (time.perf_counter() - self.started))
+        return share
+
+    def _in_time(self, step: str, work: Callable[[], None]) -> None:
+        """Do a step within its time. What it found until then stays."""
+        deadline = Deadline(self.request.cancelled, 1000 * self._seconds(step))
 
         def limited() -> None:
             with ended_by(deadline):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import define, evolve, field
@@ -11,7 +12,7 @@ from cairn.change.elsewhere import dependents_elsewhere, texts_of, wanted_elsewh
 from cairn.change.touched import Touched
 from cairn.engine.folders import Folder
 from cairn.engine.request import Request
-from cairn.errors import StoreUnavailableError
+from cairn.errors import OutOfTimeError, StoreUnavailableError
 from cairn.index.reader.index_reader import IndexReader
 from cairn.protocol.change_messages import ChangePlace
 
@@ -24,6 +25,8 @@ class OtherRepositories:
     request: Request
     folder: Folder
     """The folder with the change."""
+    seconds: float
+    """How long a team's repositories are looked at."""
     seen: dict[str, Folder] = field(factory=dict)
     """The repositories that were looked at, by URI."""
     problem: str = ""
@@ -42,7 +45,11 @@ class OtherRepositories:
         if is_team and len(texts) > _MOST_TEXTS:
             texts = texts[:_MOST_TEXTS]
             self.problem = "Other repositories were searched for uses of the first packages only."
+        ends = time.perf_counter() + self.seconds
         for each in self.request.others(self.folder, texts) if texts else ():
+            # A deadline measures the work of this process, but here the time is that of the network.
+            if is_team and time.perf_counter() > ends:
+                raise OutOfTimeError("There was no time for all repositories of the team.")
             self.seen[each.uri] = each
             yield each.uri, each.reader
 
