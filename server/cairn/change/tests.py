@@ -51,7 +51,7 @@ _SAME_NAME = 0.5
 _CALLS = 0.5
 """The confidence from which a call is the kind of a test, whatever else connects it."""
 _LEAST = 0.3
-"""The minimum score of a shown test without calls. Of those below, one in a hundred belonged to its commit."""
+"""The minimum score of a shown test without calls. Of those below, one in 100 belonged to its commit."""
 _HALF, _SLOPE = 1.6, 4.0
 """The score of tests of which half belonged to their commits, and how fast the share grows there."""
 
