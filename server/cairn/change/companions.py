@@ -44,6 +44,10 @@ _GENERATED = re.compile(
 )
 
 
+_PROOF = (USES, TOGETHER, TWIN, USED, INDIRECT, IMPORTED, IMPORTS, OWNER, WORDS, TEXT)
+"""The order of reasons: how much each of them proves to a reader."""
+
+
 def companions(evidence: Evidence, limit: int) -> Iterator[Concerned]:
     """Yield the files outside of the change and of the tests that have most to do with it, best first.
 
@@ -104,7 +108,8 @@ def _best(uses: Iterable[Use]) -> float:
 
 def _shown(evidence: Evidence, path: str, values: Mapping[str, float], score: float) -> Concerned:
     weighed = sorted(values, key=lambda name: -WEIGHTS[name] * values[name])
-    reasons = dict.fromkeys(filter(None, (_reason(evidence, path, name) for name in weighed)))
+    reasons = dict.fromkeys(_reason(evidence, path, name) for name in _PROOF if name in values)
+    reasons.pop("", None)
     uses = sorted(evidence.uses.get(path, ()), key=lambda use: (-use.confidence, use.edge.line))
     kind = next(name for name in weighed if name in _EVIDENCE)
     if values.get(USES, 0.0) >= _CALLS:
@@ -163,7 +168,7 @@ def _reason(evidence: Evidence, path: str, signal: str) -> str:
     if signal == TWIN:
         other = next(each for each in evidence.paths if file_stem(each) == file_stem(path))
         return f"has the name of `{other}`"
-    return "is about the same words" if signal == TEXT else ""
+    return "has many words of the change" if signal == TEXT else ""
 
 
 def _quoted(words: tuple[str, ...]) -> str:

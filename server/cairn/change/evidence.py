@@ -85,6 +85,8 @@ class Concerned:
     """The indexes of the changed definitions that the file uses."""
     tests: tuple[str, ...] = ()
     """The qualified names of the file's tests that use them, the likeliest first."""
+    text: str = ""
+    """The sentence of a document; "" for the text of the line."""
 
 
 @frozen

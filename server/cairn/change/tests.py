@@ -48,8 +48,10 @@ _OF_DEFINITION = 0.9
 """The likeness of a test that is named after a changed definition."""
 _SAME_NAME = 0.5
 """The likeness of names from which a test is said to be named after a file."""
-_CALLS = 0.5
-"""The confidence from which a call is the kind of a test, whatever else connects it."""
+_PROOF = (CHANGED, CALL, INDIRECT, NAME, TOGETHER, IMPORT, OWNER, WORDS, TEXT)
+"""The order of reasons: how much each of them proves to a reader."""
+_PROVES: Mapping[str, float] = {CHANGED: 1.0, CALL: 0.5, INDIRECT: 0.3, NAME: 0.9}
+"""The value from which a signal is the kind of a test, whatever else connects it."""
 _LEAST = 0.3
 """The minimum score of a shown test without calls. Of those below, one in 100 belonged to its commit."""
 _HALF, _SLOPE = 1.6, 4.0
@@ -217,12 +219,11 @@ def _shown(evidence: Evidence, path: str, values: Mapping[str, float], score: fl
     uses = [*evidence.uses.get(path, ()), *evidence.indirect_uses.get(path, ())]
     if not evidence.is_test(path):
         uses = [use for use in uses if _is_in_test_module(use)]
+    reasons = dict.fromkeys(_reason(evidence, path, name) for name in _PROOF if name in values)
+    reasons.pop("", None)
+    proof = (name for name in _PROOF if values.get(name, 0.0) >= _PROVES.get(name, 1.0))
     weighed = sorted(values, key=lambda name: -WEIGHTS[name] * values[name])
-    reasons = dict.fromkeys(filter(None, (_reason(evidence, path, name) for name in weighed)))
-    kind = next(name for name in weighed if name in _EVIDENCE)
-    if values.get(CALL, 0.0) >= _CALLS and kind != CHANGED:
-        kind = CALL
-        weighed.sort(key=lambda name: name != CALL)
+    kind = next(proof, next(name for name in weighed if name in _EVIDENCE))
     line, symbol = _place(evidence, path, uses)
     return Concerned(
         path,
@@ -289,4 +290,4 @@ def _reason(evidence: Evidence, path: str, signal: str) -> str:
         return evidence.how_often(path)
     if signal == WORDS:
         return "mentions " + ", ".join(f"`{word}`" for word in evidence.text.mentions[path].rarest)
-    return "is about the same words" if signal == TEXT else ""
+    return "has many words of the change" if signal == TEXT else ""

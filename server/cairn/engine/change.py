@@ -12,6 +12,7 @@ from cairn import protocol
 from cairn.change.companions import companions
 from cairn.change.definitions import ChangedDefinitions
 from cairn.change.dependents import Dependent, States, dependents, in_order
+from cairn.change.documents import naming_documents
 from cairn.change.evidence import Concerned, Evidence
 from cairn.change.prompt import Findings, review_prompt
 from cairn.change.test_commands import test_commands
@@ -29,7 +30,7 @@ from cairn.protocol.change_messages import FileStatus
 from cairn.workspace.diff import Change, FileChange
 
 _SHARES: Mapping[str, float] = {
-    "change": 0.4, "definitions": 0.2, "dependents": 0.2, "tests": 0.1, "companions": 0.07,
+    "change": 0.4, "definitions": 0.2, "dependents": 0.2, "tests": 0.1, "documents": 0.05, "companions": 0.07,
     "untested definitions": 0.03, "other repositories": 0.1,
 }  # fmt: skip
 """How the steps share the time of an answer. After its share, a step leaves what it found until then."""
@@ -84,6 +85,8 @@ class _Answer:
         others: list[Concerned] = []
         untested: list[Touched] = []
         self._in_time("tests", lambda: _take(tests_to_run(evidence, params.limit), tests))
+        documents: list[Concerned] = []
+        self._in_time("documents", lambda: _take(naming_documents(states, touched), documents))
         self._in_time("companions", lambda: _take(companions(evidence, params.limit), others))
         self._in_time("untested definitions", lambda: untested.extend(unreached(evidence, touched)))
         if not evidence.together:
@@ -108,7 +111,7 @@ class _Answer:
             dependents=tuple(map(show.dependent, ordered[: most["dependents"]])),
             tests=tuple(map(show.concerned, tests)),
             commands=tuple(test_commands(reader, tests)),
-            companions=tuple(map(show.concerned, others)),
+            companions=tuple(map(show.concerned, _merged(documents, others)[: params.limit])),
             unreached=tuple(map(show.unreached, untested[: most["unreached"]])),
             messages=self.messages,
         )
@@ -162,6 +165,14 @@ class _Answer:
         except OutOfTimeError:
             self.complete = False
             self.messages.append(f"There was no time to look at all {step}; these are the first.")
+
+
+def _merged(documents: Sequence[Concerned], others: Sequence[Concerned]) -> list[Concerned]:
+    """Return the companions by confidence, each file once; documents that name what changed have priority."""
+    by_path: dict[str, Concerned] = {}
+    for each in (*sorted(documents, key=lambda each: -each.confidence), *others):
+        by_path.setdefault(each.path, each)
+    return sorted(by_path.values(), key=lambda each: -each.confidence)
 
 
 def _take(found: Iterator[T], into: list[T]) -> None:
@@ -266,7 +277,7 @@ class _Shown:
             kind=each.kind,
             reasons=each.reasons,
             confidence=each.confidence,
-            line=self._line(each.path, each.line),
+            line=each.text or self._line(each.path, each.line),
             about=each.about,
         )
 
