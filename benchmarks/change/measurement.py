@@ -22,6 +22,7 @@ from cairn.index.queries.relations import file_stem
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.sqlite.sqlite_reader import SqliteReader
 from cairn.index.store.rows import unpacked_touches
+from cairn.protocol import ChangeParams
 from cairn.workspace.diff import Change
 from cairn.workspace.diff_fitting import fitted
 from cairn.workspace.diff_text import parse_diff
@@ -35,6 +36,8 @@ DEPTH = 60
 """How many files each system lists; what does not count for a figure is left out afterwards."""
 _FUSION = 10
 """The constant of reciprocal rank fusion for the union."""
+_LEAST = ChangeParams().min_confidence
+"""The confidence from which an answer shows a file."""
 
 
 @frozen
@@ -99,10 +102,11 @@ class _Case:
             began = time.perf_counter()
             evidence = Evidence(reader, ReferenceGraph(reader), change, subjects)
             if task == TESTS:
-                listed = [each.path for each in tests_to_run(evidence, DEPTH)]
+                ranked = list(tests_to_run(evidence, DEPTH))
             else:
-                listed = [each.path for each in companions(evidence, DEPTH)]
+                ranked = list(companions(evidence, DEPTH))
             ms = (time.perf_counter() - began) * 1000
+            listed = [each.path for each in ranked if each.confidence >= _LEAST]
             signals = test_signals(evidence) if task == TESTS else companion_signals(evidence)
             is_candidate = is_test if task == TESTS else _is_no_test
             candidates = [path for path in sorted(known) if is_candidate(path) and path not in evidence.paths]

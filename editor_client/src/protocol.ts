@@ -731,6 +731,11 @@ export interface ChangeParams {
   readonly limit?: number;
   /** The size limit of the prompt in tokens. */
   readonly maxTokens?: number;
+  /**
+   * Tests and companions below this confidence are left out. Theirs is the share of such files that belonged
+   * to commits of other repositories.
+   */
+  readonly minConfidence?: number;
   /** How long to look, about. After that, the answer has what was found, and says what is missing. */
   readonly seconds?: number;
 }

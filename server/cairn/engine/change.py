@@ -88,6 +88,9 @@ class _Answer:
         documents: list[Concerned] = []
         self._in_time("documents", lambda: _take(naming_documents(states, touched), documents))
         self._in_time("companions", lambda: _take(companions(evidence, params.limit), others))
+        tests, others = (
+            [each for each in found if each.confidence >= params.min_confidence] for found in (tests, others)
+        )
         self._in_time("untested definitions", lambda: untested.extend(unreached(evidence, touched)))
         if not evidence.together:
             self.messages.append(_NO_HISTORY)
