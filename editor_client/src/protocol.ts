@@ -732,8 +732,8 @@ export interface ChangeParams {
   /** The size limit of the prompt in tokens. */
   readonly maxTokens?: number;
   /**
-   * Tests and companions below this confidence are left out. Theirs is the share of such files that belonged
-   * to commits of other repositories.
+   * Tests and companions below this confidence are left out. Their confidence is the share of such files that
+   * belonged to the change in other repositories' commits.
    */
   readonly minConfidence?: number;
   /** How long to look, about. After that, the answer has what was found, and says what is missing. */

@@ -30,8 +30,8 @@ class ChangeParams:
     max_tokens: int = field(default=4_000, metadata=within(0, 100_000))
     """The size limit of the prompt in tokens."""
     min_confidence: float = field(default=0.05, metadata=within(0, 1))
-    """Tests and companions below this confidence are left out. Theirs is the share of such files that belonged
-    to commits of other repositories."""
+    """Tests and companions below this confidence are left out. Their confidence is the share of such files
+    that belonged to the change in other repositories' commits."""
     seconds: float = field(default=2.0, metadata=within(0.1, 60))
     """How long to look, about. After that, the answer has what was found, and says what is missing."""
 
