@@ -37,8 +37,24 @@ def test_static_methods_of_a_class_set_on_an_object_and_exported_are_known(tmp_p
     assert stale_after(tmp_path, before, after) == [("route.js", 2)]
 
 
+def test_only_calls_depend_on_the_signature_of_a_constructor(tmp_path: Path) -> None:
+    before = {
+        "tide.py": "class Tide:\n    def __init__(self):\n        pass\n\n\nclass Spring(Tide):\n    pass\n",
+        "plan.py": "from tide import Tide\n\n\ndef plan(tide: Tide) -> Tide:\n    return Tide()\n",
+    }
+    after = {"tide.py": before["tide.py"].replace("(self)", "(self, hour)")}
+    answer = changed(tmp_path, before, after)
+    assert [(each.path, each.range.start.line) for each in answer.dependents] == [("plan.py", 4)]
+
+
 def stale_after(folder: Path, before: dict[str, str], after: dict[str, str]) -> list[tuple[str, int]]:
-    """Return the lines that still use an old definition after a change that is given as a diff."""
+    """Return the lines that still use an old definition."""
+    answer = changed(folder, before, after)
+    return [(each.path, each.range.start.line) for each in answer.dependents if each.is_stale]
+
+
+def changed(folder: Path, before: dict[str, str], after: dict[str, str]) -> ChangeAnswer:
+    """Return the answer about a change that is given as a diff."""
     write_files(folder, before)
     parts = []
     for path, text in after.items():
@@ -48,4 +64,4 @@ def stale_after(folder: Path, before: dict[str, str], after: dict[str, str]) -> 
     with indexed(folder) as engine:
         answer = ask(engine, "change", {"diff": "".join(parts)})
     assert isinstance(answer, ChangeAnswer)
-    return [(each.path, each.range.start.line) for each in answer.dependents if each.is_stale]
+    return answer

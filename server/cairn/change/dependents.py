@@ -197,12 +197,14 @@ def _of_kept(states: States, touched: Touched, place: Place) -> Iterator[Depende
         seen = {(each.path, each.line, each.character) for each in edges}
         through = graph.callers([place], _MOST_EDGES).found
         edges += [each for each in through if (each.path, each.line, each.character) not in seen]
+    symbol = graph.symbol(place)
+    is_constructor = symbol is not None and symbol.is_constructor
     for each in edges:
-        if each.confidence < _LEAST or _is_own(each, place):
+        is_call = each.kind in CALLS and place.kind in CALLABLE
+        if each.confidence < _LEAST or _is_own(each, place) or (is_constructor and not is_call):
             continue
         states.uses[touched.index].append(each)
         is_same = _is_unchanged(states, each)
-        is_call = each.kind in CALLS and place.kind in CALLABLE
         is_stale = is_call and is_same and _is_resigned(touched) and not fits(states.reader, touched, each)
         yield dependent_on(touched, each, is_stale=is_stale, is_changed=not is_same)
     for each in graph.implementations([place], _MOST_EDGES).found if place.kind in CALLABLE else ():

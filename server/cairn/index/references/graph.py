@@ -322,8 +322,7 @@ class ReferenceGraph:
             for alias in each.table.imports:
                 if alias.member == each.name and alias.module is None and alias.name != DEFAULT:
                     wanted[alias.name][each] = _Wanted(place)
-            constructors = (*each.facts.scoping.constructors, each.definition.owner)
-            makes = each.kind == "constructor" or each.name in constructors
+            makes = each.is_constructor
             owner = self.resolver.types.of_member(each) if makes else None
             if owner is not None and owner not in symbols:
                 wanted[owner.name][owner] = _Wanted(place, is_itself=False)

@@ -72,6 +72,12 @@ class Symbol:
     def family(self) -> str:
         return self.facts.family
 
+    @property
+    def is_constructor(self) -> bool:
+        """Whether a call of its owner calls it."""
+        names = (*self.facts.scoping.constructors, self.definition.owner)
+        return self.kind == "constructor" or self.name in names
+
     def is_known_in(self, path: str) -> bool:
         """Whether the file at `path` can use the definition, as any file can a header's private ones."""
         return path == self.path or not self.definition.is_private or self.path.endswith(_HEADERS)
