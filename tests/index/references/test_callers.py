@@ -254,6 +254,20 @@ def test_very_common_macros_are_not_followed(opened: Open, monkeypatch: pytest.M
     assert (functions_of(edges), edges.complete) == ({"rope.h knot"}, False)
 
 
+def test_files_with_the_owner_are_searched_for_a_name_in_too_many_files(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cairn.index.references.known_symbols._MOST_FILES", 2)
+    many = {f"port_{n}.py": "def moor(ship):\n    return ship.data\n" for n in range(3)}
+    files = {
+        **many,
+        "tides.py": "class Tides:\n    @staticmethod\n    def data():\n        return 1\n",
+        "zone.py": "from tides import Tides\n\n\ndef plan():\n    return Tides.data()\n",
+    }
+    edges = callers(opened(files), "Tides.data", "tides.py")
+    assert ("zone.py plan" in functions_of(edges), edges.complete) == (True, False)
+
+
 def test_a_name_in_too_many_files_is_not_looked_up(opened: Open) -> None:
     one = "def moor(ship):\n    return tie(ship)\n\n\ndef tie(ship):\n    return ship\n"
     folder = opened({f"port_{n}.py": one.replace("tie", f"tie_{n}") for n in range(3)})

@@ -267,7 +267,8 @@ class ReferenceGraph:
         for name, wanted in self._wanted(targets).items():
             families = {each.family for each in wanted}
             elsewhere = {known for each in wanted for known in names_elsewhere(self.tables, each)}
-            here = [(path, name) for path in self.tables.files_mentioning(name)]
+            owners = {each.definition.owner for each in wanted}
+            here = [(path, name) for path in self.tables.files_mentioning(name, owners)]
             functions = (each for each in wanted if each.kind in CALLABLE)
             values = {place for each in functions for place in self.resolver.functions.aliases(each)}
             is_value = any(known == name for _, known in values)

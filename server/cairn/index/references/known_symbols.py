@@ -146,9 +146,14 @@ class SymbolTables:
         table = self.table(path)
         return Symbol(path, TOP_LEVEL, table) if table is not None else None
 
-    def files_mentioning(self, name: str) -> list[str]:
-        """Return the files that may mention the name. Some of them only mention a similar name."""
-        return self._matching(name, "")
+    def files_mentioning(self, name: str, owners: Iterable[str] = ()) -> list[str]:
+        """Return the files that may mention the name. Some of them only mention a similar name. If they are
+        too many, those that mention one of the owners as well are among them."""
+        found = self._matching(name, "")
+        if self.most_files is not None or self.count_mentioning(name) < self._most:
+            return found
+        beside = (path for owner in sorted({*owners} - {""}) for path in self._matching(name, "", owner))
+        return list(dict.fromkeys((*found, *beside)))
 
     def files_filling(self, name: str, most: int) -> list[str]:
         """Return the files in which literals give a field of that name a value; none if there are more than
@@ -199,8 +204,9 @@ class SymbolTables:
     def _rows(self, words: Sequence[str]) -> list[tuple[int, str]]:
         return self.reader.symbols_with_words(words, self._most + 1)
 
-    def _matching(self, name: str, mark: str) -> list[str]:
-        words = [f"{mark}{word}" for word in words_of(name)]
+    def _matching(self, name: str, mark: str, beside: str = "") -> list[str]:
+        """Return the files with the words of a name, and with those of another name beside it."""
+        words = [*(f"{mark}{word}" for word in words_of(name)), *words_of(beside)]
         key = " ".join(words)
         if key not in self._written:
             rows, most = self._rows(words), self._most
