@@ -59,7 +59,7 @@ def test_users_in_one_function_share_a_line_and_a_reason() -> None:
         place("b.py", 7, "g", "moor(3)", "calls moor", is_stale=True),
         place("b.py", 9, "h", "x" * 500, "calls moor", is_stale=True),
     )
-    texts = AnswerText(evolve(CHANGED, dependents=users), Paths({}, True))
+    texts = AnswerText(evolve(CHANGED, dependents=users), Paths({users[0].folder: "harbour"}, True))
     assert texts.sections(9)[1].splitlines()[1:] == [
         "- a.py:3 in f: moor(1)  (calls moor; also 5)",
         "- b.py:7 in g: moor(3)",

@@ -13,7 +13,7 @@ from cairn.agents.result_text import ResultText, result_text, search_texts
 from cairn.protocol import whole_lines
 from tests.search_results import search_result
 
-ALONE = Paths({}, True)
+ALONE = Paths({"file:///harbour": "harbour"}, True)
 BODY = "".join(f"    step_{number}()\n" for number in range(29))
 LONG = {
     "snippet": f"def moor_ship():\n{BODY}",
@@ -70,6 +70,7 @@ def test_further_passages_with_room_have_lines() -> None:
 
 
 def test_results_in_several_folders_begin_with_the_folders_name() -> None:
+    assert ALONE.shown("cairn-team:///port/pilots", "guide.py") == "port/pilots/guide.py"
     paths = Paths({"file:///harbour": "harbour", "file:///tide": "tide"}, False)
     assert result_text(search_result(), paths).head.startswith("harbour/src/berths.py:12-20 ")
 

@@ -129,6 +129,7 @@ def test_branch_shows_its_dependents_in_other_repositories(port: Port) -> None:
     assert first["line"].strip() in ("berth = Berth(12)", "berth.moor_ship(ship)")
     assert "imports `Berth` from `harbour.berths`" in first["reasons"]
     assert first["uri"] == "cairn-team:///pilots/src/pilots/guide.py"
+    assert "[pilots/src/pilots/guide.py#L7-L7]" in answer.json["prompt"]
     shown = {each["repository"] for each in answer.json["index"]["revisions"]}
     assert shown == {"harbour", "pilots", "tugs"}
     assert {each[0] for each in places(answer)} <= shown

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from attrs import frozen
 
 from cairn.errors import InvalidRequestError
+from cairn.text.uris import repository_name
 
 if TYPE_CHECKING:
     from cairn.engine.request import Request
@@ -88,10 +88,9 @@ class Paths:
 
     def shown(self, folder: str, path: str) -> str:
         """Return the file at `path` in the folder with the URI `folder`, as the answer writes it."""
-        if self.is_alone or not folder:
+        if not folder or (self.is_alone and folder in self.names):
             return path
-        name = self.names.get(folder) or unquote(folder.rstrip("/").rpartition("/")[2])
-        return f"{name}/{path}"
+        return f"{self.names.get(folder) or repository_name(folder)}/{path}"
 
 
 def numbered(first: int, lines: Sequence[str]) -> list[str]:

@@ -9,6 +9,7 @@ from attrs import define, frozen
 from cairn import protocol
 from cairn.discovery.layout import fence_for
 from cairn.protocol import citation
+from cairn.text.uris import repository_name
 
 Count = Callable[[str], int]
 
@@ -102,13 +103,21 @@ def _take_turns(sections: Sequence[_Section], room: float) -> float:
 
 def _sections(found: Findings) -> Iterator[tuple[str, int, Iterator[str]]]:
     """Yield the title of each section, how many entries it takes at a turn, and its entries."""
-    yield "Still uses what is gone", 3, map(_place, (each for each in found.dependents if each.is_stale))
+    yield "Still uses what is gone", 3, _dependents(found, is_stale=True)
     yield "What changed", 3, map(_changed, found.changed)
     yield "Tests to run", 2, _tests(found)
-    yield "Depends on it", 2, map(_place, (each for each in found.dependents if not each.is_stale))
+    yield "Depends on it", 2, _dependents(found, is_stale=False)
     yield "Reached by no test", 1, map(_place, found.unreached)
     yield "Usually changes with it, and did not", 1, map(_place, found.companions)
     yield "Not looked at", 1, (f"- {each}\n" for each in found.messages)
+
+
+def _dependents(found: Findings, *, is_stale: bool) -> Iterator[str]:
+    """Yield the places, with the names of other repositories before their paths."""
+    own = {each.folder for each in found.changed}
+    for each in found.dependents:
+        if each.is_stale == is_stale:
+            yield _place(each, "" if each.folder in own else f"{repository_name(each.folder)}/")
 
 
 def _changed(each: protocol.ChangedDefinition) -> str:
@@ -120,8 +129,8 @@ def _changed(each: protocol.ChangedDefinition) -> str:
     return text
 
 
-def _place(each: protocol.ChangePlace) -> str:
-    place = citation(each.path, (each.range.start.line, each.range.start.line + 1))
+def _place(each: protocol.ChangePlace, repository: str = "") -> str:
+    place = citation(f"{repository}{each.path}", (each.range.start.line, each.range.start.line + 1))
     name = f"`{each.symbol}` " if each.symbol else ""
     line = f"\n  `{each.line.strip()}`" if each.line.strip() else ""
     return f"- {name}[{place}]{_because(each.reasons)}{line}\n"

@@ -25,6 +25,7 @@ from cairn.cli.answer_text import write_code
 from cairn.cli.console import escape, link, warn, write, write_exactly
 from cairn.cli.output import to_stderr
 from cairn.languages.registry import detect_language
+from cairn.text.uris import repository_name
 
 if TYPE_CHECKING:
     from cairn.protocol import ChangeAnswer, ChangedDefinition, ChangePlace
@@ -37,17 +38,17 @@ def print_changes(answer: ChangeAnswer) -> None:
     """Print each list below its title, and by file; places that still use an old definition come first."""
     write(f"[bold]{escape(summary(answer))}[/]")
     stale, others = in_two(answer)
-    left = answer.left_out
-    _print_list(STALE, stale, _print_place, style="bold yellow")
-    _print_list(CHANGED, answer.changed, _print_changed, left.get("changed", 0))
-    _print_list(DEPENDENTS, others, _print_place, left.get("dependents", 0))
-    _print_list(TESTS, answer.tests, _print_named)
+    left, own = answer.left_out, next((each.folder for each in answer.changed), "")
+    _print_list(own, STALE, stale, _print_place, style="bold yellow")
+    _print_list(own, CHANGED, answer.changed, _print_changed, left.get("changed", 0))
+    _print_list(own, DEPENDENTS, others, _print_place, left.get("dependents", 0))
+    _print_list(own, TESTS, answer.tests, _print_named)
     if answer.commands:
         write()
     for command in answer.commands:
         write(f"  [cyan]{escape(run_text(command))}[/]")
-    _print_list(COMPANIONS, others_than_dependents(answer), _print_companion)
-    _print_list(UNREACHED, answer.unreached, _print_named, left.get("unreached", 0))
+    _print_list(own, COMPANIONS, others_than_dependents(answer), _print_companion)
+    _print_list(own, UNREACHED, answer.unreached, _print_named, left.get("unreached", 0))
     if answer.messages:
         write()
     warn(*answer.messages)
@@ -70,6 +71,7 @@ T = TypeVar("T", "ChangePlace", "ChangedDefinition")
 
 
 def _print_list(
+    own: str,
     title: str,
     entries: Sequence[T],
     print_entry: Callable[[T], None],
@@ -77,7 +79,7 @@ def _print_list(
     style: str = "bold",
 ) -> None:
     """Print entries below their title and the path of their file, the file of the first entry first, and how
-    many entries the answer left out."""
+    many entries the answer left out. `own` is the URI of the folder whose name need not precede the path."""
     if not entries:
         return
     write(f"\n[{style}]{title}[/]")
@@ -85,7 +87,9 @@ def _print_list(
     for entry in entries:
         files.setdefault(entry.uri, []).append(entry)
     for uri, of_file in files.items():
-        write(f"  {link(uri, of_file[0].path, 'green')}")
+        first = of_file[0]
+        place = "" if first.folder == own else f"{repository_name(first.folder)}/"
+        write(f"  {link(uri, f'{place}{first.path}', 'green')}")
         for entry in of_file:
             print_entry(entry)
     if left_out:

@@ -12,6 +12,12 @@ def repository_uri(repository: str) -> str:
     return f"{TEAM_SCHEME}:///{quote(repository)}"
 
 
+def repository_name(uri: str) -> str:
+    """Return the display name of the folder or the repository with this URI."""
+    team = f"{TEAM_SCHEME}:///"
+    return unquote(uri.removeprefix(team) if uri.startswith(team) else uri.rstrip("/").rpartition("/")[2])
+
+
 def file_uri(folder: str, path: str) -> str:
     """Return the URI of the file at `path` in the folder whose URI is `folder`; "" if `folder` is unknown."""
     return _inside(folder) + quote(path, errors="surrogateescape") if folder else ""

@@ -24,7 +24,6 @@ IDENTITY = f"{ROOT}/identity"
 LINK_STATE = f"{ROOT}/link-state"
 """The address that says whether a link can still be used."""
 STATIC = f"{ROOT}/static/"
-_TEAM = "cairn-team:///"
 _LOCAL = "file://"
 
 
@@ -60,12 +59,6 @@ def own_address(given: str) -> str:
     is_below = parts.path.startswith(SEARCH) and ".." not in unquote(parts.path).split("/")
     is_own = is_below and not parts.scheme and not parts.netloc and "\\" not in given
     return given if is_own and given.isprintable() else SEARCH
-
-
-def repository_name(uri: str) -> str:
-    """Return the display name of the folder or the repository with this URI."""
-    name = uri.removeprefix(_TEAM) if uri.startswith(_TEAM) else uri.rstrip("/").rpartition("/")[2]
-    return unquote(name)
 
 
 def editor_address(uri: str, line: int) -> str:

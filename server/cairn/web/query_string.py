@@ -11,6 +11,7 @@ from starlette.datastructures import QueryParams
 
 from cairn import protocol
 from cairn.errors import InvalidRequestError
+from cairn.text.uris import repository_name
 from cairn.web import addresses
 
 FILTERS: Mapping[str, str] = {
@@ -125,7 +126,7 @@ def chosen(question: Question) -> list[Chip]:
         for name, value in question.filters
     ]
     if question.repository:
-        name = addresses.repository_name(question.repository)
+        name = repository_name(question.repository)
         chips.append(Chip(name, "Repository", question.without("repository", "").address()))
     return chips
 
@@ -148,7 +149,7 @@ def offered(question: Question, results: Sequence[protocol.SearchResult]) -> lis
         label = "Repository" if name == "repository" else FILTERS[name]
         chips = [
             Chip(
-                addresses.repository_name(value) if name == "repository" else value,
+                repository_name(value) if name == "repository" else value,
                 label,
                 question.having(name, value).address(),
                 count,

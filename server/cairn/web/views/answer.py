@@ -16,6 +16,7 @@ from cairn.engine.methods import STAGES
 from cairn.http.events import EventFormat, event_response
 from cairn.http.refusals import RefusedError
 from cairn.schema.convert import snake_case
+from cairn.text.uris import repository_name
 from cairn.web.addresses import (
     ANSWER,
     ANSWER_EVENTS,
@@ -24,7 +25,6 @@ from cairn.web.addresses import (
     editor_address,
     file_address,
     numbered,
-    repository_name,
 )
 from cairn.web.code_markup import CodeLine, all_lines
 from cairn.web.highlighting import Highlighting

@@ -10,7 +10,8 @@ from attrs import frozen
 from markupsafe import Markup
 
 from cairn import protocol
-from cairn.web.addresses import file_address, numbered, repository_name
+from cairn.text.uris import repository_name
+from cairn.web.addresses import file_address, numbered
 from cairn.web.code_markup import code_line, with_code
 from cairn.web.diff_lines import DiffBlock, diff_blocks, size_of
 from cairn.web.rendering import PageRequest
@@ -106,6 +107,7 @@ class Belongings:
         self._definitions = defaultdict[str, list[tuple[int, protocol.ChangedDefinition]]](list)
         for number, each in enumerate(answer.changed):
             self._definitions[each.uri].append((number, each))
+        self._own = {each.folder for each in answer.changed}
         self._anchors = dict[int, str]()
 
     def of_hunks(self, uri: str, hunks: Sequence[int], anchor: str) -> tuple[ShownDefinition, ...]:
@@ -131,7 +133,8 @@ class Belongings:
         }
 
     def named(self, folder: str) -> str:
-        return self._request.named(folder)
+        """Return the folder's URI if addresses must name it, as that of another repository, else ""."""
+        return self._request.named(folder) or (folder if self._own - {folder} else "")
 
     def _definition(self, number: int, changed: protocol.ChangedDefinition, anchor: str) -> ShownDefinition:
         seen = self._anchors.setdefault(number, anchor)

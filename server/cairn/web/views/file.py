@@ -31,6 +31,7 @@ from cairn.engine.methods import WEB
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
 from cairn.languages.registry import PROSE_LANGUAGES
+from cairn.text.uris import repository_name
 from cairn.text.verbatim import lines_of, lines_with_ends
 from cairn.web.addresses import (
     CHANGE,
@@ -39,7 +40,6 @@ from cairn.web.addresses import (
     address,
     editor_address,
     file_address,
-    repository_name,
 )
 from cairn.web.code_markup import MOST_COLOURED, CodeLine, code_line, streamed_lines
 from cairn.web.highlighting import Highlighting

@@ -16,8 +16,9 @@ from cairn.engine.overview import FolderOverview, Overview, overview
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
 from cairn.text.counts import counted, duration, sized, took
+from cairn.text.uris import repository_name
 from cairn.web import addresses
-from cairn.web.addresses import address, repository_name
+from cairn.web.addresses import address
 from cairn.web.drawings import Group, Leaf, latency_plot, title_of, treemap
 from cairn.web.rendering import PageRequest, fragment, page, sentence_of, wants_fragment
 

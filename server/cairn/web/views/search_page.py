@@ -15,7 +15,8 @@ from cairn.agents.place_text import Paths
 from cairn.agents.result_text import ResultText, search_texts
 from cairn.errors import CairnError
 from cairn.http.refusals import RefusedError
-from cairn.web.addresses import editor_address, file_address, numbered, repository_name
+from cairn.text.uris import repository_name
+from cairn.web.addresses import editor_address, file_address, numbered
 from cairn.web.code_markup import CodeLine, matched_line, passage_lines, result_lines
 from cairn.web.query_string import Question, chosen, offered
 from cairn.web.rendering import (
