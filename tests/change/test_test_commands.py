@@ -144,6 +144,29 @@ def chosen(path: str, *tests: str, line: int = 0) -> Concerned:
             id="phpunit",
         ),
         pytest.param(
+            {"phpunit.xml": "<phpunit/>", "tests/TideTest.php": "<?php\n", "tests/MoorTest.php": "<?php\n"},
+            [chosen("tests/TideTest.php"), chosen("tests/MoorTest.php")],
+            [("", "vendor/bin/phpunit --filter '(TideTest|MoorTest)'")],
+            id="phpunit, several classes",
+        ),
+        pytest.param(
+            {
+                "package.json": '{"devDependencies": {"jest": "1"}}',
+                "e2e/tide.cy.ts": "it()\n",
+                "e2e/moor.cy.ts": "it()\n",
+                "src/tide.test.ts": "it()\n",
+            },
+            [chosen("e2e/tide.cy.ts"), chosen("src/tide.test.ts"), chosen("e2e/moor.cy.ts")],
+            [("", "npx cypress run --spec e2e/tide.cy.ts,e2e/moor.cy.ts"), ("", "npx jest src/tide.test.ts")],
+            id="cypress beside jest",
+        ),
+        pytest.param(
+            {"bin/rails": "#!/usr/bin/env ruby\n", "spec/factories/tide.rb": "x\n"},
+            [chosen("spec/factories/tide.rb")],
+            [],
+            id="ruby, not a test",
+        ),
+        pytest.param(
             {"apps/port/mix.exs": "x\n", "apps/port/test/tide_test.exs": "x\n"},
             [chosen("apps/port/test/tide_test.exs", "rises", line=7)],
             [("apps/port", "mix test test/tide_test.exs:8")],

@@ -20,7 +20,7 @@ _OF_BODY = 0.3
 """How much less likely a document is out of date if only the body of a definition changed."""
 
 
-def naming_documents(states: States, touched: Sequence[Touched]) -> Iterator[Concerned]:
+def documents_with_names(states: States, touched: Sequence[Touched]) -> Iterator[Concerned]:
     """Yield the documents outside of the change that name definitions as they were before it, those of the
     most telling changes first."""
     changed = {*states.by_before, *states.by_after}

@@ -103,8 +103,8 @@ def _names(test: Concerned, pattern: str) -> list[str]:
     """Return the qualified names of a file's chosen tests if all of them match, with the enclosing names;
     else none, so that the whole file is run."""
     names = test.tests
-    is_told = 0 < len(names) <= _MOST_TESTS and all(re.search(pattern, name) for name in names)
-    return list(names) if is_told else []
+    is_known = 0 < len(names) <= _MOST_TESTS and all(re.search(pattern, name) for name in names)
+    return list(names) if is_known else []
 
 
 # --- Python ------------------------------------------------------------------------------------------
@@ -116,10 +116,10 @@ def _python(project: Project, tests: Sequence[Concerned]) -> Iterator[TestComman
     requirements = [
         path for path in project.paths if re.search(r"requirements[^/]*(/[^/]+)?\.(txt|in)$", path)
     ]
-    told = [
+    settings = [
         path for path in (*_PYTHON_SETTINGS, "Pipfile", "noxfile.py", "manage.py") if path in project.paths
     ]
-    text = "\n".join(map(project.text, (*told, *sorted(requirements)[:20])))
+    text = "\n".join(map(project.text, (*settings, *sorted(requirements)[:20])))
     uses_pytest = re.search(r"\bpytest\b", text) or any(
         path.endswith("conftest.py") for path in project.paths
     )
@@ -216,6 +216,9 @@ _JS_SCRIPTS: Sequence[tuple[str, tuple[str, ...]]] = (
 )
 
 
+_CYPRESS = ("npx", "cypress", "run", "--spec")
+
+
 def _javascript(project: Project, tests: Sequence[Concerned]) -> Iterator[TestCommand]:
     groups: dict[tuple[str, tuple[str, ...]], list[Concerned]] = defaultdict(list)
     for test in tests:
@@ -223,6 +226,10 @@ def _javascript(project: Project, tests: Sequence[Concerned]) -> Iterator[TestCo
         if found is not None:
             groups[found].append(test)
     for (folder, words), group in groups.items():
+        if words == _CYPRESS:
+            specs = ",".join(_below(folder, test.path) for test in group)
+            yield _command((*words, specs), folder, group)
+            continue
         yield _command((*words, *(_below(folder, test.path) for test in group)), folder, group)
 
 
@@ -231,6 +238,8 @@ def _js_runner(project: Project, path: str) -> tuple[str, tuple[str, ...]] | Non
     if re.search(r"from\s+['\"]@playwright/test['\"]|require\(['\"]@playwright/test", project.text(path)):
         manifest = project.nearest(path, ["package.json"])
         return posixpath.dirname(manifest), ("npx", "playwright", "test")
+    if re.search(r"\.cy\.\w+$", path):
+        return posixpath.dirname(project.nearest(path, ["package.json"])), _CYPRESS
     for folder in project.above(path):
         manifest = posixpath.join(folder, "package.json")
         if manifest in project.paths and (words := _js_command(project.text(manifest))):
@@ -303,10 +312,13 @@ def _dotnet(project: Project, tests: Sequence[Concerned]) -> Iterator[TestComman
 # --- Ruby, PHP, Elixir, C ------------------------------------------------------------------------------
 
 
+_RUBY_TEST = re.compile(r"_test\.rb$|(?:^|/)test_\w+\.rb$")
+
+
 def _ruby(project: Project, tests: Sequence[Concerned]) -> Iterator[TestCommand]:
     bundled = ["bundle", "exec"] if "Gemfile" in project.paths else []
     specs = [test for test in tests if test.path.endswith("_spec.rb")]
-    others = [test for test in tests if not test.path.endswith("_spec.rb")]
+    others = [test for test in tests if _RUBY_TEST.search(test.path)]
     if specs:
         yield _command([*bundled, "rspec", *map(_with_line, specs)], "", specs)
     if others and "bin/rails" in project.paths:
@@ -327,9 +339,12 @@ def _php(project: Project, tests: Sequence[Concerned]) -> Iterator[TestCommand]:
     runner = "pest" if "pestphp/pest" in text else "phpunit" if "phpunit" in text else ""
     if not runner and {"phpunit.xml", "phpunit.xml.dist"} & project.paths:
         runner = "phpunit"
-    for test in tests if runner else ():
-        if test.path.endswith("Test.php"):
-            yield _command((f"vendor/bin/{runner}", test.path), "", [test])
+    group = [test for test in tests if test.path.endswith("Test.php")] if runner else []
+    if len(group) == 1:
+        yield _command((f"vendor/bin/{runner}", group[0].path), "", group)
+    elif group:  # It takes one path only.
+        names = dict.fromkeys(_class(test.path) for test in group)
+        yield _command((f"vendor/bin/{runner}", "--filter", f"({'|'.join(names)})"), "", group)
 
 
 def _elixir(project: Project, tests: Sequence[Concerned]) -> Iterator[TestCommand]:

@@ -12,7 +12,7 @@ from cairn import protocol
 from cairn.change.companions import companions
 from cairn.change.definitions import ChangedDefinitions
 from cairn.change.dependents import Dependent, States, dependents, in_order
-from cairn.change.documents import naming_documents
+from cairn.change.documents import documents_with_names
 from cairn.change.evidence import Concerned, Evidence
 from cairn.change.prompt import Findings, review_prompt
 from cairn.change.test_commands import test_commands
@@ -86,7 +86,7 @@ class _Answer:
         untested: list[Touched] = []
         self._in_time("tests", lambda: _take(tests_to_run(evidence, params.limit), tests))
         documents: list[Concerned] = []
-        self._in_time("documents", lambda: _take(naming_documents(states, touched), documents))
+        self._in_time("documents", lambda: _take(documents_with_names(states, touched), documents))
         self._in_time("companions", lambda: _take(companions(evidence, params.limit), others))
         tests, others = (
             [each for each in found if each.confidence >= params.min_confidence] for found in (tests, others)
