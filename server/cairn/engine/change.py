@@ -66,56 +66,34 @@ class _Answer:
     def answer(self) -> protocol.ChangeAnswer:
         request, params = self.request, self.params
         folder = changed_folder(request, params)
-        number = list(request.folders).index(folder)
-        reader = request.readers[number]
-        found = self._timed("change", lambda: read_change(folder, params, _SHARES["change"] * params.seconds))
-        self.messages += found.problems
-        self.complete &= found.complete
-        states = States(reader, found.files)
-        graph = states.now
-        every = ChangedDefinitions(states.is_elsewhere)
-        self._in_time("definitions", lambda: every.add(found.files))
-        touched = every.found()
-        edges: list[Dependent] = []
-        self._in_time("dependents", lambda: _take(dependents(states, touched), edges))
-        if not graph.tables.complete:
-            self.messages.append("Some names are in so many files that not all of them were searched.")
-        evidence = Evidence(reader, graph, found, touched, states.uses)
-        tests: list[Concerned] = []
-        others: list[Concerned] = []
-        untested: list[Touched] = []
-        self._in_time("tests", lambda: _take(tests_to_run(evidence, params.limit), tests))
-        documents: list[Concerned] = []
-        self._in_time("documents", lambda: _take(documents_with_names(states, touched), documents))
-        self._in_time("companions", lambda: _take(companions(evidence, params.limit), others))
-        tests, others = (
-            [each for each in found if each.confidence >= params.min_confidence] for found in (tests, others)
-        )
-        self._in_time("untested definitions", lambda: untested.extend(unreached(evidence, touched)))
-        if not evidence.together:
-            self.messages.append(_NO_HISTORY)
+        reader = request.readers[list(request.folders).index(folder)]
+        change = self._timed("change", lambda: read_change(folder, params, self._seconds("change")))
+        self.messages += change.problems
+        self.complete &= change.complete
+        states = States(reader, change.files)
+        found = self._collected(change, states)
         elsewhere = OtherRepositories(request, folder, self._seconds(_ELSEWHERE))
-        self._in_time(_ELSEWHERE, lambda: _take(elsewhere.dependents(states, touched), edges))
+        self._in_time(_ELSEWHERE, lambda: _take(elsewhere.dependents(states, found.touched), found.edges))
         if elsewhere.problem:
             self.complete = False
             self.messages.append(elsewhere.problem)
-        ordered = in_order(edges)
+        ordered = in_order(found.edges)
         lists: dict[str, Sequence[object]] = {
-            "changed": touched,
+            "changed": found.touched,
             "dependents": ordered,
-            "unreached": untested,
+            "unreached": found.unreached,
         }
         most = dict.fromkeys(lists, params.limit)
         most["dependents"] += sum(each.is_stale for each in ordered[:_MOST_STALE])
-        show = _Shown(self.request, folder, number, elsewhere)
+        show = _Shown(request, folder, elsewhere)
         findings = Findings(
-            files=_files(folder, found),
-            changed=tuple(show.changed(each) for each in touched[: most["changed"]]),
+            files=_files(folder, change),
+            changed=tuple(show.changed(each) for each in found.touched[: most["changed"]]),
             dependents=tuple(map(show.dependent, ordered[: most["dependents"]])),
-            tests=tuple(map(show.concerned, tests)),
-            commands=tuple(test_commands(reader, tests)),
-            companions=tuple(map(show.concerned, _merged(documents, others)[: params.limit])),
-            unreached=tuple(map(show.unreached, untested[: most["unreached"]])),
+            tests=tuple(map(show.concerned, found.tests)),
+            commands=tuple(test_commands(reader, found.tests)),
+            companions=tuple(map(show.concerned, found.companions[: params.limit])),
+            unreached=tuple(map(show.unreached, found.unreached[: most["unreached"]])),
             messages=self.messages,
         )
         count = request.token_counter(request.settings.discovery.render.tokenizer)
@@ -131,13 +109,37 @@ class _Answer:
             unreached=tuple(findings.unreached),
             prompt=prompt,
             prompt_tokens=count(prompt) if prompt else 0,
-            base=found.base,
+            base=change.base,
             complete=self.complete,
             messages=tuple(self.messages),
             left_out={name: left for name in lists if (left := len(lists[name]) - most[name]) > 0},
             index=index_state(elsewhere.shown_in(findings.dependents), findings.dependents),
             timings=self.timings,
         )
+
+    def _collected(self, change: Change, states: States) -> _Collected:
+        """Return what the folder itself says about the change."""
+        definitions = ChangedDefinitions(states.is_elsewhere)
+        self._in_time("definitions", lambda: definitions.add(change.files))
+        found = _Collected(definitions.found())
+        touched, limit = found.touched, self.params.limit
+        self._in_time("dependents", lambda: _take(dependents(states, touched), found.edges))
+        if not states.now.tables.complete:
+            self.messages.append("Some names are in so many files that not all of them were searched.")
+        evidence = Evidence(states.reader, states.now, change, touched, states.uses)
+        documents, others = list[Concerned](), list[Concerned]()
+        self._in_time("tests", lambda: _take(tests_to_run(evidence, limit), found.tests))
+        self._in_time("documents", lambda: _take(documents_with_names(states, touched), documents))
+        self._in_time("companions", lambda: _take(companions(evidence, limit), others))
+        found.tests = list(filter(self._is_likely, found.tests))
+        found.companions = list(filter(self._is_likely, _merged(documents, others)))
+        self._in_time("untested definitions", lambda: found.unreached.extend(unreached(evidence, touched)))
+        if change.files and not evidence.together:
+            self.messages.append(_NO_HISTORY)
+        return found
+
+    def _is_likely(self, each: Concerned) -> bool:
+        return each.confidence >= self.params.min_confidence
 
     # --- time -------------------------------------------------------------------------------------------
 
@@ -168,6 +170,17 @@ class _Answer:
         except OutOfTimeError:
             self.complete = False
             self.messages.append(f"There was no time to look at all {step}; these are the first.")
+
+
+@define
+class _Collected:
+    """What a change touches in its own folder."""
+
+    touched: list[Touched]
+    edges: list[Dependent] = field(factory=list)
+    tests: list[Concerned] = field(factory=list)
+    companions: list[Concerned] = field(factory=list)
+    unreached: list[Touched] = field(factory=list)
 
 
 def _merged(documents: Sequence[Concerned], others: Sequence[Concerned]) -> list[Concerned]:
@@ -229,7 +242,6 @@ class _Shown:
 
     request: Request
     folder: Folder
-    number: int
     elsewhere: OtherRepositories
     _lines: dict[str, Sequence[str]] = field(factory=dict)
 
