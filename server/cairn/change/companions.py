@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from posixpath import dirname
 
 from cairn.change.evidence import Concerned, Evidence, Use, chance
-from cairn.change.names import likeness, path_words
-from cairn.index.queries.relations import file_stem
+from cairn.change.names import is_same_name, likeness, path_words, stem_of
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.store.deadline import check_end
 from cairn.workspace.collections import FileKind
@@ -71,7 +70,7 @@ def companion_signals(evidence: Evidence) -> dict[str, dict[str, float]]:
     only = ChunkFilter(collections=evidence.collections(tests=False))
     texts, nearest = evidence.text.by_words(only), evidence.text.by_meaning(only)
     changed = {path for file in evidence.change.files for path in (file.path, file.before_path) if path}
-    stems = {stem for path in evidence.paths if (stem := file_stem(path))}
+    stems = {stem for path in evidence.paths if (stem := stem_of(path))}
     folders = {dirname(path) for path in evidence.paths}
     words = [path_words(path) for path in evidence.paths]
     found: dict[str, dict[str, float]] = {}
@@ -88,7 +87,7 @@ def companion_signals(evidence: Evidence) -> dict[str, dict[str, float]]:
             USED: evidence.text.defines[path].share if path in evidence.text.defines else 0.0,
             IMPORTS: float(path in evidence.importers),
             IMPORTED: float(path in evidence.imported),
-            TWIN: float(file_stem(path) in stems),
+            TWIN: float(stem_of(path) in stems),
             PATH: max((likeness(own, other) for other in words), default=0.0),
             FOLDER: float(dirname(path) in folders),
             WORDS: evidence.text.mentions[path].share if path in evidence.text.mentions else 0.0,
@@ -159,14 +158,14 @@ def _reason(evidence: Evidence, path: str, signal: str) -> str:
         return f"calls it through `{use.through.qualified}`" if use.through else ""
     if signal == USED:
         return "defines " + _quoted(evidence.text.defines[path].rarest)
-    if signal == WORDS:
+    if signal in (WORDS, TEXT) and path in evidence.text.mentions:
         return "mentions " + _quoted(evidence.text.mentions[path].rarest)
     if signal == IMPORTS:
         return f"imports `{evidence.importers[path][0]}`"
     if signal == IMPORTED:
         return f"is imported by `{evidence.imported[path][0]}`"
     if signal == TWIN:
-        other = next(each for each in evidence.paths if file_stem(each) == file_stem(path))
+        other = next(each for each in evidence.paths if is_same_name(each, path))
         return f"has the name of `{other}`"
     return "has many words of the change" if signal == TEXT else ""
 

@@ -8,19 +8,30 @@ from cairn.index.queries.relations import file_stem
 from cairn.text.identifiers import words_in
 from cairn.text.words import stem
 
+stem_of = lru_cache(50_000)(file_stem)
 _MARKS = frozenset({"test", "spec", "unittest", "it"})
+_NAMED_BY_FOLDER = frozenset({"__init__", "__main__", "index", "mod", "lib"})
 _PLAIN = frozenset({"src", "lib", "main", "app", "unit", "java", "kotlin", "test", "spec", "__tests__"})
 
 
 @lru_cache(50_000)
 def name_words(path: str) -> frozenset[str]:
     """Return the stems of the words of a file's name up to the first dot, without marks of tests; of a file
-    that is named by its folder, those of the folder."""
+    such as `index.ts`, those of its folder."""
     folder, _, name = path.rpartition("/")
     shown = name.partition(".")[0]
-    if not file_stem(path):
-        shown = folder.rpartition("/")[2]
-    return frozenset(map(stem, words_in(shown))) - _MARKS
+    return words_of_name(folder.rpartition("/")[2] if shown in _NAMED_BY_FOLDER else shown)
+
+
+@lru_cache(50_000)
+def words_of_name(name: str) -> frozenset[str]:
+    """Return the stems of the words of a name, without marks of tests."""
+    return frozenset(map(stem, words_in(name))) - _MARKS
+
+
+def is_same_name(path: str, other: str) -> bool:
+    """Whether two files have one name, apart from marks of tests and suffixes."""
+    return bool(stem_of(path)) and stem_of(path) == stem_of(other)
 
 
 @lru_cache(50_000)

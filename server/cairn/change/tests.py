@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from attrs import frozen
 
 from cairn.change.evidence import Concerned, Evidence, Use, chance, is_code
-from cairn.change.names import likeness, name_words, path_words
+from cairn.change.names import is_same_name, likeness, name_words, path_words, words_of_name
 from cairn.change.touched import Touched
 from cairn.chunking.outline import CALLABLE, CONTAINERS
-from cairn.index.queries.relations import file_stem
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.store.deadline import check_end
 from cairn.protocol.change_messages import ChangeKind
@@ -185,8 +184,8 @@ class Named:
 
     @classmethod
     def of(cls, evidence: Evidence) -> Named:
-        names = {name_words(each.name): each.name for each in evidence.subjects if each.name}
-        return cls(evidence.weights, names)
+        names = {words_of_name(each.name): each.name for each in evidence.subjects if each.name}
+        return cls(evidence.weights, {words: name for words, name in names.items() if words})
 
     def value(self, path: str) -> float:
         """Return 1 for a test that is named as the changed file with most lines is, less for one with some of
@@ -208,8 +207,7 @@ class Named:
 
 
 def _alike(path: str, changed: str) -> float:
-    same = bool(file_stem(path)) and file_stem(path) == file_stem(changed)
-    return 1.0 if same else likeness(name_words(path), name_words(changed))
+    return 1.0 if is_same_name(path, changed) else likeness(name_words(path), name_words(changed))
 
 
 # --- as shown ------------------------------------------------------------------------------------------
@@ -288,6 +286,6 @@ def _reason(evidence: Evidence, path: str, signal: str) -> str:
         return Named.of(evidence).reason(path)
     if signal == TOGETHER:
         return evidence.how_often(path)
-    if signal == WORDS:
+    if signal in (WORDS, TEXT) and path in evidence.text.mentions:
         return "mentions " + ", ".join(f"`{word}`" for word in evidence.text.mentions[path].rarest)
     return "has many words of the change" if signal == TEXT else ""
