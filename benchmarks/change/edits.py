@@ -52,8 +52,12 @@ def found_in(path: str, text: str, sampled: Sampled) -> Edited | None:
         return None
     lines = text.split("\n")
     start, end = definition.start_line, definition.end_line
-    shared = (e for e in table.definitions if e is not definition and not e.is_declaration) if table else ()
-    if any(start == e.line or (e.end_line - 1 == start < end and e.start_line < start) for e in shared):
+    others = [each for each in (table.definitions if table else ()) if each is not definition]
+    # A typedef names a struct on its last line.
+    ends = {start, end - 1} if path.endswith((".c", ".h")) else {start}
+    if any(each.line in ends and not each.is_declaration for each in others):
+        return None
+    if any(each.end_line - 1 == start and each.start_line < start for each in others):
         return None
     while start and _LEADING.match(lines[start - 1]):
         start -= 1

@@ -126,8 +126,10 @@ class Source:
         return Mutation("removed", sampled, self._without(sampled, found), uses, lines)
 
     def _renamed(self, sampled: Sampled, found: Edited, uses: frozenset[Site]) -> Mutation | None:
-        special = sampled.name.startswith("__") or _constructs(sampled)
-        # A file that imports it under another name, as a module's default, has only that line to change.
+        head = self._line(Site(sampled.path, found.definition.start_line))
+        # The files that import a module's default give it a name of their own.
+        special = sampled.name.startswith("__") or _constructs(sampled) or _is_default(head)
+        # A file that imports it under another name has only that line to change.
         uses = frozenset(site for site in uses if word(sampled.name).search(self._line(site)))
         if special or not uses or found.definition.is_declaration or self._same(sampled, found):
             return None
@@ -203,7 +205,8 @@ class Source:
             package = re.search(r"^package \w+", text, re.MULTILINE)
             moved = f"{package[0] if package else ''}\n\n{moved}"
         elif path.suffix in (".c", ".cc", ".cpp"):
-            pass
+            if definition.kind not in CALLABLE:
+                return None
         elif path.suffix in (".ts", ".mts", ".tsx") and moved.count("export "):
             given = "type " if sampled.kind == "interface" else ""
             imported = f"{given}{{ {name} }} from './{path.stem}_moved'"
@@ -248,6 +251,10 @@ def _after_header(text: str, line: str) -> str:
 
 def _constructs(sampled: Sampled) -> bool:
     return sampled.kind == "constructor" or sampled.name in ("constructor", "init", "main")
+
+
+def _is_default(head: str) -> bool:
+    return "export default" in head or "module.exports =" in head
 
 
 def _other_name(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import unified_diff
 from pathlib import Path
 
+import pytest
 from tests.conftest import ask
 from tests.engine.engines import indexed
 from tests.harbour import write_files
@@ -35,6 +36,12 @@ def test_static_methods_of_a_class_set_on_an_object_and_exported_are_known(tmp_p
     }
     after = {"auth.js": before["auth.js"].replace("static test", "static check")}
     assert stale_after(tmp_path, before, after) == [("route.js", 2)]
+
+
+@pytest.mark.parametrize("export", ["export default tide;", "exports = module.exports = tide;"])
+def test_export_of_what_was_removed_is_stale(tmp_path: Path, export: str) -> None:
+    before = {"tide.js": f"function tide(hour) {{\n  return hour;\n}}\n\n{export}\n"}
+    assert stale_after(tmp_path, before, {"tide.js": f"\n{export}\n"}) == [("tide.js", 4)]
 
 
 def test_only_calls_depend_on_the_signature_of_a_constructor(tmp_path: Path) -> None:

@@ -75,6 +75,8 @@ class Modules:
             if name in (each.member, each.name) and each.module is not None:
                 symbols = self.of_import(scope.path, each, each.member or name)
                 found += meanings(symbols, SURE, f"imported from {_shown(each.module)}")
+        if not found and any(each.member == name and each.module is None for each in scope.table.imports):
+            return meanings(scope.here(name)[:1], SURE, "exported by its file")
         return found
 
     def of_import(self, path: str, imported: Import, member: str) -> list[Symbol]:
