@@ -135,6 +135,29 @@ def test_other_answers_to_locate_are_refused(body: bytes) -> None:
         TeamServer(url, "token").locate(_COMMITS)
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"commit": "--output=written"},
+        {"behind": 1},
+        {"snapshot": "1/../2"},
+        {"repository": "har\x1b]0;bour\x07"},
+        {"commit": ["a"]},
+        {"more": 1},
+    ],
+)
+def test_importing_repositories_that_are_not_snapshots_are_refused(changed: dict[str, Any]) -> None:
+    body = json.dumps([_LOCATED | {"behind": 0} | changed]).encode()
+    with replying(lambda _: body) as url, pytest.raises(TeamUnavailableError):
+        TeamServer(url, "token").importing(1, ['"py:harbour'])
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b"[1]", b"7", b"null", b"[" + b" " * 1_000_000 + b"]"])
+def test_other_answers_on_importing_repositories_are_refused(body: bytes) -> None:
+    with replying(lambda _: body) as url, pytest.raises(TeamUnavailableError):
+        TeamServer(url, "token").importing(1, ['"py:harbour'])
+
+
 @pytest.mark.usefixtures("bare_data_dir")
 def test_commit_that_is_an_option_writes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repository = harbour(tmp_path / "harbour")

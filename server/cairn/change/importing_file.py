@@ -157,7 +157,8 @@ class ImportingFile:
             return use
         if self.wanted.owner is not None:
             return self._of_member(reference)
-        return self._mentioned(reference) if reference.receiver.partition(".")[0] in self.modules else None
+        around, is_value = reference.receiver.partition(".")[0], "(" in reference.receiver
+        return self._mentioned(reference) if around in self.modules and not is_value else None
 
     def _of_import(self, reference: Reference) -> _Use | None:
         written = {each.name for each in self.file.table.references_on(reference.line, reference.line + 1)}
