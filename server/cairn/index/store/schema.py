@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 
-CONTENT_VERSION = 10
+CONTENT_VERSION = 11
 """Increment this with any change of chunking, of the embedded text, or of the rules that exclude a file by
 its content, so that older indexes are rebuilt."""
 
