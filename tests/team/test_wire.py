@@ -263,7 +263,7 @@ def test_locate_looks_up_a_limited_number_of_commits(exchange: Exchange) -> None
         "locate", json.dumps({"commits": [*commits, exchange.commits["harbour"]]}).encode()
     )
     assert (answer.status, answer.json) == (200, None)
-    assert exchange.post("locate", b" " * 4_000_001).status == 413
+    assert exchange.post("locate", b" " * 16_000_001).status == 413
 
 
 _WRONG = [

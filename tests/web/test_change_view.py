@@ -200,6 +200,6 @@ def test_other_origins_may_not_send_a_diff(browser: Browser) -> None:
 
 
 def test_too_large_diff_is_refused(browser: Browser) -> None:
-    answer = browser.ask(CHANGE, method="POST", body="diff=" + "a" * 5_000_000)
+    answer = browser.ask(CHANGE, method="POST", body="diff=" + "a" * 17_000_000)
     assert answer.status == 413
-    assert "4,000,000 bytes" in html_of(answer)
+    assert "16,000,000 bytes" in html_of(answer)
