@@ -15,16 +15,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from engine.figures import percentile, run_conditions
+from engine.figures import Figures, percentile, run_conditions
 from retrieval.results import commit
 
 from change.indexes import Indexes
-from change.measurement import Measurement, Outcome
+from change.measurement import COMPANIONS, TESTS, Measurement, Outcome
 from change.report import figures, grouped, markdown
 from change.sets import HALVES, read_set
 
@@ -40,34 +41,34 @@ def main() -> None:
             outcomes += measurement.outcomes(project, revision)
             if number % 50 == 0:
                 print(f"{half}: {number} commits", file=sys.stderr, flush=True)
-    found = {half: figures(outcomes) for half, outcomes in halves.items()}
-    print(markdown(found))
+    print(markdown({half: figures(outcomes) for half, outcomes in halves.items()}))
     every = [outcome for outcomes in halves.values() for outcome in outcomes]
     if options.signals:
         options.signals.write_text("".join(f"{json.dumps(_row(each))}\n" for each in every), encoding="utf-8")
     if options.output:
-        record = {
-            "conditions": {**run_conditions(), "commit": commit()},
-            "halves": found,
-            "languages": {
-                half: grouped(outcomes, lambda each: each.project.language)
-                for half, outcomes in halves.items()
-            },
-            "repositories": {
-                half: grouped(outcomes, lambda each: each.project.repository)
-                for half, outcomes in halves.items()
-            },
-            "ms": {
-                task: {
-                    f"p{percent}": round(
-                        percentile([each.ms for each in every if each.task == task], percent), 1
-                    )
-                    for percent in (50, 95)
-                }
-                for task in sorted({each.task for each in every})
-            },
-        }
+        record = figures_of(halves)
         options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def figures_of(halves: Mapping[str, Sequence[Outcome]]) -> Figures:
+    """Return all figures, with their conditions."""
+    every = [outcome for outcomes in halves.values() for outcome in outcomes]
+    times = {task: [each.ms for each in every if each.task == task] for task in (TESTS, COMPANIONS)}
+    return {
+        "conditions": {**run_conditions(), "commit": commit()},
+        "halves": {half: figures(outcomes) for half, outcomes in halves.items()},
+        "languages": {
+            half: grouped(outcomes, lambda each: each.project.language) for half, outcomes in halves.items()
+        },
+        "repositories": {
+            half: grouped(outcomes, lambda each: each.project.repository) for half, outcomes in halves.items()
+        },
+        "ms": {
+            task: {f"p{percent}": round(percentile(values, percent), 1) for percent in (50, 95)}
+            for task, values in times.items()
+            if values
+        },
+    }
 
 
 def _row(outcome: Outcome) -> dict[str, object]:
