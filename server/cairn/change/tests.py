@@ -28,8 +28,8 @@ WEIGHTS: Mapping[str, float] = {
     CHANGED: 1.0, CALL: 0.15, INDIRECT: 0.1, OWNER: 0.05, IMPORT: 0.05, NAME: 0.35, PATH: 0.25, TOGETHER: 0.7,
     RECENT: 0.6, WORDS: 0.05, TEXT: 0.45, MEANING: 0.5,
 }  # fmt: skip
-"""Direct calls have a small weight, because the tests with calls mostly have the other signals, too. Twice or
-half of any weight changes less than one place in a hundred."""
+"""Direct calls have a small weight, because tests with calls mostly have the other signals, too. Without any
+one signal, or with twice its weight, the first ten lose the tests of at most two in 100 commits."""
 _EVIDENCE = frozenset(WEIGHTS) - {RECENT, PATH, MEANING}
 """The signals of which a shown test has at least one."""
 _KINDS = {OWNER: CALL, PATH: NAME, RECENT: TOGETHER, TEXT: WORDS, MEANING: WORDS}
@@ -52,7 +52,7 @@ _PROOF = (CHANGED, CALL, INDIRECT, NAME, TOGETHER, IMPORT, OWNER, WORDS, TEXT)
 _PROVES: Mapping[str, float] = {CHANGED: 1.0, CALL: 0.5, INDIRECT: 0.3, NAME: 0.9}
 """The value from which a signal is the kind of a test, whatever else connects it."""
 _LEAST = 0.3
-"""The minimum score of a shown test without calls. Of those below, one in 100 belonged to its commit."""
+"""The minimum score of a shown test without calls. Of those below, one in 500 belonged to its commit."""
 _HALF, _SLOPE = 1.6, 4.0
 """The score of tests of which half belonged to their commits, and how fast the share grows there."""
 
