@@ -110,3 +110,20 @@ def test_data_and_settings_of_tests_are_no_tests_to_run(opened: Open) -> None:
     files = {**FILES, "tests/conftest.py": "from port.berth import moor\n\nROPE = moor(1)\n"}
     found = ranked(opened(files), CHANGED)
     assert "tests/conftest.py" not in by_path(found)
+
+
+def test_changed_tests_are_run_first(opened: Open) -> None:
+    changed = {**CHANGED, "tests/test_tide.py": "def test_it():\n    assert 1\n"}
+    found = ranked(opened(FILES), changed)
+    assert (found[0].path, found[0].kind) == ("tests/test_tide.py", "changed")
+    assert "is changed itself" in found[0].reasons
+
+
+def test_a_test_may_be_named_after_a_changed_definition(opened: Open) -> None:
+    files = {
+        "lib/all.rb": "class Gangway\n  def lower\n    1\n  end\nend\n",
+        "test/gangway_test.rb": "puts 1\n",
+    }
+    found = ranked(opened(files), {"lib/all.rb": files["lib/all.rb"].replace("1", "2")})
+    assert [each.path for each in found] == ["test/gangway_test.rb"]
+    assert "is named after `Gangway`" in found[0].reasons

@@ -180,11 +180,12 @@ class Named:
     weights: Mapping[str, float]
     """The changed files, each with its share in the change."""
     definitions: Mapping[frozenset[str], str]
-    """The names of changed definitions, by their words."""
+    """The names of changed definitions and of those around them, by their words."""
 
     @classmethod
     def of(cls, evidence: Evidence) -> Named:
-        names = {words_of_name(each.name): each.name for each in evidence.subjects if each.name}
+        qualified = (each.place.qualified if each.place else each.name for each in evidence.subjects)
+        names = {words_of_name(name): name for each in qualified for name in each.split(".")}
         return cls(evidence.weights, {words: name for words, name in names.items() if words})
 
     def value(self, path: str) -> float:
