@@ -59,3 +59,10 @@ def test_changed_files_and_tests_are_not_companions(opened: Open) -> None:
         "port/crane.py": "from port.berth import moor\n\n\ndef unload(ship):\n    return moor(ship, 1)\n",
     }
     assert not list(companions(evidence_of(opened(FILES), changed), 10))
+
+
+def test_documents_are_shown_at_the_line_that_names_a_changed_definition(opened: Open) -> None:
+    files = {**FILES, "docs/mooring.md": "# Mooring\n\nShips moor at night.\n\nCall `moor(ship)` once.\n"}
+    found = {each.path: each for each in companions(evidence_of(opened(files), CHANGED), 10)}
+    document = found["docs/mooring.md"]
+    assert (document.kind, document.line, document.reasons[0]) == ("document", 4, "names `moor`")

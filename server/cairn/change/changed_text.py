@@ -17,6 +17,8 @@ from cairn.index.queries.relations import passage_vector
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights, Hit
+from cairn.text.identifiers import words_in
+from cairn.text.verbatim import lines_of
 from cairn.workspace.diff import FileChange
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w{2,}")
@@ -139,6 +141,28 @@ class ChangedText:
                 if len(found) > best:
                     best, place = len(found), (stored.chunk.start_line, stored.chunk.symbol)
         return place
+
+    def naming_line(self, path: str) -> tuple[int, str] | None:
+        """Return the first line of a document that names a changed definition, and the name. A plain word is
+        a name only in code or before a parenthesis."""
+        pattern = self._naming
+        with self.limit.in_time():
+            for stored in self.reader.page(path) if pattern else ():
+                for number, line in enumerate(lines_of(stored.chunk.text), stored.chunk.start_line):
+                    if found := pattern.search(line) if pattern else None:
+                        return number, next(filter(None, found.groups()))
+        return None
+
+    @cached_property
+    def _naming(self) -> re.Pattern[str] | None:
+        names = sorted({name for name in self.names if len(name) > 3}, key=lambda name: (-len(name), name))
+        compound = [re.escape(name) for name in names if len(words_in(name)) > 1]
+        plain = [re.escape(name) for name in names if len(words_in(name)) == 1]
+        parts = [rf"(?<!\w)({'|'.join(compound)})(?!\w)"] if compound else []
+        if plain:
+            either = "|".join(plain)
+            parts += [rf"`(?:[^`]*\W)?({either})(?:\W[^`]*)?`", rf"(?<!\w)({either})\("]
+        return re.compile("|".join(parts)) if parts else None
 
     def by_meaning(self, only: ChunkFilter) -> dict[str, tuple[float, int]]:
         """Return for files that pass how near the vector of a chunk is to that of the changed passages, where

@@ -116,9 +116,13 @@ def _shown(evidence: Evidence, path: str, values: Mapping[str, float], score: fl
     elif TWIN in values:
         kind = TWIN
     line, symbol = 0, ""
+    is_document = evidence.kinds.get(path) == FileKind.DOCS
     if uses:
         around = uses[0].edge.enclosing
         line, symbol = uses[0].edge.line, around.qualified if around else ""
+    elif is_document and (named := evidence.text.naming_line(path)):
+        line = named[0]
+        reasons = {f"names `{named[1]}`": None, **reasons}
     elif USED in values or WORDS in values or TEXT in values:
         line, symbol = evidence.text.likeliest_passage(path)
     return Concerned(
