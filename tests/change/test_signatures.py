@@ -31,6 +31,7 @@ TYPES = "def f ( a : int ) -> int :", "def f ( a : str ) -> str :"
         ("public int f ( int a )", "public int f ( int a , int b )", "it has the new parameter `b`"),
         ("function f ( array $a )", "function f ( array $a , ? int $b = null )",
          "it has the new optional parameter `$b`"),
+        ("function f ( $ a )", "function f ( $ b , $ a )", "it has the new parameter `$b`"),
         ("fun f ( a : Map < A , B > )", "fun f ( a : Map < A , B > , b : Int = 1 )",
          "it has the new optional parameter `b`"),
         ("class f : B", "class f : C", "its signature changed"),

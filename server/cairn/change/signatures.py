@@ -23,6 +23,8 @@ _UNTYPED = frozenset({"python", "javascript", "ruby", "php", "elixir", "lua", "c
 """Languages in which the types that a head names do not decide whether a call runs."""
 _NAMES_FIRST = frozenset({"go"})
 """Languages in which a type follows a name without a sign between them."""
+_MARKED = re.compile(r"\$ ?(\w+)")
+"""Matches a name with its sign, which may be a token of its own."""
 _NOT_NAMES = frozenset({"self", "this", "cls", "/", "*"})
 
 
@@ -79,10 +81,10 @@ class Parameter:
     @property
     def name(self) -> str:
         """The likely name: the one before the type or, where types come first, the last word."""
-        marked = next((each for each in self.tokens if each.startswith("$")), None)
+        marked = _MARKED.search(" ".join(self.tokens))
         before = [each for each in self._before_type() if each.isidentifier()]
         likely = (before[0] if self.is_name_first else before[-1]) if before else " ".join(self.tokens)
-        return marked or likely
+        return f"${marked[1]}" if marked else likely
 
     def _before_type(self) -> Sequence[str]:
         at = next((place for place, each in enumerate(self.tokens) if each in _BEFORE_TYPE), None)
