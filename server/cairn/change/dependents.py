@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from attrs import define, evolve, field, frozen
 
@@ -258,12 +258,17 @@ def _lines_of_call(file: FileChange, edge: Edge) -> int:
     if text is None:
         return 0
     depth = 0
-    for number, line in enumerate(text.splitlines()[edge.line : edge.line + _LONGEST_CALL]):
+    for number, line in enumerate(_lines(text)[edge.line : edge.line + _LONGEST_CALL]):
         shown = line[edge.character :] if not number else line
         depth += shown.count("(") - shown.count(")")
         if depth <= 0:
             return number
     return 0
+
+
+@lru_cache(maxsize=64)
+def _lines(text: str) -> Sequence[str]:
+    return lines_of(text)
 
 
 # --- definitions that are gone --------------------------------------------------------------------------
