@@ -88,7 +88,7 @@ class Paths:
 
     def shown(self, folder: str, path: str) -> str:
         """Return the file at `path` in the folder with the URI `folder`, as the answer writes it."""
-        if not folder or (self.is_alone and folder in self.names):
+        if not folder or (self.is_alone and folder in (self.names or (folder,))):
             return path
         return f"{self.names.get(folder) or repository_name(folder)}/{path}"
 
