@@ -24,7 +24,7 @@ WEIGHTS: Mapping[str, float] = {
     TOGETHER: 1.2, RECENT: 0.6, USES: 0.2, OWNER: 0.05, INDIRECT: 0.05, USED: 0.25, IMPORTS: 0.05,
     IMPORTED: 0.25, TWIN: 0.5, PATH: 0.4, FOLDER: 0.05, WORDS: 0.05, TEXT: 1.0, MEANING: 0.5,
 }  # fmt: skip
-_EVIDENCE = frozenset({TOGETHER, USES, OWNER, INDIRECT, USED, IMPORTS, IMPORTED, TWIN, WORDS, TEXT})
+_EVIDENCE = frozenset({TOGETHER, USES, OWNER, INDIRECT, USED, IMPORTS, IMPORTED, TWIN, TEXT})
 """The signals of which a shown companion has at least one."""
 _CALLS = 0.5
 """The confidence from which a reference is the kind of a companion, whatever else connects it."""
@@ -55,9 +55,7 @@ def companions(evidence: Evidence, limit: int) -> Iterator[Concerned]:
     """
     signals = companion_signals(evidence)
     scores = {
-        path: sum(WEIGHTS[name] * value for name, value in values.items())
-        for path, values in signals.items()
-        if not _EVIDENCE.isdisjoint(values)
+        path: sum(WEIGHTS[name] * value for name, value in values.items()) for path, values in signals.items()
     }
     wanted = (path for path, score in scores.items() if score >= _LEAST)
     for path in sorted(wanted, key=lambda path: (-scores[path], path))[:limit]:
@@ -66,16 +64,20 @@ def companions(evidence: Evidence, limit: int) -> Iterator[Concerned]:
 
 
 def companion_signals(evidence: Evidence) -> dict[str, dict[str, float]]:
-    """Return the value of each signal of each file, 0 to 1, without zeros."""
+    """Return the value of each signal of each file with evidence, 0 to 1, without zeros."""
     only = ChunkFilter(collections=evidence.collections(tests=False))
     texts, nearest = evidence.text.by_words(only), evidence.text.by_meaning(only)
     changed = {path for file in evidence.change.files for path in (file.path, file.before_path) if path}
     stems = {stem for path in evidence.paths if (stem := stem_of(path))}
+    twins = {path for path in evidence.kinds if stem_of(path) in stems}
     folders = {dirname(path) for path in evidence.paths}
     words = [path_words(path) for path in evidence.paths]
+    defines, mentions = evidence.text.defines, evidence.text.mentions
+    by_file = (evidence.together, evidence.uses, evidence.uses_of_owners, evidence.indirect_uses)
+    imports = (evidence.importers, evidence.imported)
     found: dict[str, dict[str, float]] = {}
-    for path, kind in evidence.kinds.items():
-        if path in changed or kind == FileKind.TESTS:
+    for path in twins.union(*by_file, *imports, defines, texts) - changed:
+        if evidence.kinds.get(path, FileKind.TESTS) == FileKind.TESTS:
             continue
         own = path_words(path)
         values = {
@@ -84,13 +86,13 @@ def companion_signals(evidence: Evidence) -> dict[str, dict[str, float]]:
             USES: _best(evidence.uses.get(path, ())),
             OWNER: _best(evidence.uses_of_owners.get(path, ())),
             INDIRECT: _best(evidence.indirect_uses.get(path, ())),
-            USED: evidence.text.defines[path].share if path in evidence.text.defines else 0.0,
+            USED: defines[path].share if path in defines else 0.0,
             IMPORTS: float(path in evidence.importers),
             IMPORTED: float(path in evidence.imported),
-            TWIN: float(stem_of(path) in stems),
+            TWIN: float(path in twins),
             PATH: max((likeness(own, other) for other in words), default=0.0),
             FOLDER: float(dirname(path) in folders),
-            WORDS: evidence.text.mentions[path].share if path in evidence.text.mentions else 0.0,
+            WORDS: mentions[path].share if path in mentions else 0.0,
             TEXT: texts.get(path, (0.0, 0))[0],
             MEANING: nearest.get(path, (0.0, 0))[0],
         }

@@ -66,9 +66,7 @@ def tests_to_run(evidence: Evidence, limit: int) -> Iterator[Concerned]:
     """
     signals = test_signals(evidence)
     scores = {
-        path: sum(WEIGHTS[name] * value for name, value in values.items())
-        for path, values in signals.items()
-        if not _EVIDENCE.isdisjoint(values)
+        path: sum(WEIGHTS[name] * value for name, value in values.items()) for path, values in signals.items()
     }
     calling = {path for path, values in signals.items() if not {CALL, INDIRECT}.isdisjoint(values)}
     wanted = (path for path, score in scores.items() if score >= _LEAST or path in calling)
@@ -128,7 +126,7 @@ def holds_tests(path: str) -> bool:
 
 
 def test_signals(evidence: Evidence) -> dict[str, dict[str, float]]:
-    """Return the value of each signal of each test file, 0 to 1, without zeros."""
+    """Return the value of each signal of each test file with evidence, 0 to 1."""
     found: dict[str, dict[str, float]] = defaultdict(dict)
     tests = [path for path, kind in evidence.kinds.items() if kind == FileKind.TESTS and holds_tests(path)]
     only = ChunkFilter(collections=evidence.collections(tests=True))
@@ -136,7 +134,7 @@ def test_signals(evidence: Evidence) -> dict[str, dict[str, float]]:
     named = Named.of(evidence)
     # References take longest, so what else is known comes first.
     texts, mentions = evidence.text.by_words(only), evidence.text.mentions
-    by_name = {path: (named.value(path), named.path_value(path)) for path in tests}
+    by_name = {path: named.value(path) for path in tests}
     imports, nearest = evidence.importers, evidence.text.by_meaning(only)
     for path in tests:
         values = {
@@ -145,15 +143,16 @@ def test_signals(evidence: Evidence) -> dict[str, dict[str, float]]:
             INDIRECT: _best(evidence.indirect_uses.get(path, ())),
             OWNER: _best(evidence.uses_of_owners.get(path, ())),
             IMPORT: float(path in imports),
-            NAME: by_name[path][0],
-            PATH: by_name[path][1],
+            NAME: by_name[path],
             TOGETHER: evidence.togetherness(path),
             RECENT: evidence.recency(path),
             WORDS: mentions[path].share if path in mentions else 0.0,
             TEXT: texts.get(path, (0.0, 0))[0],
             MEANING: nearest.get(path, (0.0, 0))[0],
         }
-        found[path] = {name: value for name, value in values.items() if value > 0}
+        known = {name: value for name, value in values.items() if value > 0}
+        if not _EVIDENCE.isdisjoint(known):
+            found[path] = {**known, PATH: named.path_value(path)}
     for path, uses in evidence.uses.items():
         inside = [use for use in uses if _is_in_test_module(use)]
         if inside and path not in found:
@@ -181,16 +180,22 @@ class Named:
     """The changed files, each with its share in the change."""
     definitions: Mapping[frozenset[str], str]
     """The names of changed definitions and of those around them, by their words."""
+    words: frozenset[str]
+    """All words of these names and of those of the files."""
 
     @classmethod
     def of(cls, evidence: Evidence) -> Named:
         qualified = (each.place.qualified if each.place else each.name for each in evidence.subjects)
         names = {words_of_name(name): name for each in qualified for name in each.split(".")}
-        return cls(evidence.weights, {words: name for words, name in names.items() if words})
+        definitions = {words: name for words, name in names.items() if words}
+        every = frozenset().union(*definitions, *map(name_words, evidence.weights))
+        return cls(evidence.weights, definitions, every)
 
     def value(self, path: str) -> float:
         """Return 1 for a test that is named as the changed file with most lines is, less for one with some of
         the words or for another changed file, and 0 for none."""
+        if name_words(path).isdisjoint(self.words):
+            return 0.0
         by_file = (weight * _alike(path, changed) for changed, weight in self.weights.items())
         of_definition = _OF_DEFINITION if name_words(path) in self.definitions else 0.0
         return max(of_definition, *by_file, 0.0)
