@@ -93,14 +93,15 @@ class ChangedText:
         mass: dict[str, float] = defaultdict(float)
         named: dict[str, list[tuple[float, str]]] = defaultdict(list)
         total = 0.0
-        for word in self.words:
-            rows = self.reader.symbols_with_words(words_of(word), _COMMON)
-            if rows and len(rows) < _COMMON:
-                weight = math.log(max(1.0, len(self.kinds) / len(rows)))
-                total += weight
-                for _, path in rows:
-                    mass[path] += weight
-                    named[path].append((-weight, word))
+        with self.limit.in_time():
+            for word in self.words:
+                rows = self.reader.symbols_with_words(words_of(word), _COMMON)
+                if rows and len(rows) < _COMMON:
+                    weight = math.log(max(1.0, len(self.kinds) / len(rows)))
+                    total += weight
+                    for _, path in rows:
+                        mass[path] += weight
+                        named[path].append((-weight, word))
         return {
             path: Words(value / total, tuple(word for _, word in sorted(named[path])[:3]))
             for path, value in mass.items()
@@ -111,10 +112,11 @@ class ChangedText:
     def defines(self) -> dict[str, Words]:
         """The files that define names of the changed lines, each name counted by how few files define it."""
         found: dict[str, list[tuple[int, str]]] = defaultdict(list)
-        for word in self.words:
-            rows = self.reader.symbols_with_words([f"={each}" for each in words_of(word)], _DEFINED_OFTEN)
-            for _, path in rows if len(rows) < _DEFINED_OFTEN else ():
-                found[path].append((len(rows), word))
+        with self.limit.in_time():
+            for word in self.words:
+                rows = self.reader.symbols_with_words([f"={each}" for each in words_of(word)], _DEFINED_OFTEN)
+                for _, path in rows if len(rows) < _DEFINED_OFTEN else ():
+                    found[path].append((len(rows), word))
         values = {path: sum(1 / count for count, _ in names) for path, names in found.items()}
         return {
             path: Words(value / (1 + value), tuple(word for _, word in sorted(found[path])[:3]))
@@ -124,13 +126,18 @@ class ChangedText:
     def by_words(self, only: ChunkFilter) -> dict[str, tuple[float, int]]:
         """Return for files that pass the BM25 score of their best chunk for the changed lines' words, where
         the best file has 1, and the id of this chunk."""
+        hits: list[Hit] = []
+        with self.limit.in_time():
+            hits = self._by_words(only)
+        top = max((hit.score for hit in hits), default=1.0)
+        return self._by_file([(hit.chunk_id, hit.score / top) for hit in hits])
+
+    def _by_words(self, only: ChunkFilter) -> list[Hit]:
         known = self.reader.word_counts(self.words, _COMMON_CHUNKS)
         most = min(_COMMON_CHUNKS, max(known.rows / 4, min(known.rows, _FEW_CHUNKS)))
         counts = {word: count for word, count in known.matching.items() if 0 < count < most}
         rare = sorted(counts, key=lambda word: (counts[word], word))
-        hits = self.reader.keywords(rare[:_MOST_QUERIED], _WEIGHTS, _MOST_HITS, only) if rare else []
-        top = max((hit.score for hit in hits), default=1.0)
-        return self._by_file([(hit.chunk_id, hit.score / top) for hit in hits])
+        return self.reader.keywords(rare[:_MOST_QUERIED], _WEIGHTS, _MOST_HITS, only) if rare else []
 
     def likeliest_passage(self, path: str) -> tuple[int, str]:
         """Return the first line of a file's passage with most of the words, and its symbol."""
@@ -167,12 +174,11 @@ class ChangedText:
     def by_meaning(self, only: ChunkFilter) -> dict[str, tuple[float, int]]:
         """Return for files that pass how near the vector of a chunk is to that of the changed passages, where
         the nearest has 1 and the last of those found 0, and the id of this chunk."""
-        vector = passage_vector(self.reader, self._changed_chunks).static if self._changed_chunks else None
-        if vector is None:
-            return {}
         hits: list[Hit] = []
         with self.limit.in_time():
-            hits = self.reader.nearest_static(vector, _MOST_NEAREST, only)
+            chunks = self._changed_chunks
+            vector = passage_vector(self.reader, chunks).static if chunks else None
+            hits = [] if vector is None else self.reader.nearest_static(vector, _MOST_NEAREST, only)
         scores = [hit.score for hit in hits]
         low, high = min(scores, default=0.0), max(scores, default=1.0)
         spread = max(1e-6, high - low)
@@ -192,10 +198,11 @@ class ChangedText:
         return found[:_MOST_VECTORS]
 
     def _by_file(self, hits: Sequence[tuple[int, float]]) -> dict[str, tuple[float, int]]:
-        outlines = self.reader.outlines([chunk for chunk, _ in hits])
         found: dict[str, tuple[float, int]] = {}
-        for chunk, score in hits:
-            if chunk in outlines:
-                path = outlines[chunk].path
-                found[path] = max(found.get(path, (0.0, 0)), (score, chunk))
+        with self.limit.in_time():
+            outlines = self.reader.outlines([chunk for chunk, _ in hits])
+            for chunk, score in hits:
+                if chunk in outlines:
+                    path = outlines[chunk].path
+                    found[path] = max(found.get(path, (0.0, 0)), (score, chunk))
         return found

@@ -30,7 +30,7 @@ _CALLS = 0.5
 """The confidence from which a reference is the kind of a companion, whatever else connects it."""
 _HALF, _SLOPE = 2.0, 3.0
 """The score of files of which half belonged to their commits, and how fast the share grows there."""
-_LEAST = 0.4
+_LEAST = 0.6
 """The minimum score of a shown companion. Of those below, one in 500 belonged to its commit."""
 _CHANGELOG = re.compile(
     r"(?:^|/)(?:change(?:s|log)|history|news|release[_-]?notes)\b[^/]*$|(?:^|/)newsfragments?/", re.I

@@ -255,13 +255,14 @@ class Evidence:
     def _imports(self) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
         importers: dict[str, list[str]] = defaultdict(list)
         imported: dict[str, list[str]] = defaultdict(list)
-        for path in self.paths:
-            if path in self.kinds:
-                targets, sources = imports_around(self.reader, path)
-                for each in sources:
-                    importers[each].append(path)
-                for each in targets:
-                    imported[each].append(path)
+        with self.limit.in_time():
+            for path in self.paths:
+                if path in self.kinds:
+                    targets, sources = imports_around(self.reader, path)
+                    for each in sources:
+                        importers[each].append(path)
+                    for each in targets:
+                        imported[each].append(path)
         return importers, imported
 
     # --- history ------------------------------------------------------------------------------------

@@ -51,8 +51,9 @@ _PROOF = (CHANGED, CALL, INDIRECT, NAME, TOGETHER, IMPORT, OWNER, WORDS, TEXT)
 """The order of reasons: how much each of them proves to a reader."""
 _PROVES: Mapping[str, float] = {CHANGED: 1.0, CALL: 0.5, INDIRECT: 0.3, NAME: 0.9}
 """The value from which a signal is the kind of a test, whatever else connects it."""
-_LEAST = 0.3
-"""The minimum score of a shown test without calls. Of those below, one in 500 belonged to its commit."""
+_LEAST = 0.5
+"""The minimum score of other tests than those of `_is_certain`. Of those below, one in 500 belonged to its
+commit."""
 _HALF, _SLOPE = 1.6, 4.0
 """The score of tests of which half belonged to their commits, and how fast the share grows there."""
 
@@ -68,11 +69,15 @@ def tests_to_run(evidence: Evidence, limit: int) -> Iterator[Concerned]:
     scores = {
         path: sum(WEIGHTS[name] * value for name, value in values.items()) for path, values in signals.items()
     }
-    calling = {path for path, values in signals.items() if not {CALL, INDIRECT}.isdisjoint(values)}
-    wanted = (path for path, score in scores.items() if score >= _LEAST or path in calling)
+    wanted = (path for path, score in scores.items() if score >= _LEAST or _is_certain(signals[path]))
     for path in sorted(wanted, key=lambda path: (-scores[path], path))[:limit]:
         yield _shown(evidence, path, signals[path], scores[path])
     check_end()
+
+
+def _is_certain(values: Mapping[str, float]) -> bool:
+    """Whether a test calls a changed definition, or has the name of a changed file or definition."""
+    return not {CALL, INDIRECT}.isdisjoint(values) or values.get(NAME, 0.0) >= _OF_DEFINITION
 
 
 def unreached(evidence: Evidence, touched: Sequence[Touched]) -> list[Touched]:
