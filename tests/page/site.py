@@ -49,9 +49,11 @@ class Site:
         sign_in(context, self.url, token or self.served.token)
 
     def open(self, context: BrowserContext, path: str = "/ui/") -> Page:
-        """Open the page at a path in the context."""
+        """Open the page at a path in the context. On a busy machine, the first answer can be partial."""
         page = context.new_page()
         page.goto(self.url + path)
+        if path.startswith("/ui/change"):
+            wait_for(lambda: not page.locator("#partial").count() or (page.reload() and None))
         return page
 
 
