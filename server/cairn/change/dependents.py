@@ -31,7 +31,8 @@ from cairn.workspace.diff import FileChange
 _MOST_EDGES = 400
 """The maximum number of references to each definition."""
 _RESOLVED = 0.5
-"""The minimum confidence with which a name that was removed means something else now."""
+"""The minimum confidence with which a name that was removed meant it, or means something else now. Of changes
+that left no use, 1 % had a place that is surer than this, and 9 % had any."""
 _LEAST = 0.2
 """References below this confidence are not shown: they mean one of many definitions of the name."""
 _MOST_MENTIONING = 150
@@ -296,7 +297,7 @@ def _stale(states: States, touched: Touched) -> Iterator[Dependent]:
             shown = _as_now(states, edge, file, after_line)
             if shown is not None:
                 states.uses[touched.index].append(shown)
-                yield dependent_on(touched, shown, is_stale=True)
+                yield dependent_on(touched, shown, is_stale=shown.confidence >= _RESOLVED)
 
 
 def _definition(graph: ReferenceGraph, place: Place) -> Definition | None:
