@@ -193,7 +193,8 @@ def in_order(found: Iterable[Dependent]) -> list[Dependent]:
 
 def _of_kept(states: States, touched: Touched, place: Place) -> Iterator[Dependent]:
     graph = states.now
-    edges = list(graph.uses([place], _MOST_EDGES).found)
+    is_near = touched.kind is ChangeKind.BODY  # A new body breaks no use, so the likely ones are enough.
+    edges = list(graph.uses([place], _MOST_EDGES, is_near=is_near).found)
     if any(each.enclosing is not None and each.enclosing.kind == "macro" for each in edges):
         seen = {(each.path, each.line, each.character) for each in edges}
         through = graph.callers([place], _MOST_EDGES).found
@@ -208,7 +209,8 @@ def _of_kept(states: States, touched: Touched, place: Place) -> Iterator[Depende
         is_same = _is_unchanged(states, each)
         is_stale = is_call and is_same and _is_resigned(touched) and not fits(states.reader, touched, each)
         yield dependent_on(touched, each, is_stale=is_stale, is_changed=not is_same)
-    for each in graph.implementations([place], _MOST_EDGES).found if place.kind in CALLABLE else ():
+    is_overridden = place.kind in CALLABLE and not is_near
+    for each in graph.implementations([place], _MOST_EDGES).found if is_overridden else ():
         if each.confidence >= _LEAST:
             is_same = _is_unchanged(states, each)
             is_stale = _is_resigned(touched) and is_same

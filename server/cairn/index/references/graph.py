@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import posixpath
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -180,8 +181,10 @@ class ReferenceGraph:
             return Edges(complete=False)
         return self._to(targets, limit, _EVERY - CALLS)
 
-    def uses(self, targets: Sequence[Place], limit: int) -> Edges:
-        return self._to(targets, limit, _EVERY)
+    def uses(self, targets: Sequence[Place], limit: int, *, is_near: bool = False) -> Edges:
+        """Return all references to the targets. With `is_near`, names in many files are only looked up in
+        those that import a target's file, mention its owner, or are in its folder."""
+        return self._to(targets, limit, _EVERY, is_near=is_near)
 
     def tests(self, targets: Sequence[Place], limit: int, most_files: int = _MOST_FILES) -> Edges:
         """Return references from tests to a target, direct or through a function that few files mention."""
@@ -262,14 +265,24 @@ class ReferenceGraph:
                     found.append(defining_edge(heir, place, f"extends `{place.qualified}`", edge.confidence))
         return best_first(found, limit, self.tables.complete)
 
-    def _to(self, targets: Sequence[Place], limit: int, kinds: Collection[ReferenceKind]) -> Edges:
+    def _to(
+        self,
+        targets: Sequence[Place],
+        limit: int,
+        kinds: Collection[ReferenceKind],
+        *,
+        is_near: bool = False,
+    ) -> Edges:
         found: list[Edge] = []
         for name, wanted in self._wanted(targets).items():
             families = {each.family for each in wanted}
-            elsewhere = {known for each in wanted for known in names_elsewhere(self.tables, each)}
+            is_common = is_near and self.tables.count_mentioning(name) > _MANY_FILES
+            reexported = () if is_common else wanted
+            elsewhere = {known for each in reexported for known in names_elsewhere(self.tables, each)}
             owners = {each.definition.owner for each in wanted}
-            here = [(path, name) for path in self.tables.files_mentioning(name, owners)]
-            functions = (each for each in wanted if each.kind in CALLABLE)
+            paths = self._near(name, wanted) if is_common else self.tables.files_mentioning(name, owners)
+            here = [(path, name) for path in paths]
+            functions = (each for each in reexported if each.kind in CALLABLE)
             values = {place for each in functions for place in self.resolver.functions.aliases(each)}
             is_value = any(known == name for _, known in values)
             for path, known in (*here, *sorted(elsewhere)):
@@ -287,6 +300,19 @@ class ReferenceGraph:
                     if file is not None and (edge := self._edge_to(wanted, file, reference, kinds)):
                         found.append(edge)
         return best_first(found, limit, self.tables.complete)
+
+    def _near(self, name: str, wanted: Iterable[Symbol]) -> list[str]:
+        """Return the files with a name that likely mean a wanted definition, with their tables read."""
+        paths, near = self.tables.paths_mentioning(name), set[str]()
+        for each in wanted:
+            near.update((each.path, *self.tables.importers(each.path)))
+            if owner := each.definition.owner:
+                near.update(self.tables.paths_mentioning(name, owner))
+            folder = posixpath.dirname(each.path)
+            near.update(path for path in paths if posixpath.dirname(path) == folder)
+        found = [path for path in paths if path in near]
+        self.tables.read(found)
+        return found
 
     def _edge_to(
         self,

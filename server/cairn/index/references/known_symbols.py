@@ -155,6 +155,13 @@ class SymbolTables:
         beside = (path for owner in sorted({*owners} - {""}) for path in self._matching(name, "", owner))
         return list(dict.fromkeys((*found, *beside)))
 
+    def paths_mentioning(self, *names: str) -> list[str]:
+        """Return the files that may mention all of the names, without reading their tables."""
+        words = [word for name in names for word in words_of(name)]
+        indexed = (path for _, path in self._rows(words) if path not in self.others)
+        others = (path for path, other in self.others.items() if other and other.has(words))
+        return sorted([*indexed, *others]) if words else []
+
     def files_filling(self, name: str, most: int) -> list[str]:
         """Return the files in which literals give a field of that name a value; none if there are more than
         `most`."""
