@@ -6,15 +6,18 @@ The commits of a repository are taken in order, so that its index is only update
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from attrs import frozen
+from engine.index_file import NAME, IndexFile
 from engine.place import git
 from retrieval.in_process import copied_index
 
+from cairn.index.store.schema import SCHEMA_VERSION
 from change.sets import Project, clone_of
 
 
@@ -35,7 +38,7 @@ class Indexes:
         """Yield each commit with its project, once its index exists."""
         for project in projects:
             for commit in project.commits:
-                if not self.folder(project, commit).exists():
+                if not _is_current(self.folder(project, commit)):
                     self._make(project, commit)
                 yield project, commit
 
@@ -61,5 +64,19 @@ class Indexes:
         )
         unfinished = self.data / "unfinished" / name
         copied_index(data, unfinished)
-        self.folder(project, commit).parent.mkdir(parents=True, exist_ok=True)
-        unfinished.rename(self.folder(project, commit))
+        folder = self.folder(project, commit)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.rename(folder)
+
+
+def _is_current(folder: Path) -> bool:
+    """Whether the folder has an index of this version, which alone can be read."""
+    file = folder / NAME
+    if not file.exists():
+        return False
+    index = IndexFile(file)
+    try:
+        return bool(index.value("PRAGMA user_version") == SCHEMA_VERSION)
+    finally:
+        index.close()
