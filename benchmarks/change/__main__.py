@@ -6,8 +6,8 @@ commit changed as well, compared with file names, common commits and BM25.
         [--signals FILE] [--output FILE]
 
 `DIR` of `--clones` has a clone of each repository as `owner+name/repo`, with its whole history. An index for
-each commit's parent is made and kept in `--data`: 3 to 30 s and 3 to 50 MB each. `--signals` writes what
-`weights.py` reads.
+each commit's parent is made and kept in `--data`: 3 to 30 s and 3 to 50 MB each. `--signals` writes the
+value of each signal of each file, from which weights can be chosen.
 """
 
 from __future__ import annotations

@@ -809,10 +809,10 @@ export interface ChangePlace {
   /** The qualified name of the function or type around the place, or of the test; "" if there is none. */
   readonly symbol: string;
   /**
-   * For dependents `call`, `import`, `inherit`, `override`, `read`, `write` or `request`. For tests `call`,
-   * `indirect`, `import`, `name`, `together` or `words`. For companions `together`, `twin`, `document`,
-   * `changelog`, `schema`, `generated`, `counterpart`, `reference` or `words`. For unreached definitions, the
-   * kind of the change.
+   * For dependents `call`, `import`, `inherit`, `override`, `read`, `write` or `request`. For tests
+   * `changed`, `call`, `indirect`, `import`, `name`, `together` or `words`. For companions `together`,
+   * `twin`, `document`, `changelog`, `schema`, `generated`, `counterpart`, `reference` or `words`. For
+   * unreached definitions, the kind of the change.
    */
   readonly kind: string;
   /** Why the place is concerned, the strongest reason first. */

@@ -33,7 +33,7 @@ _MOST_EDGES, _MOST_CALLS = 1_000, 300
 _MOST_OWNERS = 20
 """The maximum number of types around changed members whose users are looked up."""
 _MOST_STEPS = 3
-_MOST_FOLLOWED = 25
+_MOST_FOLLOWED = 15
 """The maximum number of functions that are followed at each step."""
 _FEW_FILES = 40
 """A function that more files mention is not followed."""
@@ -181,7 +181,7 @@ class Evidence:
     def _edges(self, subject: Subject) -> Iterable[Edge]:
         if self.known_uses is not None and subject.index in self.known_uses:
             return self.known_uses[subject.index]
-        return self.graph.uses([subject.place], _MOST_EDGES).found if subject.place else ()
+        return self.graph.uses([subject.place], _MOST_EDGES, is_near=True).found if subject.place else ()
 
     @cached_property
     def uses_of_owners(self) -> dict[str, list[Use]]:
@@ -189,7 +189,7 @@ class Evidence:
         found: dict[str, list[Use]] = defaultdict(list)
         with self.limit.in_time():
             for owner, about in self._owners():
-                for edge in self.graph.uses([owner], _MOST_EDGES).found:
+                for edge in self.graph.uses([owner], _MOST_EDGES, is_near=True).found:
                     found[edge.path].append(Use(about, edge, _strength(edge), through=owner))
         return found
 

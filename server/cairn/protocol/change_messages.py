@@ -147,8 +147,8 @@ class ChangePlace:
     symbol: str
     """The qualified name of the function or type around the place, or of the test; "" if there is none."""
     kind: str
-    """For dependents `call`, `import`, `inherit`, `override`, `read`, `write` or `request`. For tests `call`,
-    `indirect`, `import`, `name`, `together` or `words`. For companions `together`, `twin`, `document`,
+    """For dependents `call`, `import`, `inherit`, `override`, `read`, `write` or `request`. For tests `changed`,
+    `call`, `indirect`, `import`, `name`, `together` or `words`. For companions `together`, `twin`, `document`,
     `changelog`, `schema`, `generated`, `counterpart`, `reference` or `words`. For unreached definitions, the
     kind of the change."""
     reasons: tuple[str, ...]
