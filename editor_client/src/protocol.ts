@@ -811,8 +811,8 @@ export interface ChangePlace {
   /**
    * For dependents `call`, `import`, `inherit`, `override`, `read`, `write` or `request`. For tests
    * `changed`, `call`, `indirect`, `import`, `name`, `together` or `words`. For companions `together`,
-   * `twin`, `document`, `changelog`, `schema`, `generated`, `counterpart`, `reference` or `words`. For
-   * unreached definitions, the kind of the change.
+   * `twin`, `document`, `changelog`, `schema`, `generated`, `reference` or `words`. For unreached
+   * definitions, the kind of the change.
    */
   readonly kind: string;
   /** Why the place is concerned, the strongest reason first. */

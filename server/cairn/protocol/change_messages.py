@@ -147,9 +147,9 @@ class ChangePlace:
     symbol: str
     """The qualified name of the function or type around the place, or of the test; "" if there is none."""
     kind: str
-    """For dependents `call`, `import`, `inherit`, `override`, `read`, `write` or `request`. For tests `changed`,
-    `call`, `indirect`, `import`, `name`, `together` or `words`. For companions `together`, `twin`, `document`,
-    `changelog`, `schema`, `generated`, `counterpart`, `reference` or `words`. For unreached definitions, the
+    """For dependents `call`, `import`, `inherit`, `override`, `read`, `write` or `request`. For tests
+    `changed`, `call`, `indirect`, `import`, `name`, `together` or `words`. For companions `together`, `twin`,
+    `document`, `changelog`, `schema`, `generated`, `reference` or `words`. For unreached definitions, the
     kind of the change."""
     reasons: tuple[str, ...]
     """Why the place is concerned, the strongest reason first."""
