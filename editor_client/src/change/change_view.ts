@@ -277,8 +277,8 @@ export class ChangeView implements TreeDataProvider<ChangeRow>, Disposable {
     const answer = await this.#answer();
     if (!answer) return;
     await env.clipboard.writeText(answer.prompt);
-    const told = `$(check) Cairn: review prompt copied, ${answer.promptTokens} tokens`;
-    window.setStatusBarMessage(told, TOLD_MS);
+    const message = `$(check) Cairn: review prompt copied, ${answer.promptTokens} tokens`;
+    window.setStatusBarMessage(message, TOLD_MS);
   }
 
   async #runTests(): Promise<void> {

@@ -1,5 +1,5 @@
-// Converts the answer about a change, or the reason why there is none, to the rows of the view *Change*. It is
-// pure: no editor.
+// Converts the answer about a change, or the reason why there is none, to the rows of the view *Change*. It
+// does not use the editor.
 
 import { type Absence, explained } from "../absence.ts";
 import { kindIcon } from "../palette/rows.ts";
@@ -80,7 +80,7 @@ export function contentOfChange(answer: ChangeAnswer, nameOf: (folder: string) =
   const stale = answer.dependents.filter((place) => place.isStale);
   const dependent = (place: ChangePlace) =>
     placeRow(
-      place,
+      { ...place, reasons: [...place.reasons, ...unsure(place.confidence)] },
       place.line,
       [place.symbol, where(place, nameOf)],
       RELATION_ICONS[place.kind] ?? "references",
@@ -196,14 +196,14 @@ function placeRow(
   description: readonly (string | undefined)[],
   icon: string,
 ): ChangeRow {
-  const { uri, path, range, symbol, line, reasons, confidence, isStale } = place;
+  const { uri, path, range, symbol, line, reasons, isStale } = place;
   const cited = `${path}:${range.start.line + 1}`;
   return row({
     // Lines move while the user types; several places in one symbol are numbered in `within`.
     id: `${uri} ${symbol}`,
     label: label.trim() || baseName(path),
     description: joined(description),
-    tooltip: [cited, line.trim(), ...reasons, ...unsure(confidence)].filter(Boolean).join("\n"),
+    tooltip: [cited, line.trim(), ...reasons].filter(Boolean).join("\n"),
     icon: isStale ? "warning" : icon,
     color: isStale ? "list.warningForeground" : "",
     isStale,

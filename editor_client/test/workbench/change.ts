@@ -76,6 +76,15 @@ export class ChangeTree {
     await this.pane.locator(".message", { hasText: text }).waitFor();
   }
 
+  /** The names of the buttons of the view's title. */
+  async buttons(): Promise<string[]> {
+    const header = this.pane.locator(".pane-header");
+    await header.hover();
+    await header.getByRole("button", { name: "Refresh" }).waitFor();
+    const labels = await header.locator("a.action-label").all();
+    return Promise.all(labels.map(async (label) => (await label.getAttribute("aria-label")) ?? ""));
+  }
+
   /** Press a button of the view's title. */
   async press(name: string): Promise<void> {
     await this.pane.locator(".pane-header").hover();

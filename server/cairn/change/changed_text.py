@@ -149,10 +149,10 @@ class ChangedText:
                     best, place = len(found), (stored.chunk.start_line, stored.chunk.symbol)
         return place
 
-    def naming_line(self, path: str) -> tuple[int, str] | None:
+    def line_with_name(self, path: str) -> tuple[int, str] | None:
         """Return the first line of a document that names a changed definition, and the name. A plain word is
         a name only in code or before a parenthesis."""
-        pattern = self._naming
+        pattern = self._any_name
         with self.limit.in_time():
             for stored in self.reader.page(path) if pattern else ():
                 for number, line in enumerate(lines_of(stored.chunk.text), stored.chunk.start_line):
@@ -161,7 +161,7 @@ class ChangedText:
         return None
 
     @cached_property
-    def _naming(self) -> re.Pattern[str] | None:
+    def _any_name(self) -> re.Pattern[str] | None:
         names = sorted({name for name in self.names if len(name) > 3}, key=lambda name: (-len(name), name))
         compound = [re.escape(name) for name in names if len(words_in(name)) > 1]
         plain = [re.escape(name) for name in names if len(words_in(name)) == 1]

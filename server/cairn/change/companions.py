@@ -122,7 +122,7 @@ def _shown(evidence: Evidence, path: str, values: Mapping[str, float], score: fl
     if uses:
         around = uses[0].edge.enclosing
         line, symbol = uses[0].edge.line, around.qualified if around else ""
-    elif is_document and (named := evidence.text.naming_line(path)):
+    elif is_document and (named := evidence.text.line_with_name(path)):
         line = named[0]
         reasons = {f"names `{named[1]}`": None, **reasons}
     elif USED in values or WORDS in values or TEXT in values:

@@ -111,7 +111,7 @@ def _block(
     most: int,
 ) -> DiffBlock:
     text = states[1].lines
-    length = len(text) - 1 if text and not text[-1] else len(text)  # A last line without text is no line.
+    length = len(text) - 1 if text and not text[-1] else len(text)  # A last line without text does not count.
     rows = list(itertools.islice(_rows(hunks, context, length), most))
     old = states[0].markup([before for sign, before, _ in rows if sign == _REMOVED])
     new = states[1].markup([after for sign, _, after in rows if sign != _REMOVED])

@@ -7,7 +7,7 @@ import { lines } from "../results.ts";
 
 const alone = () => "";
 
-void test("places that still use an old definition come first, and their number is told", () => {
+void test("places that still use an old definition come first, and their number is shown", () => {
   const { children, stale } = content({
     changed: [changed()],
     dependents: [place({ isStale: true, about: [0] }), place({ symbol: "other", about: [0] })],
@@ -86,9 +86,9 @@ void test("the folder is named if several are open", () => {
   assert.match(children[0]?.children[0]?.description ?? "", /harbour • berths\.py:8$/);
 });
 
-void test("a place that is not sure says so", () => {
-  const [sure, unsure] =
-    content({ tests: [place(), place({ confidence: 0.4 })] }).children[0]?.children ?? [];
+void test("a use that is not sure says so", () => {
+  const uses = [place({ isStale: true }), place({ isStale: true, confidence: 0.4 })];
+  const [sure, unsure] = content({ dependents: uses }).children[0]?.children ?? [];
   assert.doesNotMatch(sure?.tooltip ?? "", /sure/);
   assert.match(unsure?.tooltip ?? "", /^40 % sure$/m);
 });
