@@ -115,6 +115,7 @@ const empty: ChangeAnswer = {
   base: "",
   complete: true,
   messages: [],
+  leftOut: {},
   index: { generation: 1, complete: true, remaining: [], note: "", revisions: [], source: "" },
   timings: {},
 };
