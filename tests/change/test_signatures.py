@@ -61,6 +61,7 @@ def test_what_changed_is_said(before: str, after: str, reason: str) -> None:
         (OPTIONAL, '("a, (b", {1: 2})', True),
         (OPTIONAL, "(*given)", False),
         (OPTIONAL, "(1", False),
+        (("def f ( self , a ) :", "def f ( self , a , b ) :"), "(berth, 1)", False),
         (OPTIONAL, " 1", False),
     ],
 )

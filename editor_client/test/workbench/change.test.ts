@@ -144,7 +144,7 @@ void suite("a user changes a project", () => {
     await workbench.page.keyboard.insertText("\n\ndef quarrel_of_herons(nests):\n    return nests\n");
     await workbench.page.keyboard.press("Control+S");
     await eventually("it is saved", () => project.lineOf(BERTHS, "quarrel_of_herons"));
-    await workbench.copied("Copy Path of Active File", "berths.py");
+    await workbench.copied("File: Copy Path of Active File", "berths.py");
     assert.equal(await asked(), before);
     const tree = await ChangeTree.show(workbench);
     await tree.section("Changed", (rows) => rows.some(({ label }) => label === "quarrel_of_herons"));

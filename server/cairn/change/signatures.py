@@ -25,6 +25,7 @@ _NAMES_FIRST = frozenset({"go"})
 """Languages in which a type follows a name without a sign between them."""
 _MARKED = re.compile(r"\$ ?(\w+)")
 """Matches a name with its sign, which may be a token of its own."""
+_SELVES = frozenset({"self", "cls"})
 _NOT_NAMES = frozenset({"self", "this", "cls", "/", "*"})
 
 
@@ -37,6 +38,8 @@ class Difference:
     old: tuple[Parameter, ...] | None = None
     """The parameters before; None if they are not known or did not change."""
     new: tuple[Parameter, ...] | None = None
+    has_self: bool = False
+    """Whether the first parameter is the object itself, which most calls do not give as an argument."""
     heads: tuple[str, str] = ("", "")
     """The tokens of a changed head before and after, with spaces between."""
 
@@ -50,6 +53,8 @@ class Difference:
         count = sum(1 for each in given if not each)
         old, new = ([each for each in side if not each.is_variadic] for side in (self.old, self.new))
         takes_any = any(each.is_variadic for each in self.new)
+        if self.has_self and count > len(old) and not any(each.is_variadic for each in self.old):
+            return False  # It may call the method through its class.
         if count > len(new) and not takes_any:
             return False
         if [each.key for each in old[:count]] != [each.key for each in new[: min(count, len(old))]]:
@@ -97,7 +102,7 @@ def signature_change(name: str, before: str, after: str, *, language: str = "") 
     has_types = language not in _UNTYPED
     if old is None or new is None:
         return Difference("its signature changed")
-    known = (tuple(old), tuple(new))
+    known = (tuple(old), tuple(new), not _SELVES.isdisjoint(before.split()))
     if old == new:
         reason = "its result, type or modifiers changed"
         return Difference(reason) if has_types else Difference(reason, *known)
