@@ -51,10 +51,12 @@ def test_hostile_repository_of_a_team_is_shown_as_text(shown: Shown) -> None:
     assert page.locator("img[src=x], script:not([src])").count() == 0
 
 
-@pytest.mark.parametrize("path", [search_path("ships"), answer_path("how are ships moored"), "/ui/index"])
+@pytest.mark.parametrize(
+    "path", [search_path("ships"), answer_path("how are ships moored"), "/ui/index", "/ui/change"]
+)
 def test_pages_of_a_team_are_accessible_and_fit_a_phone(shown: Shown, path: str) -> None:
     page = shown(path)
-    expect(page.locator(".row, #copy-prompt, .servers li").first).to_be_visible()
+    expect(page.locator(".row, #copy-prompt, .servers li, #diff").first).to_be_visible()
     for scheme in SCHEMES:
         page.emulate_media(color_scheme=scheme)
         assert grave_violations(page) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from urllib.parse import urlencode
 
 import pytest
 from attrs import evolve, frozen
@@ -12,7 +13,7 @@ from tests.postgres import postgres_server
 from tests.serving import Served, wait_for
 from tests.team.git_repositories import harbour, index
 from tests.team.team_server import LIGHTHOUSE, TeamStore, own_store, team_serving
-from tests.web.conftest import HOSTILE, Browser, assert_nothing_foreign, one_time_link, signed_in
+from tests.web.conftest import HOSTILE, Browser, assert_nothing_foreign, html_of, one_time_link, signed_in
 
 from cairn.team.trial import LocalServer
 from cairn.web.addresses import file_address
@@ -91,6 +92,7 @@ def test_file_is_hidden_from_other_readers(town: Town) -> None:
         ("/ui/?q=kindle+the+lamp&whole=1&repository={}", "lighthouse", "nowhere"),
         ("/ui/answer?q=kindle+the+lamp&whole=1&repository={}", "lighthouse", "nowhere"),
         ("/ui/index?repository={}", "lighthouse", "nowhere"),
+        ("/ui/change?repository={}&base=main", "lighthouse", "nowhere"),
         ("/ui/file/README.md?repository=cairn-team%3A%2F%2F%2F{}", "lighthouse", "nowhere"),
     ],
 )
@@ -175,3 +177,35 @@ def test_readers_see_their_own_repositories_and_the_servers(town: Town) -> None:
     assert "no rule excludes it" in page
     assert "main at " in page
     assert "a team's index leaves out" in page
+
+
+# --- a change --------------------------------------------------------------------------------------------
+
+RENAMED = """--- a/src/lighthouse/lamp.py
++++ b/src/lighthouse/lamp.py
+@@ -1 +1 @@
+-kindle
++light
+"""
+
+
+def test_diff_of_a_team_shows_only_repositories_of_the_reader(town: Town) -> None:
+    berths = RENAMED.replace(LAMP, BERTHS)
+    for token in (town.ada, town.bob):
+        browser = town.browser(token)
+        page = browser.page("/ui/change")
+        assert_nothing_foreign(page)
+        assert ("<option>lighthouse</option>" in page) is (token == town.bob)
+        body = urlencode({"diff": berths, "repository": "harbour"})
+        answer = browser.ask("/ui/change", method="POST", body=body)
+        assert answer.status == 200
+        assert f'href="/ui/file/{BERTHS}' in html_of(answer)
+
+
+def test_branches_of_a_team_are_compared(town: Town) -> None:
+    browser = town.browser(town.bob)
+    page = browser.page("/ui/change", repository="harbour@main", base="main")
+    assert "Nothing changed" in page
+    refused = browser.ask("/ui/change?repository=harbour&base=no-such-branch")
+    assert refused.status == 400
+    assert "no-such-branch" in html_of(refused)

@@ -86,8 +86,8 @@ class Choices:
     """The URI and the label of each; none if there are too many."""
     has_files: bool
     """Whether one is a folder of this machine, whose files can be compared with a commit."""
-    is_limited: bool
-    """Whether there are so many repositories that a request must name one."""
+    is_team: bool
+    """Whether they are repositories of a team's index, of which `NAME@REF` names a branch."""
 
 
 async def change(request: PageRequest) -> Response:
@@ -99,8 +99,8 @@ async def change(request: PageRequest) -> Response:
         folder = await chosen.work(lambda each: each.folders[0].uri) if asked.repository else ""
         if not (asked.base or asked.diff or choices.has_files):
             return page(request, "change.html", **values)
-        # Places of other repositories may depend on the change.
-        within = chosen if choices.is_limited else everywhere
+        # Places of other folders may depend on the change. A team's server finds them by itself.
+        within = chosen if choices.is_team else everywhere
         answer = await within.answer("change", asked.params(folder))
     except InvalidRequestError as problem:
         # The link to the page asks for nothing that could be wrong.
@@ -117,7 +117,7 @@ async def change(request: PageRequest) -> Response:
 def _choices(asked: Request) -> Choices:
     folders = asked.folders
     listed = [(each.uri, each.label) for each in folders] if len(folders) <= _MOST_CHOICES else []
-    return Choices(listed, any(map(is_local, folders)), asked.choose is not None)
+    return Choices(listed, any(map(is_local, folders)), asked.elsewhere is not None)
 
 
 def _included(files: Sequence[protocol.ChangedFile], asked: Asked) -> Sequence[protocol.ChangedFile]:
