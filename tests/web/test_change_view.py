@@ -57,6 +57,12 @@ def diff_of(path: str, before: str, after: str) -> str:
     return f"--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-{before}\n+{after}\n"
 
 
+def long_file(length: int) -> str:
+    """Return a diff that adds a file."""
+    added = "".join(f"+quay_{n} = {n}\n" for n in range(length))
+    return f"--- /dev/null\n+++ b/long.py\n@@ -0,0 +1,{length} @@\n{added}"
+
+
 def lines(page: str, kind: str) -> list[str]:
     """Return the text of the lines of a kind: `added`, `removed` or "" for context."""
     found = re.findall(rf'<div class="line{f" {kind}" if kind else ""}">.*?<code>(.*?)</code>', page, re.S)
@@ -167,6 +173,8 @@ def test_large_diff_is_limited_and_says_so(browser: Browser) -> None:
     assert len(answer.body) < 4_000_000
     assert "301 files" in page
     assert "not on this page" in page
+    assert "2,899 more hunks of this file are left out" in page
+    assert "changed lines are left out" in html_of(pasted(browser, long_file(MANY)))
     assert (
         '<button type="submit" class="quiet" form="diff-form" name="file" value="quays/quay_299.py">' in page
     )

@@ -23,18 +23,20 @@ from cairn.web.addresses import address
 from cairn.web.diff_lines import size_of
 from cairn.web.highlighting import Highlighting
 from cairn.web.rendering import PageRequest, page, sentence_of, streamed_page
-from cairn.web.views.change_parts import Belongings, ShownFile, anchor_of, shown_file
+from cairn.web.views.change_parts import Belongings, Limits, ShownFile, anchor_of, shown_file
 
 _ENTRIES, _MOST_ENTRIES = 30, 300
 """The number of entries that each list has at most, and on request. The lists of a hunk are parts of them."""
 _MOST_CHOICES = 200
 """The number of folders up to which a list offers them."""
+_MOST_LISTED = 2_000
+"""The maximum length of the list of files."""
 _MOST_FILES, _MOST_LINES = 100, 4_000
 """The limits of the files and of the lines on a page. Further files are on pages of their own."""
 _OPEN_LINES = 1_500
 """The number of lines after which files are folded."""
-_BLOCK_LINES, _ONLY_LINES = 300, 3_000
-"""The number of lines of a block, and of one on the page of a single file."""
+_LIMITS, _LIMITS_ALONE = Limits(blocks=100, lines=300), Limits(blocks=500, lines=3_000)
+"""The limits of a file, and of one on a page of its own."""
 
 
 @frozen
@@ -126,7 +128,7 @@ def _included(files: Sequence[protocol.ChangedFile], asked: Asked) -> Sequence[p
         return [each for each in files if each.path == asked.file]
     included, lines = list[protocol.ChangedFile](), 0
     for each in files[:_MOST_FILES]:
-        lines += min(sum(size_of(each)), len(each.hunks) * _BLOCK_LINES)
+        lines += min(sum(size_of(each)), len(each.hunks) * _LIMITS.lines)
         if included and lines > _MOST_LINES:
             break
         included.append(each)
@@ -154,7 +156,7 @@ def _shown(
     colours: Highlighting,
 ) -> dict[str, Any]:
     belongings = Belongings(request, answer)
-    most = _ONLY_LINES if asked.file else _BLOCK_LINES
+    limits = _LIMITS_ALONE if asked.file else _LIMITS
     anchors = {each.uri: anchor_of(number) for number, each in enumerate(included)}
     sizes = [(each, *size_of(each)) for each in answer.files]
 
@@ -162,7 +164,7 @@ def _shown(
         """Yield the files, each as soon as it is highlighted."""
         lines = 0
         for each in included:
-            shown = partial(shown_file, belongings, anchors[each.uri], each, *texts[each.uri], most)
+            shown = partial(shown_file, belongings, anchors[each.uri], each, *texts[each.uri], limits)
             # The files can have the state before a diff.
             shown = partial(shown, may_be_before=bool(asked.diff), is_open=lines < _OPEN_LINES)
             file = colours.run(shown)
@@ -174,7 +176,7 @@ def _shown(
         "files": files(),
         "has_more": asked.entries == _ENTRIES == max(map(len, _lists(answer))),
         "left_out": len(answer.files) - len(included),
-        "every": [(each, added, removed, anchors.get(each.uri, "")) for each, added, removed in sizes],
+        "every": [(*each, anchors.get(each[0].uri, "")) for each in sizes[:_MOST_LISTED]],
         "added": sum(added for _, added, _ in sizes),
         "removed": sum(removed for *_, removed in sizes),
         **belongings.summary(),

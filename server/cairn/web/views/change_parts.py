@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -83,6 +84,15 @@ class ShownBlock:
 
 
 @frozen
+class Limits:
+    """What is shown of a file."""
+
+    blocks: int
+    lines: int
+    """The number of lines of each block."""
+
+
+@frozen
 class ShownFile:
     anchor: str
     file: protocol.ChangedFile
@@ -92,6 +102,8 @@ class ShownFile:
     added: int
     removed: int
     blocks: tuple[ShownBlock, ...]
+    left_out: int
+    """The number of hunks that are not in `blocks`."""
     is_open: bool
 
     @property
@@ -198,16 +210,17 @@ def shown_file(
     file: protocol.ChangedFile,
     folder: str,
     text: Sequence[str] | None,
-    most: int,
+    limits: Limits,
     *,
     may_be_before: bool,
     is_open: bool,
 ) -> ShownFile:
-    """Return a file with its hunks; `diff_blocks` explains `text`, `most` and `may_be_before`."""
+    """Return a file with its hunks; `diff_blocks` explains `text` and `may_be_before`."""
     named = belongings.named(folder)
     is_gone = file.status is protocol.FileStatus.REMOVED
     blocks: list[ShownBlock] = []
-    for block in diff_blocks(file, text, most, may_be_before=may_be_before):
+    found = diff_blocks(file, text, limits.lines, may_be_before=may_be_before)
+    for block in itertools.islice(found, limits.blocks):
         place = f"{anchor}-{len(blocks) + 1}"
         first, end = block.after
         lines = first + 1, max(first + 1, end)
@@ -223,6 +236,7 @@ def shown_file(
         added,
         removed,
         tuple(blocks),
+        len(file.hunks) - sum(len(each.block.hunks) for each in blocks),
         is_open,
     )
 
