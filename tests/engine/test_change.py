@@ -108,6 +108,14 @@ def test_uses_that_are_renamed_too_are_no_faults(folder: Path, engine: Engine) -
     assert (SCHEDULE, 11, False) in places(answer.dependents)
 
 
+def test_a_name_that_comes_from_elsewhere_now_is_not_stale(folder: Path, engine: Engine) -> None:
+    in_annotation = (SCHEDULE, 6, True)
+    (folder / BERTHS).unlink()
+    assert in_annotation in places(change(engine).dependents)
+    edit(folder, SCHEDULE, {"from harbour.berths import Berth": "from elsewhere import Berth"})
+    assert in_annotation not in places(change(engine).dependents)
+
+
 def test_callers_of_a_new_signature_come_first_unless_they_changed(folder: Path, engine: Engine) -> None:
     edit(folder, BERTHS, {"def moor_ship(self, ship)": "def moor_ship(self, ship, pilot)"})
     edit(folder, SCHEDULE, {"moor_ship(ship)": "moor_ship(ship, None)"})

@@ -294,12 +294,19 @@ def _stale(states: States, touched: Touched) -> Iterator[Dependent]:
                 continue
             path = edge.path if file is None else file.path
             meant = _meanings(states.after, path, after_line, edge, definition)
-            if meant is not None and meant >= _RESOLVED:
+            if (meant is not None and meant >= _RESOLVED) or _is_imported_anew(states, edge, path):
                 continue
             shown = _as_now(states, edge, file, after_line)
             if shown is not None:
                 states.uses[touched.index].append(shown)
                 yield dependent_on(touched, shown, is_stale=shown.confidence >= _RESOLVED)
+
+
+def _is_imported_anew(states: States, edge: Edge, path: str) -> bool:
+    """Whether the change lets the file import the name from elsewhere, perhaps from outside the workspace."""
+    tables = states.before.tables.table(edge.path), states.after.tables.table(path)
+    before, after = ({each for each in table.imports if each.module} if table else set() for table in tables)
+    return any(each.name == edge.name for each in after - before)
 
 
 def _definition(graph: ReferenceGraph, place: Place) -> Definition | None:

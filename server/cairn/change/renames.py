@@ -20,8 +20,10 @@ _ALIKE = 0.6
 """The minimum share of equal tokens of a definition that was renamed."""
 _SAME = 0.5
 """The same for one that was moved under its name."""
+_SHORT, _ALIKE_SHORT = 25, 0.8
+"""The same for definitions of fewer tokens."""
 _FEW_TOKENS = 6
-"""Bodies of fewer tokens are alike by chance."""
+"""Definitions of fewer tokens are not compared."""
 _MOST_PAIRS = 20_000
 """The maximum number of comparisons for renames. Larger changes only have moves."""
 
@@ -103,8 +105,13 @@ def _likeness(
             if is_same_name:
                 if share >= _SAME or not all_tokens:
                     yield max(share, 0.5) + 0.3, one, other
-            elif share >= _ALIKE and min(one.tokens.total(), other.tokens.total()) >= _FEW_TOKENS:
+            elif share >= _least_alike(min(one.tokens.total(), other.tokens.total())):
                 yield share + 0.1 * is_beside - 0.1, one, other
+
+
+def _least_alike(tokens: int) -> float:
+    """Return the minimum share of equal tokens of a renamed definition. Short ones are alike by chance."""
+    return 1.1 if tokens < _FEW_TOKENS else _ALIKE if tokens >= _SHORT else _ALIKE_SHORT
 
 
 def _group(place: Place) -> str:

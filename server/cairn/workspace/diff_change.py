@@ -37,7 +37,7 @@ def change_of_diff(
         last = steps[-1]
         if not all(is_admitted(path) for file in steps for path in (file.path, file.before_path) if path):
             excluded.append(last.path)
-        elif time.monotonic() > deadline:
+        elif files and time.monotonic() > deadline:  # The first file is always compared.
             late.append(last.path)
             found += [evolve(unfitted(file), problem=LATE) for file in steps]
         else:
