@@ -52,7 +52,7 @@ void suite("a user changes a project", () => {
     await workbench.page.keyboard.press("End");
     await workbench.page.keyboard.press("ArrowLeft"); // to the colon
     await workbench.page.keyboard.press("ArrowLeft"); // to the parenthesis
-    await workbench.page.keyboard.type(", pilot");
+    await workbench.page.keyboard.type(", pilot, hours");
     const stale = await tree.section(STALE);
     await workbench.screenshot("change");
     assert.ok(stale.some(({ description }) => description.includes("schedule.py:6")));
