@@ -177,6 +177,17 @@ def test_the_prompt_has_the_change_and_keeps_its_budget(folder: Path, engine: En
     assert 0 < change(engine, maxTokens=150).prompt_tokens <= 150
 
 
+def test_places_refer_to_definitions_of_the_answer_alone(folder: Path, engine: Engine) -> None:
+    edit(
+        folder,
+        BERTHS,
+        {"def moor_ship(self, ship)": "def moor_ship(self, ship, pilot)", "self.length =": "self.size ="},
+    )
+    answer = change(engine, limit=1)
+    assert answer.left_out["changed"] >= 1
+    assert {index for each in (*answer.dependents, *answer.tests) for index in each.about} <= {0}
+
+
 def test_nothing_changed_is_an_empty_answer(engine: Engine) -> None:
     answer = change(engine)
     assert (answer.files, answer.changed, answer.dependents, answer.tests, answer.prompt) == (

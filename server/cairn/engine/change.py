@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from attrs import define, field
@@ -85,7 +85,7 @@ class _Answer:
         }
         most = dict.fromkeys(lists, params.limit)
         most["dependents"] += sum(each.is_stale for each in ordered[:_MOST_STALE])
-        show = _Shown(request, folder, elsewhere)
+        show = _Shown(request, folder, elsewhere, most["changed"])
         findings = Findings(
             files=_files(folder, change),
             changed=tuple(show.changed(each) for each in found.touched[: most["changed"]]),
@@ -243,6 +243,8 @@ class _Shown:
     request: Request
     folder: Folder
     elsewhere: OtherRepositories
+    most_changed: int
+    """How many changed definitions the answer has, to which places may refer."""
     _lines: dict[str, Sequence[str]] = field(factory=dict)
 
     def changed(self, each: Touched) -> protocol.ChangedDefinition:
@@ -279,7 +281,7 @@ class _Shown:
             confidence=each.confidence,
             line=self._line(edge.path, edge.line, folder),
             is_stale=each.is_stale,
-            about=(each.about,),
+            about=self._about((each.about,)),
         )
 
     def concerned(self, each: Concerned) -> protocol.ChangePlace:
@@ -293,7 +295,7 @@ class _Shown:
             reasons=each.reasons,
             confidence=each.confidence,
             line=each.text or self._line(each.path, each.line),
-            about=each.about,
+            about=self._about(each.about),
         )
 
     def unreached(self, each: Touched) -> protocol.ChangePlace:
@@ -308,8 +310,11 @@ class _Shown:
             reasons=("no test calls it, directly or over three calls",),
             confidence=_UNREACHED,
             line=shown.line,
-            about=(each.index,),
+            about=self._about((each.index,)),
         )
+
+    def _about(self, indexes: Iterable[int]) -> tuple[int, ...]:
+        return tuple(index for index in indexes if index < self.most_changed)
 
     def _line(self, path: str, line: int, folder: Folder | None = None) -> str:
         folder = folder or self.folder
