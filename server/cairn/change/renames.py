@@ -65,7 +65,7 @@ def renamed_or_moved(gone: list[Unpaired], new: list[Unpaired]) -> Iterator[Touc
         place, now = one.place, other.place
         is_moved = place.name == now.name
         kind = ChangeKind.MOVED if is_moved else ChangeKind.RENAMED
-        came = f"from {place.path}" if place.path != now.path else f"from `{place.qualified}`"
+        came = f"from `{place.qualified}`" if place.path == now.path or not is_moved else f"from {place.path}"
         text, text_now = text_of(one.state, one.number), text_of(other.state, other.number)
         is_same_head = text and text_now and _unnamed(text.head, place) == _unnamed(text_now.head, now)
         also = "" if is_same_head else "; its signature changed, too"
