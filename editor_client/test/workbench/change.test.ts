@@ -72,11 +72,22 @@ void suite("a user changes a project", () => {
     await tree.row("Berth.moor_ship(berth, ship)").click();
     await workbench.at("harbour/schedule.py", 6);
     await workbench.run("Cairn: Focus on Change View");
-    for (const key of ["Home", "ArrowDown", "Enter"]) await workbench.page.keyboard.press(key);
-    await eventually("the first place is open", async () => {
+    const focused = async () => (await tree.rows()).find((row) => row.focused);
+    for (const [key, level] of [
+      ["Home", 1],
+      ["ArrowDown", 2],
+    ] as const) {
+      await eventually(`${key} has led to a row`, async () => {
+        // A key that is pressed before the tree has the focus does nothing.
+        if ((await focused())?.level !== level) await workbench.page.keyboard.press(key);
+        return (await focused())?.level === level;
+      });
+    }
+    const row = await focused();
+    await workbench.page.keyboard.press("Enter");
+    await eventually("the place of the row is open", async () => {
       const { file, line } = await workbench.place();
-      const [first] = await tree.section(STALE);
-      return first?.description.endsWith(`${file}:${line}`);
+      return row?.description.endsWith(`${file}:${line}`);
     });
   });
 

@@ -12,6 +12,7 @@ export interface Row {
   readonly description: string;
   readonly level: number;
   readonly expanded: boolean | undefined;
+  readonly focused: boolean;
   /** What a screen reader says. */
   readonly spoken: string;
 }
@@ -26,6 +27,7 @@ const ROWS = `[...document.querySelectorAll(".pane")]
     description: row.querySelector(".label-description")?.textContent ?? "",
     level: Number(row.ariaLevel),
     expanded: row.ariaExpanded === null ? undefined : row.ariaExpanded === "true",
+    focused: row.matches(".monaco-list:focus .focused"),
     spoken: row.ariaLabel ?? "",
   }))`;
 

@@ -28,7 +28,8 @@ export class Panel {
     const icon = 'a.action-label[aria-label^="Cairn"]';
     // Clicked once more, it would hide the side bar.
     if (!(await workbench.page.locator(`.activitybar .checked ${icon}`).isVisible())) {
-      await workbench.page.locator(`.activitybar ${icon}`).click();
+      // A badge may cover the icon.
+      await workbench.page.locator(`.activitybar .action-item:has(${icon})`).click();
     }
     return Panel.shown(workbench);
   }
