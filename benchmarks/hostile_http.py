@@ -204,7 +204,7 @@ class Attacker:
         path, _ = self._random.choice(self._target.paths)
         body = self._random.choice(
             [
-                b'{"query": "' + b"a" * 4_100_000 + b'"}',
+                b'{"query": "' + b"a" * 16_100_000 + b'"}',
                 b'{"query": "' + b"a " * 200_000 + b'"}',
                 b"[" + b"[]," * 300_000 + b"[]]",
                 b'{"query": "a", "include": [' + b'"a*b*",' * 20_000 + b'"c"]}',
